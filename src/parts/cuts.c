@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.c -- which records can be cut, and what is left of a text.
+/* cuts.c -- checks that records can be cut, and writes documents of which nothing is left.
  *
  * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
 #include "parts/cuts.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.h -- what the jobs that cut text out of records have in common. */
+/* cuts.h -- shared code of the jobs that cut text out of records. */
 #pragma once
 
 #include "job/job_context.h"
 #include "job/rows.h"
 #include "text/unicode_tables.h"
 
-/* Can bytes be cut out of the records of these inputs, if records are written? BM_ERR_USAGE names
- * the option `field`. */
+/* If records are written, check that bytes can be cut out of the records of these inputs.
+ * BM_ERR_USAGE names the option `field`. */
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err);
-/* Are texts of several fields or elements? No cut crosses these. */
+/* Do texts consist of several fields or elements? A cut never crosses from one to the next. */
 bool bm_cuts_meet_parts(const bm_input_options *input);
-/* A row of removed.tsv: nothing but White_Space is left of the document. */
+/* Add a row to removed.tsv for a document of which only White_Space is left. */
 bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
                                 bm_error *err);
 static inline bool bm_is_white_space(uint32_t code)
@@ -19,5 +19,5 @@ static inline bool bm_is_white_space(uint32_t code)
     return code < 0x80 ? code == ' ' || (code >= '\t' && code <= '\r')
                        : (bm_char_info(code) & BM_CLASS_BITS) == BM_CLASS_SPACE;
 }
-/* Is text White_Space alone? It may be no UTF-8: what is no character is no White_Space. */
+/* Is the text only White_Space? Bytes that are not valid UTF-8 are not White_Space. */
 bool bm_text_is_blank(const char *at, const char *end);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_filter.h -- which hashes may be in a set: a blocked Bloom filter. A block is one word of 64
- * bits, and a hash sets three bits of its block.
+/* hash_filter.h -- a blocked Bloom filter, which tells whether a hash may be in a set. A block is
+ * one 64-bit word, and a hash sets three bits of its block.
  *
- * Threads: any number may ask while nobody adds. */
+ * Threads: any number may query while no thread adds. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct bm_hash_filter {
-    uint64_t *words; /* 2^(64 - shift) of them, the caller's to bm_free; NULL: there are none */
+    uint64_t *words; /* 2^(64 - shift) words; the caller frees them with bm_free; NULL: no filter */
     unsigned shift;
 } bm_hash_filter;
 
-/* The word that has the bits of a hash, and these bits. */
+/* The block of a hash, and in *bits the hash's bits in it. */
 static inline uint64_t *bm_hash_filter_word(const bm_hash_filter *filter, uint64_t hash,
                                             uint64_t *bits)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_overlap.c -- a test set, then training text, to what each document holds of the items.
+/* job_overlap.c -- the `overlap` command: reads a test set, then finds its items in the documents
+ * of training text.
  *
  *     items       read by a job within the job, whose table of documents has their ids
- *     documents   counted where shingles that stand in many of them do not count; then looked up
+ *     documents   read once to count shingles, if `stop_shingles` is set; then looked up
  *     files       overlap.tsv, items.tsv, removed.tsv, sources.tsv; and the documents that hold no
- *                 item, as dedup copies what it keeps
+ *                 item, copied like the kept ones of `dedup`
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include <bandmill/overlap.h>
@@ -65,7 +66,7 @@ static void log_items(const overlapping *o)
 
 /* --- documents --- */
 
-/* Shingles that stand in too many documents do not count. */
+/* Count the documents of each shingle, and stop shingles that occur in too many. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;
@@ -85,7 +86,7 @@ static bm_status stop_shingles(overlapping *o, bm_error *err)
     return BM_OK;
 }
 
-/* Without an output directory nothing is saved. */
+/* Read the documents. Work is saved only if there is an output directory. */
 static bm_status read_documents(overlapping *o, const bm_ingest_request *request, bm_error *err)
 {
     bm_checkpoint *checkpoint = &o->job->checkpoint;
@@ -155,7 +156,7 @@ static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_err
     const bm_kept_cuts ranges = {bm_overlap_ranges, &o->found},
                        *cuts = o->found.cuts ? &ranges : NULL;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
-    if (dir == NULL) /* the kept documents alone, to the caller */
+    if (dir == NULL) /* only the kept documents are written, to the caller's stream */
         return bm_kept_pass(context, grouping->reason, cuts, has_text, NULL, err);
     BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, &o->sums, dir, err));
     if (cuts != NULL)
@@ -197,7 +198,7 @@ static bm_status run_all(overlapping *o, bm_error *err)
     return write_all(o, err);
 }
 
-/* The job that reads the items. */
+/* The settings of the job that reads the items. */
 static bm_settings settings_of_items(const bm_settings *asking)
 {
     bm_settings s = *asking;
@@ -210,7 +211,7 @@ static bm_settings settings_of_items(const bm_settings *asking)
     return s;
 }
 
-/* A message about the items names the options that say how they are read. */
+/* Rewrite a message about the items to name their own options. */
 static void name_against(bm_error *err)
 {
     char words[sizeof err->message];
@@ -234,7 +235,7 @@ static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
     if (status != BM_OK)
         return bm_job_close(&job, status, out);
     status = run_all(&o, &why);
-    if (o.items.n == 0 && status != BM_OK) /* while the items were read */
+    if (o.items.n == 0 && status != BM_OK) /* it failed while the items were read */
         name_against(&why);
     bm_checkpoint_close(&job.checkpoint, status, &why);
     if (status != BM_OK && err != NULL)

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_units.c -- lines, paragraphs and stretches of K units that stood before, cut out of their
- * documents.
+/* job_units.c -- cuts lines, paragraphs and spans (stretches of K units) that occurred before out
+ * of their documents.
  *
  *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
- *     by hash   units of one hash are a group:  (first place, kept one)  and its members
+ *     by hash   units with equal hashes are a group:  (first place, kept one)  and its members
  *     by group  a row of groups.jsonl each, and the cuts
- *     by place  cuts.tsv, the ranges of each document, and the documents that are left empty
+ *     by place  cuts.tsv, the ranges of each document, and the documents left empty
  *     copy      kept records without their ranges
  *
- * Stretches are found in another way (spans.c), and have no groups; cuts come by place too.
+ * Spans are found in another way (spans.c) and have no groups; their cuts are sorted by place too.
  *
- * Near units are found by another job, whose documents are the units (job/job_context.h): signed,
- * banded, compared and grouped as documents are. It finds equal ones too, where `keep` ranks units.
+ * Near units are found by another job whose documents are the units (job/job_context.h): they are
+ * signed, banded, compared and grouped like documents. If `keep` ranks units, that job also finds
+ * equal ones.
  *
- *     read      documents -> what is not blank in them            [this job]
+ *     read      documents -> numbers of nonblank units            [this job]
  *     units     units -> corpus -> edges -> groups                [the job of units]
  *     by group  as above
  *
- * Each arrow is a sort (spill/sorted_runs.h), so memory does not grow with the units, and a group
- * of any size costs linear work. The place of a unit is the number of bytes of text before it, of
- * all documents, each with one byte more: 64 bits, ascending in input order. Units of one hash of
- * 128 bits are equal, as documents are (model/stream_hash.h); they are identical if XXH3 of their
- * bytes is the same too.
+ * Each "by ..." line is a sort (spill/sorted_runs.h), so memory does not grow with the number of
+ * units, and a group of any size costs linear work. The place of a unit is a 64-bit number,
+ * ascending in input order: the bytes of text before it in all documents, plus one per document.
+ * Units with the same 128-bit hash are equal, like documents (model/stream_hash.h); they are
+ * identical if the XXH3 of their bytes is equal too.
  *
- * Threads: all cut texts to units and hash them, and all copy; one sorts.
+ * Threads: all threads split texts into units, hash them, and copy records; one thread sorts.
  *
  * Tests: tests/reference/test_units.py, tests/reference/test_near_units.py,
  *        tests/reference/test_spans.py, tests/cli/cases/units.sh */
@@ -53,56 +54,56 @@
 #include "text/shingler.h"
 #include "text/unreadable.h"
 
-#define SORTER_PART 8u /* of the memory, that each of two sorters at work may use */
+#define SORTER_PART 8u /* each of two concurrent sorters may use an eighth of the memory */
 
-/* A document, as its units need it. */
+/* What is stored per document. */
 typedef struct unit_doc {
     uint64_t begin;  /* place of its first byte */
-    uint64_t filled; /* units that are not blank; those that are cut are taken off */
+    uint64_t filled; /* nonblank units that are not cut; for spans, bytes */
 } unit_doc;
 
-/* What is read of documents. */
+/* What a pass over the documents reads. */
 typedef enum unit_reading {
-    READ_UNITS,     /* their units, or spans */
-    READ_DOCUMENTS, /* what is not blank in them */
-    READ_PARTS      /* their units, as documents of another job */
+    READ_UNITS,     /* units, or spans */
+    READ_DOCUMENTS, /* numbers of nonblank units */
+    READ_PARTS      /* units, as documents of another job */
 } unit_reading;
 
 struct bm_units {
     bm_job job;
     const bm_settings *settings;
-    bool has_parts;       /* texts are of several fields or elements */
-    bm_column docs, cuts; /* unit_doc each, one more than documents; bm_text_range of places each */
+    bool has_parts;       /* texts consist of several fields or elements */
+    bm_column docs, cuts; /* unit_doc, one more than documents; bm_text_range of places */
     size_t n_docs, n_cuts;
-    uint64_t place; /* of the next document */
-    /* Of spans: */
+    uint64_t place; /* place of the next document */
+    /* Spans only: */
     bool spans;
-    bm_hash_filter filter; /* without words: not made yet */
+    bm_hash_filter filter; /* words NULL: not made yet */
     bm_span_grams grams;
-    uint64_t n_units; /* in all documents so far */
-    /* Of units that are found as documents are: the place of each, by its number. */
+    uint64_t n_units; /* units in all documents so far */
+    /* Only if the units are documents of another job; `places`: place of each unit, by number. */
     bool pairs;
     unit_reading reading;
     bm_units_pair_fn *pair;
     bm_settings of_units;
     bm_part_source source;
     bm_column places;
-    size_t n_places, n_placed;                /* units; documents that have been read for them */
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of rows of pairs.tsv */
-    /* With `within`: documents that have a value of another type, or none; names of fields of the
-     * first document. */
+    size_t n_places, n_placed;                /* units placed; documents placed */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of the rows of pairs.tsv */
+    /* With `within`: documents with a value of another type, with a missing value, without the
+     * field; field names of the first document. */
     uint64_t n_other, n_missing, n_absent;
     bm_buf names;
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf pair_ids[2];
-    bm_buf kept_id; /* of the document of the unit that was kept last, which is far from the cut */
-    size_t kept_next; /* the document after it; 0: there is none */
-    uint8_t *dropped; /* reason of each document that is left empty */
+    bm_buf kept_id;   /* id of the document of the last kept unit, cached */
+    size_t kept_next; /* number of that document plus 1; 0: none */
+    uint8_t *dropped; /* per document: reason, if it is left empty */
 };
 
 typedef struct bm_units units;
 
-/* --- records of the sorters: numbers, the greatest byte first --- */
+/* --- records of the sorters: big-endian numbers --- */
 
 static void put(char *out, uint64_t value)
 {
@@ -128,7 +129,7 @@ static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size
     return bm_sorted_runs_add_bytes(runs, (bm_str){bytes, 8 * n}, 0, err);
 }
 
-/* *more false: there is no other record. */
+/* *more false: no record is left. */
 static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n, bool *more,
                               bm_error *err)
 {
@@ -155,18 +156,18 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
 
 typedef struct unit_lane {
     const units *u;
-    bm_hash128 within; /* of the value by which documents are divided: part of each hash */
+    bm_hash128 within; /* hash of the value that divides documents; mixed into each hash */
     unit_reading reading;
     bm_span_lane *spans; /* NULL: lines or paragraphs */
-    bm_shingler *words;  /* to count them; NULL where the job's shingles are of words */
+    bm_shingler *words;  /* counts words; NULL: the job's shingles are of words */
     bm_shingle_batch made;
     bm_buf repaired;
 } unit_lane;
 
-/* What the scan of a document hands on, before its units. */
+/* The header that the scan of a document writes before its units. */
 typedef struct said {
     uint64_t n, filled;
-    uint64_t n_units; /* of spans */
+    uint64_t n_units; /* spans only */
 } said;
 
 typedef struct said_unit {
@@ -211,7 +212,7 @@ out:
     return BM_OK;
 }
 
-/* Shingle the unit. False: it has fewer words than units must have, or no shingles. */
+/* Shingle the unit. *is_unit false: it has fewer than min_words words, or no shingles. */
 static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool *is_unit,
                          bm_error *err)
 {
@@ -234,7 +235,7 @@ static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool 
     return BM_OK;
 }
 
-/* A unit is a document of the batch. */
+/* Add a unit to the batch as a document. */
 static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *batch,
                           bm_error *err)
 {
@@ -242,14 +243,13 @@ static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *
     const size_t n = bm_shingle_batch_last(&l->made),
                  at = bm_shingle_batch_hashes(&batch->shingles);
     BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, n, err));
-    for (size_t i = 0; i < n; i++) /* sets of different values share nothing */
+    for (size_t i = 0; i < n; i++) /* units of different values share no shingle */
         batch->shingles.hashes[at + i] = l->made.hashes[i] ^ l->within.lo;
     bm_shingle_batch_commit(&batch->shingles, n, unit->hash);
     return bm_buf_add(&batch->parts, &part, sizeof part, err);
 }
 
-/* The units of a text field or element, which begins at `begin`; `fixed`: nothing of it can be cut.
- */
+/* Add the units of a text field or element that begins at `begin`; `fixed`: it cannot be cut. */
 static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
                            bool fixed, said *head, bm_ingest_batch *batch, bm_error *err)
 {
@@ -278,8 +278,8 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
     return BM_OK;
 }
 
-/* Documents are divided by the value of a field. False: this one has none, and is compared with no
- * other. */
+/* With `within`, find the value that divides documents. False: the document has none, and is not
+ * compared. */
 static bool find_value(unit_lane *l, const bm_record *record)
 {
     const bm_keep_rules *rules = &l->u->settings->keep;
@@ -335,7 +335,7 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     return BM_OK;
 }
 
-/* A unit or K-gram, at *at, of the document whose place is known. */
+/* Add the unit or K-gram at *at. Its document begins at u->place. */
 static bm_status add_unit(units *u, const char **at, bm_error *err)
 {
     bm_span_gram gram;
@@ -355,7 +355,7 @@ static bm_status add_unit(units *u, const char **at, bm_error *err)
     return bm_span_grams_add(&u->grams, &gram, err);
 }
 
-/* What is known of the field that divides documents. */
+/* Count missing and other values of the field that divides documents. */
 static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *err)
 {
     const bm_keep_rules *rules = &u->settings->keep;
@@ -375,7 +375,7 @@ static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *
     return BM_OK;
 }
 
-/* No document has the field: a mistake. Some have no value there: a warning. */
+/* Fail if no document has the field; warn if some have no usable value. */
 static bm_status check_values(units *u, bm_error *err)
 {
     const bm_keep_rules *rules = &u->settings->keep;
@@ -392,7 +392,7 @@ static bm_status check_values(units *u, bm_error *err)
     return BM_OK;
 }
 
-/* In input order: places for the documents and their units. */
+/* Called in input order: assign places to documents and their units. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     units *u = ctx;
@@ -417,7 +417,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     return BM_OK;
 }
 
-/* Of documents that are read for the filter. */
+/* The sink of the pass that makes the filter. */
 static bm_status on_marks(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     const char *at = batch->scanned.data;
@@ -479,8 +479,8 @@ static bm_status read_units(units *u, bm_error *err)
 
 /* --- groups --- */
 
-/* The first number of a record of a group: its first place twice, and one more of its members, so
- * that the head, which is added last, comes first by its key, and the members lie in order. */
+/* The keys of a group's records: twice the group's first place for its head, and that plus 1 for
+ * its members. So the head, which is added last, sorts before the members. */
 #define HEAD_KEY(first)   (2 * (first))
 #define MEMBER_KEY(first) (2 * (first) + 1)
 #define IS_HEAD(key)      ((key) % 2 == 0)
@@ -501,7 +501,7 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
-/* Numbers of a member, and of a cut. Where units may be near, the last is the similarity. */
+/* How many numbers a member and a cut have. For near units the last one is the similarity. */
 static size_t n_of_member(const units *u)
 {
     return u->pairs ? 5 : 4;
@@ -512,7 +512,7 @@ static size_t n_of_cut(const units *u)
     return u->pairs ? 6 : 5;
 }
 
-/* Units come by their hashes, those of one by their places. */
+/* Make groups of equal units, which are read sorted by hash, then by place. */
 static bm_status find_equal(units *u, bm_error *err)
 {
     const bool last = u->settings->keep.last;
@@ -544,7 +544,7 @@ static bm_status find_equal(units *u, bm_error *err)
     return end_group(u, &g, err);
 }
 
-/* The document of a place. */
+/* The document that contains a place. */
 static size_t doc_of(const units *u, uint64_t place)
 {
     const unit_doc *docs = u->docs.data;
@@ -554,7 +554,7 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
-/* The id of a unit's document, to `id`, and where the unit begins there. */
+/* Put the id of the document at `place` into `id`, and the offset of `place` there into *from. */
 static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t *from,
                             bm_error *err)
 {
@@ -567,7 +567,8 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
 
 /* --- units as documents of another job --- */
 
-/* In input order: the documents whose units are the next documents of the other job. */
+/* Called in input order: assign places to the units that are the next documents of the other
+ * job. */
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
 {
     units *u = ctx;
@@ -661,7 +662,7 @@ bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
     return u->settings->results.write_pairs ? write_near_pairs(u, of_units, match, err) : BM_OK;
 }
 
-/* The job of units reads the same inputs, and writes nothing. */
+/* Run the job of units, which reads the same inputs and writes nothing itself. */
 static bm_status find_near(units *u, bm_error *err)
 {
     bm_settings *s = &u->of_units;
@@ -688,8 +689,8 @@ static bm_status find_near(units *u, bm_error *err)
 
 typedef struct span_walk {
     units *u;
-    size_t doc;      /* the document of the last span that is cut */
-    uint32_t filled; /* its filled bytes up to here are in spans that are cut */
+    size_t doc;      /* the document of the last span that was cut */
+    uint32_t filled; /* the filled byte of it at which the spans cut so far end */
 } span_walk;
 
 static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
@@ -725,9 +726,9 @@ static bm_status find_groups(units *u, bm_error *err)
     return u->spans ? find_spans(u, err) : u->pairs ? find_near(u, err) : find_equal(u, err);
 }
 
-/* --- groups in files --- */
+/* --- writing groups --- */
 
-/* A unit as [ID, FROM]. */
+/* Write a unit as [ID, FROM]. */
 static void write_unit(const units *u, bm_json *json, uint64_t place)
 {
     const size_t doc = doc_of(u, place);
@@ -751,7 +752,7 @@ static void begin_group(const units *u, bm_json *json, uint64_t number, uint64_t
     bm_json_begin_array(json);
 }
 
-/* What was written of a group goes on its way: it may have any number of members. */
+/* Move the text of a group so far to the rows: a group may have any number of members. */
 static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
 {
     BM_TRY(bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err));
@@ -759,7 +760,8 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* Which copies of a group stay, and whether a member is one of them. */
+/* The group being written. `left`: members to come; `stay`: members that are still kept by their
+ * count. */
 typedef struct group_walk {
     uint64_t number, first, left, kept, kept_text, stay;
 } group_walk;
@@ -771,7 +773,7 @@ static bool member_stays(group_walk *g, const units *u, const uint64_t n[5])
     return counted || n[1] == g->kept || (u->pairs && n[2] == BM_REASON_KEPT);
 }
 
-/* A member of the group that goes is a cut. */
+/* Make a cut of the member, unless it stays. */
 static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_error *err)
 {
     if (member_stays(g, u, n))
@@ -783,7 +785,7 @@ static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_err
                        err);
 }
 
-/* A row of pairs.tsv: equal units, each with the first of them. */
+/* Write a row of pairs.tsv: a unit and the first one equal to it. */
 static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pairs, bm_error *err)
 {
     bm_pair_line line = {.of_parts = true, .similarity = 1};
@@ -798,8 +800,8 @@ static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pai
     return bm_rows_flush(pairs, false, err);
 }
 
-/* Groups come by their first members, each with its head before its members. `pairs` NULL: no row
- * is written. */
+/* Write groups, sorted by their first members; each head comes before its members. `pairs` NULL:
+ * write no pairs. */
 static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *json, bm_error *err)
 {
     const bool by_rank = u->settings->keep.last || bm_keep_rules_rank(&u->settings->keep);
@@ -832,7 +834,7 @@ static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *
 
 /* --- cuts --- */
 
-/* Cuts of spans may overlap: the cutter gets them as one. */
+/* Add a range to cut. Overlapping spans become one range. */
 static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
 {
     BM_TRY(bm_column_grow(&u->cuts, (u->n_cuts + 1) * sizeof(bm_text_range), u->settings->temp_dir,
@@ -849,7 +851,7 @@ static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
     return BM_OK;
 }
 
-/* A unit that many others equal is asked for again and again. */
+/* Cache the id of the kept document: many units may equal the same kept one. */
 static bm_status find_kept_id(units *u, size_t doc, bm_error *err)
 {
     if (u->kept_next == doc + 1)
@@ -915,7 +917,7 @@ static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, true, err);
 }
 
-/* The ranges of a document's text that are cut, from its begin on. Any thread. */
+/* The ranges to cut from a document's text, as offsets in the text. Any thread. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const units *u = ctx;
@@ -947,7 +949,7 @@ static bm_status fill_groups(units *u, bm_rows *rows, bm_error *err)
     bm_json json = {0};
     bm_rows pairs = {0};
     bm_status status = BM_OK;
-    if (!u->settings->results.write_pairs || u->pairs) { /* else they were written before */
+    if (!u->settings->results.write_pairs || u->pairs) { /* no pairs, or already written */
         status = write_groups(u, rows, NULL, &json, err);
         bm_buf_reset(&json.buf);
         return status;

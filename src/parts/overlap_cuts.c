@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_cuts.c -- what `cut` takes out of documents that hold items.
+/* overlap_cuts.c -- with `cut`, computes what to cut out of documents that hold items.
  *
- *     stretches, in bytes   as overlap_lane.c has them: rows without hits
- *     cuts                  united where bytes are in both, divided at the ends of fields
+ *     stretches, in bytes   from overlap_lane.c, as rows without hits
+ *     cuts                  overlapping stretches united, divided at the ends of fields
  *     files                 cuts.tsv, removed.tsv, and the ranges of each document that is copied
  *
- * A document that holds items has its cuts among its rows, after the others: their `hits` are 0,
- * their `class` is the class or group with whose stretch they begin, and `longest` is 1 where
- * nothing but White_Space is left of the document.
+ * The cuts of a document are rows after its other rows. Their `hits` is 0, their `class` is the
+ * class or group of the stretch that they begin with, and `longest` is 1 if only White_Space is
+ * left of the document.
  *
  * Tests: tests/cli/cases/overlap_cut.sh, tests/reference/test_overlap_cut.py */
 #include "parts/overlap_parts.h"
@@ -25,7 +25,8 @@
 
 /* --- cuts of a document --- */
 
-/* Ascending rows; units of merged characters have bytes in common. Returns how many are left. */
+/* Unite overlapping ones of ascending rows; units of merged characters share bytes. Returns how
+ * many rows are left. */
 static size_t unite(bm_overlap_row *rows, size_t n)
 {
     size_t kept = 0;
@@ -38,7 +39,7 @@ static size_t unite(bm_overlap_row *rows, size_t n)
     return n > 0 ? kept + 1 : 0;
 }
 
-/* What is in a field or element, for each; what is no string stays. */
+/* Divide cuts at the ends of fields and elements. Bytes outside strings are not cut. */
 static bm_status divide(const bm_record *record, bm_overlap_rows *rows, size_t first, bm_error *err)
 {
     const bm_text_part whole = {.range = {0, record->text_bytes}}, *parts = &whole;
@@ -95,11 +96,11 @@ typedef struct cutting {
     const bm_job_context *job, *against;
     const bm_overlap_found *found;
     bm_rows cuts, removed;
-    bm_buf room; /* for an id */
+    bm_buf room; /* holds an id */
 } cutting;
 
-/* The first item of a class; of a group, of the members that the document holds. `rows`: of the
- * document. */
+/* The first item of a class; or, for a group, the first item of the members that the document
+ * holds. `rows`: the rows of the document. */
 static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, uint32_t number)
 {
     uint32_t first = UINT32_MAX;
@@ -116,7 +117,7 @@ static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, ui
     return first;
 }
 
-/* The cut `row` of the document whose rows begin at `rows`. */
+/* Write the cut `row` of the document whose rows begin at `rows`. */
 static bm_status write_cut(cutting *c, const bm_overlap_row *rows, const bm_overlap_row *row,
                            bm_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_files.c -- what was found, counted, and as rows: overlap.tsv, items.tsv, removed.tsv.
+/* overlap_files.c -- counts what was found, and writes overlap.tsv, items.tsv and removed.tsv.
  *
- * A class becomes its items again here, and a group its members, but those of which the document
- * has a row of their own. Of a document's rows the items are sorted, since classes are mixed in the
- * order of items.
+ * A row of a class is expanded to the items of the class, and a row of a group to the items of its
+ * members, except members with a row of their own in the document. The items of a document are
+ * sorted, because the order of classes is not that of items.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -21,7 +21,7 @@
 
 /* An item that a document holds, in the order of items. */
 typedef struct item_row {
-    uint32_t item, row; /* the row among those of the document */
+    uint32_t item, row; /* row: its index in the rows of the document */
 } item_row;
 
 typedef struct writing {
@@ -29,11 +29,11 @@ typedef struct writing {
     const bm_overlap_found *found;
     const bm_overlap_sums *sums;
     bm_rows overlap, removed;
-    item_row *list; /* of one document */
+    item_row *list; /* items of one document */
     size_t n, cap;
-    uint32_t *apart; /* members of groups that have a row of their own there, ascending */
+    uint32_t *apart; /* ascending: members of groups with a row of their own in the document */
     size_t n_apart, cap_apart;
-    bm_buf room; /* for an id */
+    bm_buf room; /* holds an id */
 } writing;
 
 /* --- rows of a document --- */
@@ -41,11 +41,11 @@ typedef struct writing {
 typedef struct doc_rows {
     const bm_items *items;
     const bm_overlap_row *rows;
-    size_t n, n_classes; /* the first are of classes, the others of groups; after them cuts */
+    size_t n, n_classes; /* rows: first n_classes of classes, then groups; then cuts */
     size_t n_cuts;
 } doc_rows;
 
-/* The document of row `at`, which is the first of it. */
+/* The rows of the document whose first row is `at`. */
 static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
 {
     doc_rows d = {.items = found->items, .rows = found->rows + at};
@@ -58,7 +58,7 @@ static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
     return d;
 }
 
-/* Is the class a member of a group that has a row here for it too? */
+/* Does the row of a group in this document hold for the class too? */
 static bool is_apart(const doc_rows *d, uint32_t class)
 {
     const uint32_t group = d->items->classes[class].group;
@@ -73,8 +73,8 @@ static bool is_apart(const doc_rows *d, uint32_t class)
 
 /* --- sums --- */
 
-/* Add rows of groups to their members: each at the last member of its group, then summed from the
- * end. */
+/* Add the rows of a group to the holders of its members. last[i] counts the rows that hold for
+ * members up to i, so the sum from the end is the number of rows that hold for a member. */
 static void spread(const bm_items *items, uint32_t group, const uint64_t *last, uint64_t *holders)
 {
     const uint64_t begin = items->members.begin[group], end = items->members.begin[group + 1];
@@ -196,8 +196,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The share of an item's shingles that count. The shingles are its class's, also if the row is a
- * group's. */
+/* The fraction of the item's counting shingles that the document has. The denominator is that of
+ * the item's class, even if the row is of a group. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -263,7 +263,7 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* How many shingles of the class or group are in any document, without those that do not count. */
+/* How many counting shingles of the class or group occur in any document. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
     uint64_t n = 0;

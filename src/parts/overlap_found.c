@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_found.c -- what documents have shown, gathered in input order, saved and loaded again.
+/* overlap_found.c -- gathers, in input order, what was found in documents; saves and loads it.
  *
- * Lanes look at it while it grows, so numbers and bits are written as wholes.
+ * Lanes read it while it grows, so numbers and bytes of bits are written atomically.
  *
- * A save appends the new rows, and the whole state of shingles and classes, which is small beside
- * the items. The last record counts.
+ * A save appends the new rows, and the whole state of shingles and classes, which is small compared
+ * with the items. The last record is valid.
  *
  * Tests: tests/cli/cases/overlap.sh, tests/reference/test_overlap.py */
 #include "parts/overlap_parts.h"
@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* The most classes that a document has shingles of; a document that contains a test set has
- * more. */
+/* Memory is planned for so many classes per document; only a document that contains a test set
+ * touches more. */
 #define TOUCHED ((uint64_t)1 << 18)
 
 static size_t n_all(const bm_items *items)
@@ -36,7 +36,7 @@ uint64_t bm_overlap_bytes(const bm_items *items)
     return (1 + stops) * (uint64_t)seen_bytes(items) +       /* seen, stopped */
            (stops ? items->table.n * sizeof(uint32_t) : 0) + /* counts */
            classes * (sizeof(uint32_t) + sizeof(uint64_t)) + /* best, holders */
-           items->n * sizeof(uint64_t) +                     /* the items of a document, as rows */
+           items->n * sizeof(uint64_t) +                     /* rows of one document's items */
            items->settings->threads * touched * 2 * sizeof(uint64_t);
 }
 
@@ -118,7 +118,7 @@ bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 #define ROWS_OF_RECORD ((uint64_t)32768)
 
-/* Of a record: rows follow, or where there are none, the bits of shingles and the numbers of
+/* The head of a saved record: n rows follow; or, n 0, the bits of shingles and the numbers of
  * classes. */
 typedef struct saved_head {
     uint64_t mark;     /* BM_CHECKPOINT_MORE */
@@ -143,7 +143,7 @@ static bm_status save(void *ctx, bm_spill_file *file, bm_error *err)
     bm_overlap_found *found = ctx;
     bm_buf out = {0};
     bm_status status = BM_OK;
-    /* Rows of a batch that has failed are found again. */
+    /* drop rows of a failed batch; they will be found again */
     while (found->n_rows > found->n_saved && found->rows[found->n_rows - 1].doc >= found->docs->n)
         found->n_rows--;
     for (uint64_t first = found->n_saved, n; first < found->n_rows; first += n) {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_items.c -- the items of a test set: a table of shingles, classes, and groups of classes.
+/* overlap_items.c -- reads the items of a test set into a table of shingles, classes, and groups of
+ * classes.
  *
- * Items are cut by all threads and enter the table in their order, so numbers depend on nothing
- * else. An item is looked up among the classes by its set of numbers. A short item, of fewer units
- * than a shingle has, is a set of one shingle: all of its units. Where it may begin is told by the
- * first units of it, as many as the shortest item has: those are shingles of no class.
+ * All threads shingle items, but items are added to the table in their order, so numbers do not
+ * depend on threads. An item's class is looked up by its set of shingle numbers. A short item, with
+ * fewer units than a shingle has, is a set of one shingle: all of its units. An anchor finds where
+ * a short item may begin: its first units, as many as the shortest item has, are a shingle of no
+ * class.
  *
- * Once all are read, shingles of more than 64 classes leave their classes: a group has them, once
- * for all classes that have the same ones. A set of shingles is looked up among the
- * groups as an item is among the classes.
+ * Once all items are read, shingles of more than 64 classes are moved from their classes to groups:
+ * classes with the same set of such shingles share one group. Groups are looked up by their sets,
+ * like classes.
  *
- * Limits: 2^32-2 shingles, classes and items. Threads: reading is the ingest's; afterwards any.
+ * Limits: 2^32-2 shingles, classes and items. Threads: those of the ingest while reading;
+ * afterwards any.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -28,8 +31,8 @@
 #include "lsh/verify.h"
 #include "text/join_exact.h"
 
-#define AHEAD 8u  /* shingles that are fetched before one is looked up */
-#define MANY  64u /* a shingle of more classes is listed by groups */
+#define AHEAD 8u  /* shingles fetched ahead of the one looked up */
+#define MANY  64u /* a shingle of more classes is moved to groups */
 
 /* --- classes --- */
 
@@ -60,8 +63,8 @@ static bool has_set(const void *owner, uint32_t number, const void *key)
            memcmp(items->sets + class->begin, k->set, k->n * sizeof *k->set) == 0;
 }
 
-/* The last n numbers of items->sets are a set of shingles of so many units: *out is its class. They
- * stay where it is a new one. */
+/* The last n numbers of items->sets are a set of shingles of `units` units: *out is its class. The
+ * numbers are removed again unless the class is new. */
 static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t *out, bm_error *err)
 {
     const set_key key = {items->sets + items->n_sets - n, n, units};
@@ -86,16 +89,17 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
 
 /* --- reading --- */
 
-/* A lane's own data, and the facts of an item before a short item's joined text. */
+/* The data of a lane. It writes item_facts per item, followed by the joined text of a short
+ * item. */
 typedef struct item_lane {
     bm_items *items;
     bm_shingler *words; /* NULL: units are words */
 } item_lane;
 
 typedef struct item_facts {
-    uint32_t n_words; /* at most as many as an item must have */
-    uint32_t n_units; /* of a short item; else 0 */
-    uint32_t bytes;   /* of its joined text, which follow */
+    uint32_t n_words; /* counted up to min_words */
+    uint32_t n_units; /* units of a short item; else 0 */
+    uint32_t bytes;   /* bytes of its joined text, which follows */
 } item_facts;
 
 static bm_status open_lane(void *ctx, void **out, bm_error *err)
@@ -173,15 +177,16 @@ static uint64_t bytes_now(const bm_items *items)
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* Bytes of the tables made once all items are read, and of documents and rows beside them. */
+/* Bytes of the tables that are made once all items are read, and of documents and rows besides
+ * them. */
 static uint64_t bytes_behind(const bm_items *items)
 {
     const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
-    return (n + 2 * items->n_classes) * sizeof(uint64_t) + /* where lists begin */
+    return (n + 2 * items->n_classes) * sizeof(uint64_t) + /* begins of lists */
            (n_sets + items->n_classes + items->n) * sizeof(uint32_t) + bm_overlap_bytes(items);
 }
 
-/* Items may take half of what documents could have. */
+/* Check that items take at most half of the memory for documents. */
 static bm_status check_bytes(const bm_items *items, const bm_job_context *job, bm_error *err)
 {
     const uint64_t bytes = bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&job->docs);
@@ -209,7 +214,7 @@ static bm_status add_short(bm_items *items, const item_facts *facts, const char 
     return BM_OK;
 }
 
-/* New shingles have ascending numbers. */
+/* Sort the set. It is often sorted already, because new shingles have ascending numbers. */
 static void sort_set(uint32_t *set, size_t n)
 {
     size_t i = 1;
@@ -271,7 +276,7 @@ static bm_status take_items(void *ctx, const bm_ingest_batch *batch, size_t firs
 
 /* --- completing --- */
 
-/* Bytes of the first n units of joined text. */
+/* The length in bytes of the first n units of joined text. */
 static size_t units_bytes(const char *text, size_t len, bm_shingle_kind kind, uint32_t n)
 {
     size_t at = 0;
@@ -329,7 +334,7 @@ static uint64_t *count_classes(const bm_items *items, bm_error *err)
     return counts;
 }
 
-/* Shingles of many classes leave the class; its group has them. */
+/* Move the class's shingles that have many classes to its group. */
 static bm_status group_class(bm_items *items, uint32_t number, const uint64_t *counts,
                              bm_error *err)
 {
@@ -359,7 +364,7 @@ static bm_status make_groups(bm_items *items, bm_error *err)
     bm_status status = BM_OK;
     uint64_t *counts = NULL;
     const size_t n = items->n_classes;
-    bm_hash_table_reset(&items->by_set); /* groups are another kind of set */
+    bm_hash_table_reset(&items->by_set); /* from here on it finds groups, not classes */
     counts = count_classes(items, err);
     if (counts == NULL)
         return BM_ERR_NOMEM;
@@ -374,7 +379,7 @@ out:
 
 /* --- lists --- */
 
-/* The keys of a number: it goes to their lists. */
+/* The keys in whose lists a number belongs. */
 typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
 
 static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)
@@ -395,8 +400,8 @@ static size_t group_of(const bm_items *items, size_t class, const uint32_t **key
     return **keys != BM_NO_CLASS;
 }
 
-/* For each key the numbers below n that have it, ascending; keys are below n_keys. Lists are filled
- * from places that lie one too far to the right, and end where they belong. */
+/* Make, for each key below n_keys, the ascending list of the numbers below n that have it. begin[]
+ * starts shifted by one; filling moves each entry to its final value. */
 static bm_status make_lists(const bm_items *items, keys_fn *fn, size_t n, size_t n_keys,
                             bm_lists *out, bm_error *err)
 {
@@ -421,7 +426,7 @@ static void lists_reset(bm_lists *lists)
     *lists = (bm_lists){0};
 }
 
-/* --- what counts --- */
+/* --- counting shingles --- */
 
 static uint64_t count_those(const bm_items *items, const bm_item_class *class)
 {
@@ -431,7 +436,8 @@ static uint64_t count_those(const bm_items *items, const bm_item_class *class)
     return n;
 }
 
-/* The classes of a group by the shingles that count; `room` has space for twice as many. */
+/* Order the classes of a group by their numbers of counting shingles; `room` has space for twice as
+ * many numbers as the group has classes. */
 static void order_group(bm_items *items, size_t group, uint64_t *room)
 {
     uint32_t *list = items->members.list + items->members.begin[group];
@@ -448,7 +454,7 @@ bm_status bm_items_settle(bm_items *items, bm_error *err)
     const size_t n_all = items->n_classes + items->n_groups;
     uint64_t *room = NULL;
     bm_status status = BM_OK;
-    for (size_t i = n_all; i-- > 0;) { /* groups first */
+    for (size_t i = n_all; i-- > 0;) { /* groups first: their classes add their numbers */
         bm_item_class *class = &items->classes[i];
         class->n = count_those(items, class);
         if (class->group != BM_NO_CLASS)

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_lane.c -- a document looked up among the shingles of the items.
+/* overlap_lane.c -- looks up a document among the shingles of the items.
  *
- *     hashes of a window   -> those that the filter lets pass -> those in the table
- *     places               (shingle, unit), sorted: where each shingle is
+ *     hashes of a window   -> those that pass the filter -> those in the table
+ *     places               (shingle, unit), sorted: all occurrences of shingles
  *     touched              (class or group, how many of its shingles are here), sorted
  *     rows                 classes at the threshold, with their longest run
  *
- * A document without a place ends after the first step. Its joined text is one stretch, whatever
- * lines and paragraphs it has, and so runs cross them. Bytes are looked for only where a document
- * holds an item: its text is gone through once more (text/unit_text.h).
+ * A document without a place is done after the first step. The joined text ignores lines and
+ * paragraphs, so runs cross them. Byte positions are computed only for a document that holds an
+ * item, in a second pass over its text (text/unit_text.h).
  *
- * If a class belongs to a group, the shingles of both count. If the group's shingles suffice, the
- * group has one row for all its members.
+ * If a class belongs to a group, the shingles of both are added. If the group's shingles alone
+ * reach the threshold of members, one row of the group stands for all of these.
  *
- * What a lane finds goes to the ordered end as bytes, where it is news: a shingle that was seen
- * before, or a class that had as many shingles in an earlier document, is left out. Lanes look at
- * what the ordered end writes, and may miss what it is about to write, so they may say too much and
- * never too little.
+ * A lane passes only new facts to the ordered sink, as bytes: not a shingle that was seen before,
+ * nor a class that had as many shingles in an earlier document. Lanes read the sink's state and may
+ * miss its latest changes, so they may pass too much, but never too little.
  *
- * Memory: 24 bytes for each place, which are no more than the hashes and the table that a document
- * takes where it becomes a set; 16 more for a place of a shingle that very many items have; and 16
- * for each class that the document has something of.
+ * Memory: 24 bytes per place, no more than the hashes and the table that making a set of the
+ * document would take; 16 more per place of a shingle that very many items have; and 16 per class
+ * that shares a shingle with the document.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -40,27 +39,27 @@ typedef struct words {
     size_t n, cap;
 } words;
 
-#define TOUCHED ((size_t)1 << 16) /* at least so many are gathered before they are added up */
-#define KEPT    ((size_t)1 << 20) /* places for which a lane keeps its memory */
+#define TOUCHED ((size_t)1 << 16) /* fewest entries gathered before they are added up */
+#define KEPT    ((size_t)1 << 20) /* a lane with more entries frees its memory */
 
 typedef struct overlap_lane {
     bm_overlap_found *found;
     const bm_items *items;
     const bm_joined *joined;
     bm_shingler *shingler;
-    words places;          /* shingle << 32 | unit, sorted once the document is whole */
-    words touched;         /* class or group << 32 | hits, each once and sorted in the end */
-    words scratch;         /* to sort in */
-    words run;             /* units of a class, sorted */
+    words places;          /* shingle << 32 | unit, sorted after the whole document is scanned */
+    words touched;         /* class or group << 32 | hits, finally sorted and unique */
+    words scratch;         /* for sorting */
+    words run;             /* first units of a class's shingles, sorted */
     words held;            /* group << 32 | number in `touched`, sorted */
     words better;          /* hits << 32 | class */
-    bm_stretch *stretches; /* of the group at hand */
+    bm_stretch *stretches; /* of the current group */
     size_t n_stretches, cap_stretches;
-    bm_stretch longest; /* of these */
-    /* Where the texts of rows are in the document. */
+    bm_stretch longest; /* the longest of `stretches` */
+    /* The rows, and where their runs begin and end in the document. */
     bm_overlap_rows rows;
-    words ends; /* unit << 32 | 2 * row, the unit with which it begins; or with 1 more, ends */
-    size_t at;  /* in `ends` */
+    words ends; /* unit << 32 | 2 * row for its first unit, | 2 * row + 1 for its last */
+    size_t at;  /* index in `ends` */
 } overlap_lane;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
@@ -95,7 +94,7 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
         passed[n] = (uint16_t)i;
         n += bm_shingle_table_may_have(&lane->items->table, run->hashes[i]);
     }
-    for (size_t i = 0; i < n; i++) /* the table is larger than a cache */
+    for (size_t i = 0; i < n; i++) /* prefetch: the table is larger than a cache */
         bm_shingle_table_fetch(&lane->items->table, run->hashes[passed[i]]);
     for (size_t i = 0; i < n; i++) {
         const uint32_t shingle = bm_shingle_table_find(&lane->items->table, run->hashes[passed[i]]);
@@ -105,7 +104,7 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Where the n-th unit after the one at `at` ends; SIZE_MAX: there are fewer. */
+/* The end of n units that begin at `at`; SIZE_MAX: there are fewer. */
 static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t at, uint32_t n)
 {
     if (kind == BM_SHINGLE_BYTE)
@@ -118,7 +117,7 @@ static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t
     return n == 1 ? joined->len : SIZE_MAX;
 }
 
-/* Short items may begin here. */
+/* Add the short items that begin at `at`, where an anchor was found. */
 static bm_status look_at_anchor(overlap_lane *lane, size_t at, uint64_t unit, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -156,7 +155,7 @@ static bm_status on_anchors(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Find the places, and count the document as the shingler would. */
+/* Find the places, and count the document (short, empty, unreadable) like the shingler. */
 static bm_status find_places(overlap_lane *lane, bm_shingler *shingler, bm_str text,
                              bm_shingle_batch *batch, bm_error *err)
 {
@@ -190,7 +189,7 @@ static uint32_t shingle_of(uint64_t place)
     return (uint32_t)(place >> 32);
 }
 
-/* The first of places, sorted, that is not below `place`. */
+/* The index of the first of the sorted places that is not below `place`. */
 static size_t first_place(const words *places, uint64_t place)
 {
     bm_bisect b = {0, places->n};
@@ -225,7 +224,7 @@ static bm_status touch_classes(overlap_lane *lane, bm_error *err)
         const uint32_t shingle = shingle_of(places[i]);
         if (i > 0 && shingle == shingle_of(places[i - 1]))
             continue;
-        const uint64_t hits = bm_items_counts(items, shingle), /* 0: but a run crosses it */
+        const uint64_t hits = bm_items_counts(items, shingle), /* stopped: 0, but runs cross it */
             end = items->of_shingle.begin[shingle + 1];
         for (uint64_t k = items->of_shingle.begin[shingle]; k < end; k++)
             BM_TRY(push(&lane->touched, (uint64_t)items->of_shingle.list[k] << 32 | hits, err));
@@ -254,7 +253,7 @@ static bool has_shingle(const bm_items *items, const bm_item_class *class, uint3
     return b.low < class->end && items->sets[b.low] == shingle;
 }
 
-/* Both are walked through side by side. */
+/* Merge the sorted places with the sorted shingles of the class. */
 static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_error *err)
 {
     const words *places = &lane->places;
@@ -272,9 +271,9 @@ static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_
     return BM_OK;
 }
 
-#define MANY_TIMES 8u /* as many in one list as in another: the few are looked up among the many */
+#define MANY_TIMES 8u /* if one list is longer by this factor, look up the shorter in it */
 
-/* The units with which shingles of its own begin, stopped ones too, to lane->run. */
+/* Put the first units of the class's own shingles, including stopped ones, into lane->run. */
 static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -297,7 +296,7 @@ static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
     return sort(lane, &lane->run, err);
 }
 
-/* The stretches of a group; BM_NO_CLASS: of none. */
+/* Make the stretches of a group; BM_NO_CLASS: none. */
 static bm_status find_stretches(overlap_lane *lane, uint32_t group, bm_error *err)
 {
     lane->n_stretches = 0;
@@ -329,10 +328,10 @@ static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_s
 typedef struct finding {
     overlap_lane *lane;
     const bm_record *record;
-    bm_utf8_places from, to; /* the last of each */
+    bm_utf8_places from, to; /* the last position converted for each */
 } finding;
 
-/* Rows begin and end with this unit. */
+/* Set the bytes of rows that begin or end with this unit. */
 static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                          bm_error *err)
 {
@@ -369,7 +368,7 @@ static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_erro
 
 /* --- a document --- */
 
-/* How many shingles of a group the document has. Touched groups begin at number `first`. */
+/* How many shingles of a group the document has. Groups begin at index `first` of `touched`. */
 static uint32_t group_hits(const overlap_lane *lane, size_t first, uint32_t group)
 {
     const uint64_t *list = lane->touched.list;
@@ -388,7 +387,7 @@ static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, b
                : BM_OK;
 }
 
-/* Hold classes with a shingle of their own in the document, group by group. */
+/* Add rows for classes that have a shingle of their own in the document, group by group. */
 static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -423,7 +422,7 @@ static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *er
     return BM_OK;
 }
 
-/* Hold groups with enough shingles in the document for some of their members. */
+/* Add rows for groups whose shingles in the document suffice for some of their members. */
 static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 {
     for (size_t i = first; i < lane->touched.n; i++) {
@@ -440,7 +439,7 @@ static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 
 /* --- cuts --- */
 
-/* Of the classes and groups of the rows: number << 32 | the class or group with a row for it. */
+/* List the classes and groups that rows cover: number << 32 | class or group of the row. */
 static bm_status list_held(overlap_lane *lane, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -454,7 +453,7 @@ static bm_status list_held(overlap_lane *lane, bm_error *err)
     return sort(lane, &lane->held, err);
 }
 
-/* The least class or group with a row that has the shingle; BM_NO_CLASS: none has. */
+/* The lowest-numbered class or group with a row that has the shingle; BM_NO_CLASS: none. */
 static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
 {
     const bm_lists *of = &lane->items->of_shingle;
@@ -468,7 +467,7 @@ static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
     return least;
 }
 
-/* Units from `first` to before `end`, as a row. */
+/* Add a row for the cut of units first … end-1. */
 static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uint64_t end,
                          bm_error *err)
 {
@@ -479,7 +478,7 @@ static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uin
     return push(&lane->ends, (end - 1) << 32 | (2 * n + 1), err);
 }
 
-/* Stretches of all items with a row, united where they overlap. */
+/* Add the stretches of all items with a row, united where they overlap. */
 static bm_status add_cuts(overlap_lane *lane, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -499,7 +498,7 @@ static bm_status add_cuts(overlap_lane *lane, bm_error *err)
     for (size_t i = 0; i < lane->run.n; i++) {
         const uint32_t by = (uint32_t)lane->run.list[i], units = lane->items->classes[by].units;
         const uint64_t at = lane->run.list[i] >> 32;
-        /* shingles of one unit follow each other and do not overlap */
+        /* adjacent shingles of one unit are united though they do not overlap */
         if (i > 0 && at >= end + (units == 1))
             BM_TRY(add_cut(lane, class, first, end, err));
         if (i == 0 || at >= end + (units == 1)) {
@@ -530,7 +529,7 @@ static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error
                : BM_OK;
 }
 
-/* Shingles that no document had before. */
+/* Pass on the shingles that no earlier document had. */
 static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -552,7 +551,7 @@ static void free_lists(overlap_lane *lane)
                 lane->ends.list);
 }
 
-/* After a long document its memory is given back. */
+/* Free the memory of the lane after a long document. */
 static void trim(overlap_lane *lane)
 {
     if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT)

@@ -59,7 +59,7 @@ bm_status bm_shingle_table_add(bm_shingle_table *table, uint64_t hash, uint32_t 
     return BM_OK;
 }
 
-/* Of the number of a word of the filter. */
+/* log2 of the number of words of the filter. */
 static unsigned filter_bits(const bm_shingle_table *table)
 {
     unsigned bits = 6;
@@ -71,7 +71,7 @@ static unsigned filter_bits(const bm_shingle_table *table)
 bm_status bm_shingle_table_end(bm_shingle_table *table, bm_error *err)
 {
     const unsigned bits = filter_bits(table);
-    if (table->n == 0) /* slots, so that it can be asked */
+    if (table->n == 0) /* make slots, so that look-ups work */
         BM_TRY(bm_hash_table_clear(&table->table, 1, err));
     table->filter.shift = 64 - bits;
     BM_TRY(bm_new_zero(&table->filter.words, (size_t)1 << bits, err));

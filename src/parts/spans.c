@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spans.c -- which K-grams of a text may be repeated, and where they stand.
+/* spans.c -- finds which K-grams of a text may be repeated, and where they are.
  *
  *     units     a b c d e f g h i ...          K = 4, grams of two
  *     grams     ab bc cd de ef fg gh hi
@@ -7,9 +7,9 @@
  *                  [bc cd de]                  the last of equal ones
  *                     [cd de ef] ...
  *
- * Neighbouring K-grams mostly share their minimizer, so there are few of them, and a stretch of
- * text whose minimizers come once in all documents holds no repeated K-gram. The others are hashed
- * in full: 128 bits of the hashes of their units.
+ * Neighbouring K-grams mostly share their minimizer, so there are few minimizers, and a stretch of
+ * text whose minimizers occur only once in all documents holds no repeated K-gram. The other
+ * K-grams are hashed in full: 128 bits over the hashes of their units.
  *
  * Tests: tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
@@ -25,8 +25,8 @@
 #include "parts/cuts.h"
 #include "text/unit_text.h"
 
-#define FILTER_BITS  16u /* of the filter for each hash in it */
-#define FILTER_LEAST 10u /* log2 of its words */
+#define FILTER_BITS  16u /* filter bits per hash */
+#define FILTER_LEAST 10u /* log2 of the least number of words */
 
 /* --- the filter --- */
 
@@ -40,8 +40,8 @@ bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_e
     return BM_OK;
 }
 
-/* Go through the hashes that come more than `keep_count` times: put them into the filter, where it
- * has words, and count them. */
+/* Count the hashes that occur more than `keep_count` times, and add them to the filter if it has
+ * words. */
 static bm_status fill(bm_sorted_runs *marks, uint64_t keep_count, bm_hash_filter *filter,
                       uint64_t *n, bm_error *err)
 {
@@ -79,8 +79,8 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 
 /* --- K-grams --- */
 
-/* What is sorted by the first half of a hash: the number of the gram, and what of the other half
- * has room. */
+/* The value sorted under the first half of a hash: the number of the gram, and as many bits of the
+ * other half as fit. */
 #define NUMBER_BITS 40u
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
@@ -116,13 +116,14 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
 }
 
-/* The grams of one hash, as far as it is sorted: the first of them, and how many there were. */
+/* Grams that agree in the first half and the stored bits of the other half of their hash: the first
+ * one, and their number so far. */
 typedef struct same_hash {
     uint64_t rest, first, n;
 } same_hash;
 
 typedef struct same_hashes {
-    same_hash *list; /* mostly one */
+    same_hash *list; /* usually one */
     size_t n, cap;
 } same_hashes;
 
@@ -140,7 +141,7 @@ static bm_status find_hash(same_hashes *same, uint64_t rest, uint64_t number, sa
     return BM_OK;
 }
 
-/* The numbers of the grams that stood before, each with the number of the first one, to `out`. */
+/* Add to `out` the numbers of grams that occurred before, each with the number of the first one. */
 static bm_status find_repeated(const bm_span_grams *grams, uint64_t keep_count, bm_sorted_runs *out,
                                bm_error *err)
 {
@@ -165,7 +166,7 @@ out:
     return status;
 }
 
-/* Grams that stood before come by their places. */
+/* Join the repeated grams, which are sorted by place, into spans. */
 static bm_status join_runs(const bm_span_grams *grams, bm_sorted_runs *repeated, bm_span_fn *fn,
                            void *ctx, bm_error *err)
 {
@@ -216,7 +217,7 @@ out:
 
 /* --- a lane --- */
 
-/* How many bytes of text that are no White_Space stand before a place; places ascend. */
+/* Counts the bytes before a place that are not White_Space. Places must ascend. */
 typedef struct filled_walk {
     bm_str text;
     size_t at;
@@ -230,18 +231,19 @@ typedef struct list64 {
 
 struct bm_span_lane {
     const bm_hash_filter *filter;
-    bm_text_options text, words; /* to find units, and words where units are none */
+    bm_text_options text, words; /* to find units; and words, if units are not words */
     bool of_words;
-    list64 hashes;      /* of the shorter grams of a text; then of its units */
-    list64 window;      /* numbers of grams whose hashes ascend: the first is the minimizer */
-    list64 grams;       /* K-grams that may be repeated: their first units */
-    bm_text_units made; /* of the text at hand: its units, */
+    list64 hashes;      /* hashes of the shorter grams of a text; later of its units */
+    list64 window;      /* queue of grams with ascending hashes: the first is the minimizer */
+    list64 grams;       /* first units of K-grams that may be repeated */
+    bm_text_units made; /* units of the current text */
     bm_text_units made_words;
-    /* Of the document: */
-    bm_hash128 within; /* the value that divides documents: part of each hash */
+    /* The current document: */
+    bm_hash128 within; /* hash of the value that divides documents; mixed into each hash */
     bm_str whole, as_read;
-    bm_utf8_places parts, begins, ends; /* of fields, first and last units: the last of each */
-    uint64_t n_units, filled;           /* in the fields before */
+    bm_utf8_places parts, begins,
+        ends;                 /* last positions converted: of fields, first and last units */
+    uint64_t n_units, filled; /* in the previous fields */
 };
 
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
@@ -305,13 +307,14 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Without a filter each minimizer goes to `out`; with one, K-grams that pass go to lane->grams. */
+/* Without a filter, add each minimizer to `out`; with one, add K-grams that pass it to
+ * lane->grams. */
 static bm_status look_at_windows(bm_span_lane *lane, size_t per_window, uint64_t *n, bm_buf *out,
                                  bm_error *err)
 {
     const uint64_t *hashes = lane->hashes.list;
     const bool marks = lane->filter->words == NULL;
-    uint64_t last = UINT64_MAX; /* the minimizer of the K-gram before */
+    uint64_t last = UINT64_MAX; /* the minimizer of the previous K-gram */
     bool passes = false;
     size_t begin = 0, end = 0;
     BM_TRY(bm_grow_array(&lane->window.list, &lane->window.cap, lane->hashes.n, err));
@@ -355,7 +358,7 @@ static uint64_t filled_before(filled_walk *walk, size_t place)
     return walk->filled;
 }
 
-/* The words before a unit's first byte, and those up to its end. */
+/* Count the words before byte `from`, and those that begin before byte `to`. */
 static void count_words(const bm_span_lane *lane, size_t from, size_t to, size_t walk[2],
                         uint32_t out[2])
 {

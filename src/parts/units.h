@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units.h -- `dedup` of lines, paragraphs and spans: the parts of documents that an earlier part
- * equals are cut out of them. */
+/* units.h -- `dedup` of lines, paragraphs and spans: parts that repeat an earlier part are cut out
+ * of their documents. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -15,13 +15,14 @@
 #include "spill/sorted_runs.h"
 #include "text/shingler.h"
 
-/* Pair and group the documents of a job, parts of those of this one; bm_units_found is its end. */
+/* Runs a job whose documents are the units of this job: pairs and groups them, and ends with
+ * bm_units_found. */
 typedef bm_status bm_units_pair_fn(bm_settings *of_units, bm_error *err);
-/* A dedup job with a unit in its settings. `pair` is called where bm_settings_pair_units says
- * so. */
+/* Run a dedup job with a unit in its settings. `pair` is called if bm_settings_pair_units is
+ * true. */
 bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_summary **out,
                        bm_error *err);
-/* What the job of units has found. */
+/* Take the results of the job of units. */
 bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
                          const bm_grouping *grouping, bm_error *err);
 
@@ -37,57 +38,57 @@ bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at);
 
 /* --- spans ---
  *
- *     mark    documents -> grams of K/2 units -> the least hash of each K-gram      [count]
- *     read    documents -> K-grams whose least hash comes more than once            [read]
- *     find    K-grams by hash -> those that stood before, by place -> runs of them  [group]
+ *     mark    documents -> grams of K/2 units -> the minimizer of each K-gram       [count]
+ *     read    documents -> K-grams whose minimizer is repeated                      [read]
+ *     find    K-grams by hash -> those that occurred before, by place -> runs       [group]
  *
- * A gram of K units is known by the least hash of the shorter grams in it (its minimizer): equal
- * K-grams have the same one at the same place. So most text is left after the first step, which
- * remembers one hash for about K/4 units. */
+ * The minimizer of a K-gram is the least hash of the shorter grams in it. Equal K-grams have the
+ * same minimizer at the same place. So most text is excluded after the first step, which stores
+ * about one hash per K/4 units. */
 
-/* Add the hash of a minimizer to `marks`. */
+/* Add n hashes of minimizers to `marks`. */
 bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err);
-/* The hashes that came more than `keep_count` times. `memory`: bytes of the filter at most; 0: as
- * it needs. With less memory it lets more pass. */
+/* Make a filter of the hashes that occurred more than `keep_count` times. `memory`: most bytes of
+ * the filter; 0: no limit. With less memory more other hashes pass. */
 bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64_t memory,
                               bm_hash_filter *out, bm_error *err);
 
-/* A K-gram of a text that may be repeated. `words` and `filled` count words of its field, and bytes
- * of the document that are no White_Space, before its first byte and before its end. */
+/* A K-gram that may be repeated. `words` counts words of its field, and `filled` the document's
+ * bytes that are not White_Space: [0] before its first byte, [1] before its end. */
 typedef struct bm_span_gram {
-    bm_hash128 hash; /* of its units */
-    uint64_t from;   /* its first byte: in the text before repair; later in all documents */
-    uint64_t unit;   /* its first unit, likewise; no two fields have neighbouring units */
-    uint32_t len;    /* bytes */
+    bm_hash128 hash; /* hash of its units */
+    uint64_t from;   /* first byte in the text before repair; later its place in all documents */
+    uint64_t unit;   /* first unit, likewise; numbers have gaps between fields */
+    uint32_t len;    /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;
 
-/* K-grams in the order of their places. One thread. */
+/* K-grams in the order of their places. Used by one thread. */
 typedef struct bm_span_grams {
     bm_column column; /* of ... */
     const bm_span_gram *list;
     uint64_t n;
     bm_sorted_runs *by_hash;
     const char *temp_dir;
-    uint64_t memory; /* of the column; beyond it lies in a file; 0: any */
+    uint64_t memory; /* bytes of a column in memory; a larger one is in a file; 0: no limit */
 } bm_span_grams;
 
-/* `memory`: of each of column and sorter; 0: as they need. */
+/* `memory`: limit for the column and for the sorter, each; 0: no limit. */
 bm_status bm_span_grams_open(const char *temp_dir, uint64_t memory, bm_span_grams *out,
                              bm_error *err);
 void bm_span_grams_reset(bm_span_grams *grams);
 bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_error *err);
 
-/* A run of K-grams that stood before: from the first one to the end of the last. */
+/* A run of repeated K-grams, from the begin of the first to the end of the last. */
 typedef struct bm_span {
     uint64_t from, to;
-    uint64_t kept; /* where the first of its K-grams stood first */
+    uint64_t kept; /* where the first of its K-grams occurred first */
     uint32_t words, filled[2];
 } bm_span;
 typedef bm_status bm_span_fn(void *ctx, const bm_span *span, bm_error *err);
 
-/* Call back for the longest runs of K-grams that have stood `keep_count` times before, in the order
- * of their places. No gram is added any more. */
+/* Call `fn` for the longest runs of K-grams that occurred at least `keep_count` times before, in
+ * the order of their places. No gram may be added afterwards. */
 bm_status bm_span_grams_find(bm_span_grams *grams, uint64_t keep_count, bm_span_fn *fn, void *ctx,
                              bm_error *err);
 
@@ -97,16 +98,18 @@ typedef struct bm_span_lane bm_span_lane;
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
                             bm_span_lane **out, bm_error *err);
 void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
-/* A document begins: its text, and that before repair (data NULL: the same). Borrowed until the
- * next one. `within`: the hash of what divides documents; only those of one hash are compared. */
+/* Begin a document with its text, and its text before repair (data NULL: the same); both are
+ * borrowed until the next document. `within`: hash of the value that divides documents; only
+ * documents with equal values are compared. */
 void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within);
-/* Look at the next text field or element, by its place in the text before repair. Appended to
- * `out`: minimizers (uint64_t) while there is no filter, else bm_span_gram; *n is added to. */
+/* Scan the next text field or element, given by its range in the text before repair. Without a
+ * filter, minimizers (uint64_t) are appended to `out`, else bm_span_gram; *n grows by their
+ * number. */
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,
                            uint64_t *n, bm_buf *out, bm_error *err);
-/* The next field or element, which cannot be cut. */
+/* Skip the next field or element, which cannot be cut. */
 void bm_span_lane_skip(bm_span_lane *lane, bm_text_range range);
-/* Units of the document so far, with one more for each field. */
+/* Units of the document so far, plus one per field. */
 uint64_t bm_span_lane_units(const bm_span_lane *lane);
 /* Filled bytes of the document so far. A field without a K-gram that may be repeated counts as one
  * byte, or none if it is blank. */
