@@ -48,5 +48,5 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
 /* Only steps with `end` will follow: the pool's threads compress the gathered blocks meanwhile.
- * False: there is nothing to compress. */
+ * False: no block is left, or there are no such threads. */
 bool bm_compressor_end(bm_compressor *compressor);

@@ -341,12 +341,12 @@ out:
  * Threads that hash the pieces of a file while its writer goes on.
  *
  *     written      |=======|=======|=======|====...
- *     thread 1      ######   it is slow, or the system gave it no processor:
- *     thread 2              ##     the second is started when piece 2 is whole and nobody has it
+ *     thread 1      ######   slow, or without a processor for a while:
+ *     thread 2              ##     started once piece 2 is complete and no thread has begun it
  *
- * A thread takes the first piece that nobody has, follows the writer through it, and takes the
- * next. It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more
- * than hashing one. A failure is told at the end. */
+ * A thread takes the first piece that nobody has begun, follows the writer through it, and takes
+ * the next. It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost
+ * more than hashing one. Failures are reported at the end. */
 
 #define WAKE_BYTES  ((uint64_t)1 << 20)
 #define THREADS_MAX 16u

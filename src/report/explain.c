@@ -610,7 +610,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
     bm_job_context_stage(&e->context, "match", "pairs");
-    if (e->a != e->b) /* while the sets still distinguish copies */
+    if (e->a != e->b) /* before bm_set_links drops the hashes of copies */
         BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
     bm_find_options options = e->find;
     options.resources.threads = e->settings->threads;

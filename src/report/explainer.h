@@ -91,7 +91,7 @@ typedef struct bm_explained_cut {
     bm_buf kept_id, reason; /* ended by NUL */
     double jaccard;
     bool has_row;  /* the cut was found */
-    size_t n_cuts; /* number of earlier cuts in the document */
+    size_t n_cuts; /* the document's cuts up to that one; all if it was not found */
     bm_shingle_kind units;
     size_t n_units; /* units that both parts begin with */
 } bm_explained_cut;

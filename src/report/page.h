@@ -7,13 +7,13 @@
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
  *     pairs.tsv                                      similarities; pairs to show; stars, groups at
  *                                                    other thresholds
- *     the inputs                    page_texts.c     which of them are what they were; texts and
- *                                                    sets of documents shown
- *     a group                       page_graph.c     its links, what holds it together, a drawing
- *     items.tsv, overlap.tsv        page_overlap.c   of a directory that overlap wrote: the items
- *     cuts.tsv                      page_units.c     of parts of documents: those repeated most
+ *     the inputs                    page_texts.c     which of them are unchanged; texts and
+ *                                                    shingle sets of the documents shown
+ *     a group                       page_graph.c     its links, what holds it together, its drawing
+ *     items.tsv, overlap.tsv        page_overlap.c   for a directory that overlap wrote: the items
+ *     cuts.tsv                      page_units.c     for parts of documents: those repeated most
  *
- *     page -> page_json.c                            a member a part of the page
+ *     page -> page_json.c                            one member per part of the page
  *          -> page.html, template.c                  for people
  *
  * To show another number, add a member in page_json.c and a place in page.html. Ids, names and
@@ -419,22 +419,23 @@ void bm_diff_text_reset(bm_diff_text *text);
  *
  *     {{path}}            a value as plain text, for attributes and tooltips
  *     {{FILTER path}}     a value written in another way; the table of filters is in template.c
- *     {{#if path}} … {{else}} … {{/if}}    the value is there, and not null, false, 0 or empty
- *     {{#has path}} …     it is there and not null
+ *     {{#if path}} … {{else}} … {{/if}}    the value exists, and is not null, false, 0 or empty
+ *     {{#has path}} …     it exists and is not null
  *     {{#is path word}} … it is this word or number
- *     {{#each path}} …    for each element of an array, or member of an object; else, where there
+ *     {{#each path}} …    for each element of an array, or member of an object; {{else}} if there
  *                         is none
  *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that
  *                         they are never all in memory
  *
- * A path is a name or several with dots between them. Its first name is looked up in the element at
- * hand, then in what encloses that, at last in the whole object; with a dot before it (".name") in
- * the element at hand alone. "." is the element itself and "@key" its name in the object that is
- * walked. A tag of the second kind that has a line for itself takes the line with it.
+ * A path is one or more names separated by dots. Its first name is looked up in the current
+ * element, then in the enclosing ones, and at last in the whole object; with a dot before it
+ * (".name") only in the current element. "." is the element itself, and "@key" is its name in the
+ * enclosing object. If an {{else}}, or a tag with "#" or "/", is alone in its line, the whole line
+ * is removed.
  *
- * The template is ours and its text is markup. Values are of strangers: each is escaped, whatever
- * filter writes it, and so can begin no element and no attribute; `raw` alone is not, and is for
- * style sheets, scripts and pictures of our own. */
+ * The template is ours, and its text is markup. Values are untrusted: every filter escapes them, so
+ * that they cannot begin an element or an attribute. Only `raw` does not escape; it is for our own
+ * style sheets, scripts and pictures. */
 
 typedef struct bm_template {
     const char *text;
