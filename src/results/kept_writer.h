@@ -68,7 +68,7 @@ typedef struct bm_kept_place {
 /* A function that a way does not need is NULL; nothing happens then. */
 typedef struct bm_kept_writer_ops {
     bool wants_ids;   /* writes ids, not records */
-    bool names_files; /* writes one file per input, named by kept_writer.h */
+    bool names_files; /* writes one file per input; kept_files names it */
     bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
     /* Begin input `index`, the next one with kept records; inputs in between are empty. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
