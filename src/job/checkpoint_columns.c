@@ -243,7 +243,7 @@ enum {
     DOC_ROWS,    /* bm_doc_row */
     DOC_ID_ENDS, /* uint64_t */
     DOC_CONTENT, /* bm_hash128; once all documents are read, instead ... */
-    DOC_REP,     /* ... uint32_t, the document of which each is a copy */
+    DOC_REP,     /* ... uint32_t: the first copy of each document */
     DOC_TEXTS,   /* uint64_t: places of texts, if sets are made again */
     N_PLAIN,
     DOC_KEYS = N_PLAIN, /* uint64_t, bands of each document */

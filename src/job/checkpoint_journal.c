@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_journal.c -- the lines of a checkpoint's journal: what the job is, and how far it has
- * come.
+/* checkpoint_journal.c -- the lines of a checkpoint's journal: the job's identity and its progress.
  *
  * Tests: tests/cli/cases/resume.sh, tests/unit/job/test_checkpoint_line.c,
  *        tests/unit/jobs/test_checkpoint.c */
@@ -25,7 +24,7 @@
 #include "json/json_write.h"
 #include "output/digest.h"
 
-/* === how far the job has come ===
+/* === progress ===
  *
  * Each line's fields are listed once; writing and reading use the same list. */
 
@@ -123,7 +122,7 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
     return true;
 }
 
-/* === what the job is ===
+/* === identity ===
  *
  * The lines are generated for the present job and compared one by one. */
 

@@ -160,9 +160,9 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
  * columns of the corpus (except sets, see corpus.h).
  *
  *     record   columns of some documents (spill_saved.h): rows, ends of ids, content hashes or
- *              representatives, places of texts, band keys, ids, keys that rank; counts; in the
+ *              representatives, places of texts, band keys, ids, ranking keys; counts; in the
  *              last one digests of the inputs and skipped records
- *     record   BM_CHECKPOINT_MORE | what the job has of them beside the table
+ *     record   BM_CHECKPOINT_MORE | further data of the documents
  *
  * Integers have the host's byte order: the file is for the same program on the same machine, which
  * the journal checks. Threads: one at a time, while no documents are added. */

@@ -68,8 +68,8 @@ typedef struct bm_job_stats {
 typedef struct bm_job_against {
     uint64_t documents;            /* known ones */
     uint64_t candidates, verified; /* pairs of a document and a known document */
-    uint64_t not_compared; /* at most so many pairs were left out because of crowded buckets */
-    uint64_t found;        /* links between a document and a known one that reach the threshold */
+    uint64_t not_compared; /* upper bound of the pairs left out because of crowded buckets */
+    uint64_t found;        /* known documents that reach the threshold with a document */
     bm_id_kind ids;        /* id type, if an index recorded it; else UNTYPED */
     const struct bm_job_context *items; /* borrowed; has read the test sets of `overlap`; or NULL */
 } bm_job_against;
@@ -239,10 +239,10 @@ typedef struct bm_input_places {
 /* *path: the first of these places that has a file of the recorded size; if several have one, the
  * first with the recorded bytes. Free it with bm_free. The order:
  *
- *     the name as it is (a relative one: in the current directory); where the job read it
- *     NAME in the directory of the manifest, and in the one that holds that directory
- *     sources/NAME, and then without the first directories of the name, one after another
- *     where it lay as seen from the directory of the manifest
+ *     NAME itself (if relative, in the current directory); the path at which the job read it
+ *     NAME in the directory of the manifest, and in the parent of that directory
+ *     sources/NAME, then with the leading directories of NAME dropped one by one
+ *     the recorded path from the directory of the manifest to the file
  *
  * BM_ERR_IO: not found. BM_ERR_FORMAT: only files of another size exist, or the input was standard
  * input. Both name the file. */

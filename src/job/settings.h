@@ -41,7 +41,7 @@ typedef enum bm_job_kind {
 enum {                              /* bits of bm_job_row.does */
        BM_JOB_SIGNS = 1u << 0,      /* only signs all documents */
        BM_JOB_MATCHES = 1u << 1,    /* finds pairs of documents or of signatures */
-       BM_JOB_GROUPS = 1u << 2,     /* makes groups; can be saved and resumed */
+       BM_JOB_GROUPS = 1u << 2,     /* chooses documents to keep; can be resumed */
        BM_JOB_WRITES_DIR = 1u << 3, /* the output is a directory */
        BM_JOB_COPIES = 1u << 4,     /* copies records that another job has chosen */
        BM_JOB_COMPARES = 1u << 5,   /* only compares a sample */

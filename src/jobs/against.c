@@ -35,8 +35,8 @@
 
 /* === against open ===
  *
- * Known documents are given in one of three forms: an index, which is used as it is; signatures,
- * whose inputs are located if exact similarities may be wanted; or documents, from which an index
+ * Known documents are given in one of three forms: an index, which is used unchanged; signatures,
+ * whose inputs are located if exact similarities may be needed; or documents, from which an index
  * is made. */
 
 void bm_against_close(bm_against *against)
@@ -572,7 +572,7 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
 
 /* --- blocks of rows --- */
 
-/* The wanted rows of one block. */
+/* The rows loaded from one block: all, or the marked ones. */
 typedef struct block {
     bm_sign_dir *dir;
     const bm_band_plan *plan;

@@ -179,9 +179,9 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-/* Read the tables of the directory whose report is open. out->by_id, set by the caller: ids are
- * wanted in any case. BM_ERR_FORMAT names file and line, or a file that does not match its digest
- * in the report; BM_ERR_NOMEM names a `memory` that is enough. */
+/* Read the tables of the directory whose report is open. out->by_id, set by the caller: identify
+ * records by id in any case. BM_ERR_FORMAT names file and line, or a file that does not match its
+ * digest in the report; BM_ERR_NOMEM names a `memory` that is enough. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};

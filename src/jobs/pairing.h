@@ -26,7 +26,8 @@ typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
 /* Resolve the plan and words of documents that were not signed before. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
-/* Run such a job. `settings` come from its options. The plan and the verification are resolved
- * here, from the manifests if the inputs are directories that `sign` wrote. */
+/* Run a job that pairs documents or signatures. `settings` come from its options. The plan and the
+ * verification are resolved here, from the manifests if the inputs are directories that `sign`
+ * wrote. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err);

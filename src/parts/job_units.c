@@ -760,8 +760,8 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* The group being written. `left`: members to come; `stay`: members that are still kept by their
- * count. */
+/* The group being written. `left`: members to come; `stay`: how many of these stay because of
+ * `keep_count`. */
 typedef struct group_walk {
     uint64_t number, first, left, kept, kept_text, stay;
 } group_walk;

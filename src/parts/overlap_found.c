@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Memory is planned for so many classes per document; only a document that contains a test set
- * touches more. */
+/* Classes per document that memory is reserved for. A document that contains a test set has
+ * shingles of more. */
 #define TOUCHED ((uint64_t)1 << 18)
 
 static size_t n_all(const bm_items *items)

@@ -11,7 +11,7 @@
  * item, in a second pass over its text (text/unit_text.h).
  *
  * If a class belongs to a group, the shingles of both are added. If the group's shingles alone
- * reach the threshold of members, one row of the group stands for all of these.
+ * reach the threshold for some members, the group gets one row for all of these.
  *
  * A lane passes only new facts to the ordered sink, as bytes: not a shingle that was seen before,
  * nor a class that had as many shingles in an earlier document. Lanes read the sink's state and may
@@ -498,7 +498,7 @@ static bm_status add_cuts(overlap_lane *lane, bm_error *err)
     for (size_t i = 0; i < lane->run.n; i++) {
         const uint32_t by = (uint32_t)lane->run.list[i], units = lane->items->classes[by].units;
         const uint64_t at = lane->run.list[i] >> 32;
-        /* adjacent shingles of one unit are united though they do not overlap */
+        /* shingles of one unit never overlap, so adjacent ones are united too */
         if (i > 0 && at >= end + (units == 1))
             BM_TRY(add_cut(lane, class, first, end, err));
         if (i == 0 || at >= end + (units == 1)) {
