@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c -- the whole journal is held as text, since it has few lines for each file of input. */
+/* journal.c -- the whole journal is kept in memory as text, since it has few lines for each input
+ * file. */
 #include "spill/journal.h"
 
 #include <errno.h>
@@ -19,16 +20,16 @@
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)
-#define BYTES_MAX    ((int64_t)1 << 30) /* more is none of ours: it has a few lines an input */
+#define BYTES_MAX    ((int64_t)1 << 30) /* a journal is smaller: few lines for each input */
 
 struct bm_journal {
     int fd;
     char *path;
-    bm_buf lines;   /* texts, each with a NUL after it */
-    size_t *begins; /* of the lines in it */
+    bm_buf lines;   /* the texts of lines, each followed by a NUL */
+    size_t *begins; /* where each line begins in `lines` */
     size_t n, cap;
-    uint64_t check; /* of the last line */
-    uint64_t bytes; /* of the file */
+    uint64_t check; /* checksum of the last line */
+    uint64_t bytes; /* size of the file */
 };
 
 void bm_journal_close(bm_journal *journal)
@@ -118,7 +119,8 @@ static bm_status read_file(const bm_journal *journal, bm_buf *out, bm_error *err
     }
 }
 
-/* Is text[0, len) a line of ours that follows those taken? *text_len: without the checksum. */
+/* Is text[0, len) a valid line that continues those read? *text_len: its length without the
+ * checksum. */
 static bool is_line(const bm_journal *journal, const char *text, size_t len, size_t *text_len)
 {
     char check[CHECK_DIGITS + 2];
@@ -135,7 +137,7 @@ static bm_status append_lines(bm_journal *journal, const bm_buf *file, bm_error 
     while (at < file->len) {
         size_t text_len;
         const char *begin = file->data + at, *end = memchr(begin, '\n', file->len - at);
-        /* torn */
+        /* a torn last line */
         if (end == NULL)
             break;
         if (!is_line(journal, begin, (size_t)(end - begin), &text_len))

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sorted_runs.c -- radix sort in memory, runs in blocks, a merge by a heap of runs.
  *
- *     memory   records   [ key, value | key, value | ... ]     and as much scratch of the sort
- *              bytes     [ head, bytes | head, bytes | ... ]   of keys that are bytes
- *     file     [ block block block | block block | ... ]       a run after another, 64 KiB a block
+ *     memory   records   [ key, value | key, value | ... ]     and as much scratch for the sort
+ *              bytes     [ head, bytes | head, bytes | ... ]   for byte keys
+ *     file     [ block block block | block block | ... ]       run after run, in blocks of 64 KiB
  *
- * Of a key that is bytes, the first eight are a record's key of 64 bits, and the record's value is
- * the place of the bytes; their length and number are before them. A run holds records, or the
- * heads and bytes in the order of the records; blocks cut it without regard to where one begins.
+ * For a byte key, the record's 64-bit key is its first eight bytes, and the record's value is the
+ * place of the bytes, which follow a head with their length and number. A run holds records, or
+ * heads and bytes in the order of the records; blocks divide it regardless of record boundaries.
  *
- * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in which
- * all keys agree. Records of equal keys are then compared by their bytes and numbers, if they have
- * any. The records in memory at the end are the last run, and often the only one. While merging,
- * one block of each run in the file takes the place of the scratch. When there are as many runs as
- * blocks fit there, they are merged into one run of a new file, so the memory stays within its
- * limit for any number of records. Equal records: the heap prefers the earlier run, so the merge is
- * stable too.
+ * The sort is a stable least-significant-digit radix sort by bytes, which skips bytes in which all
+ * keys agree. Byte keys that are equal in their first eight bytes are then compared as a whole, and
+ * by their numbers. The records in memory at the end are the last run, and often the only one.
+ * While merging, one block of each run in the file uses the memory of the scratch. When the number
+ * of runs reaches the number of blocks that fit there, the runs are merged into one run of a new
+ * file, so the memory stays within its limit for any number of records. Of equal records the heap
+ * prefers that of the earlier run, so the merge is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -29,7 +29,7 @@
 #include "spill/spill_file.h"
 
 #define BLOCK_BYTES  ((size_t)64 << 10)
-#define BYTES_FAN_IN 16u /* runs that are merged at once, where keys are bytes */
+#define BYTES_FAN_IN 16u /* runs merged at once, for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
 
@@ -38,37 +38,39 @@ typedef struct bytes_head {
 } bytes_head;
 
 typedef struct sorted_run {
-    uint64_t place; /* of its first block */
-    uint64_t bytes; /* of its records */
+    uint64_t place; /* place of its first block */
+    uint64_t bytes; /* bytes of its records */
     /* While merging: */
-    uint64_t n_read;    /* bytes that were read from the file */
-    bm_buf data;        /* those at hand */
-    size_t at;          /* in them, or in the records: after the record at hand */
-    const char *record; /* the one at hand, or its head and bytes */
+    uint64_t n_read;    /* bytes read from the file so far */
+    bm_buf data;        /* the bytes in memory */
+    size_t at;          /* position after the current record, in `data` or in the records in
+                         * memory */
+    const char *record; /* the current record, or its head and bytes */
 } sorted_run;
 
 typedef struct sorted_head {
-    uint64_t key; /* of the record at hand of ... */
+    uint64_t key; /* the key of the current record of ... */
     size_t run;
 } sorted_head;
 
 struct bm_sorted_runs {
     char *dir; /* NULL: no files */
     bool of_bytes;
-    size_t most;   /* bytes of records and scratch */
+    size_t most;   /* most bytes of records and scratch */
     size_t fan_in; /* runs that are merged at once */
     bm_run_record *records;
     size_t n, cap;
-    bm_buf bytes; /* of keys that are bytes, with their heads */
+    bm_buf bytes; /* byte keys with their heads */
     bm_spill_file *file;
     sorted_run *runs; /* the runs of the file, and one place for the records in memory */
     size_t n_runs, cap_runs;
-    sorted_head *heap; /* runs that are not at their end, the one with the least record first */
+    sorted_head *heap; /* runs that have records left; the first one has the least record */
     size_t n_heap, cap_heap;
-    bm_buf out; /* less than a block of the run that is being written */
+    bm_buf out; /* the unwritten rest of the run being written, less than a block */
     uint64_t spilled;
-    bool sorted; /* the records in memory are */
-    bool taken;  /* the first of the heap gave its record, and has yet to go on */
+    bool sorted; /* the records in memory are sorted */
+    bool taken;  /* the record of the first run in the heap was returned; that run must be advanced
+                  * next */
 };
 
 static bm_status open_sorter(const bm_sorted_runs *how, const char *dir, bm_sorted_runs **out,
@@ -89,7 +91,7 @@ bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **o
 {
     if (memory < BM_SORTED_RUNS_LEAST)
         memory = BM_SORTED_RUNS_LEAST;
-    const size_t blocks = memory / 2 / BLOCK_BYTES; /* the merge's: half of the memory */
+    const size_t blocks = memory / 2 / BLOCK_BYTES; /* of the merge: half of the memory */
     return open_sorter(&(bm_sorted_runs){.most = memory, .fan_in = blocks < 4 ? 2 : blocks - 2},
                        dir, out, err);
 }
@@ -133,7 +135,7 @@ static bytes_head head_of(const char *record)
     return head;
 }
 
-/* The first bytes, the first in the highest place; zeros after the last. */
+/* The first eight bytes as a big-endian number, padded with zeros. */
 static uint64_t key_of(const char *bytes, size_t len)
 {
     uint64_t key = 0;
@@ -142,7 +144,7 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Heads and bytes of keys with the same first bytes. */
+/* Compare the heads and bytes of two keys whose first eight bytes are equal. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -178,7 +180,7 @@ static void radix_pass(const bm_run_record *from, bm_run_record *to, size_t n, u
         to[ends[from[i].key >> shift & 255]++] = from[i];
 }
 
-/* Sort records[0] … records[n-1] by their keys; scratch of n. */
+/* Sort records[0] … records[n-1] by their keys; `scratch` has space for n. */
 static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t n)
 {
     bm_run_record *from = records, *to = scratch;
@@ -200,8 +202,8 @@ static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t 
         memcpy(records, from, n * sizeof *records);
 }
 
-/* Records lie in the order of their keys: sort records of equal keys by their bytes. Most of them
- * are in order already. */
+/* The records are sorted by 64-bit key: sort those with equal keys by their bytes. Most are in
+ * order already. */
 static void sort_equal_keys(bm_sorted_runs *runs)
 {
     bm_run_record *records = runs->records;
@@ -231,7 +233,7 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 
 /* --- writing a run --- */
 
-/* A run that begins at the end of the file; end_run counts it. */
+/* Begin a run at the end of the file; end_run counts it. */
 static bm_status begin_run(bm_sorted_runs *runs, bm_error *err)
 {
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
@@ -254,14 +256,15 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
                                     bm_error *err)
 {
     bm_buf *out = &runs->out;
-    if (len == sizeof(bm_run_record) && out->len + len < BLOCK_BYTES) { /* a copy without a call */
+    if (len == sizeof(bm_run_record) && out->len + len < BLOCK_BYTES) { /* fast path for a single
+                                                                         * record */
         memcpy(out->data + out->len, data, sizeof(bm_run_record));
         out->len += len;
         return BM_OK;
     }
     while (out->len + len >= BLOCK_BYTES) {
         const size_t n = BLOCK_BYTES - out->len;
-        const bool whole = out->len == 0; /* a block where it lies */
+        const bool whole = out->len == 0; /* write a whole block without copying it */
         if (!whole)
             memcpy(out->data + out->len, data, n);
         BM_TRY(write_block(runs, whole ? data : out->data, BLOCK_BYTES, err));
@@ -300,7 +303,7 @@ static inline uint64_t record_key(const bm_sorted_runs *runs, const char *record
     return key;
 }
 
-/* Read until memory has `n` bytes of the run after run->at, or all that are left. */
+/* Read until run->data has `n` bytes after run->at, or all that are left. */
 static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_error *err)
 {
     while (run->data.len - run->at < n && run->n_read < run->bytes) {
@@ -321,7 +324,7 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
     return BM_OK;
 }
 
-/* Go to the next record of a run in the file; *more is false at its end. */
+/* Advance a run in the file to its next record; *more is false at its end. */
 static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool *more,
                               bm_error *err)
 {
@@ -334,17 +337,17 @@ static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool 
     return BM_OK;
 }
 
-/* Go to the next record of a run; *more is false at its end. */
+/* Advance any run to its next record; *more is false at its end. */
 static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more, bm_error *err)
 {
     sorted_run *run = &runs->runs[head->run];
     *more = true;
-    if (!runs->of_bytes && run->at < run->data.len) { /* most of them */
+    if (!runs->of_bytes && run->at < run->data.len) { /* the common case */
         run->record = run->data.data + run->at;
         run->at += sizeof(bm_run_record);
     } else if (head->run < runs->n_runs) {
         BM_TRY(next_in_file(runs, run, more, err));
-    } else { /* the last run is the one in memory */
+    } else { /* the last run is in memory */
         *more = run->at < runs->n;
         run->record = *more ? (const char *)&runs->records[run->at++] : NULL;
         if (*more && runs->of_bytes)
@@ -355,7 +358,7 @@ static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more
     return BM_OK;
 }
 
-/* Of two runs at records of equal keys, is i the one to go on? */
+/* Of two runs whose current records have equal keys, is i the first? */
 static bool equal_before(const bm_sorted_runs *runs, size_t i, size_t k)
 {
     const int order =
@@ -374,7 +377,7 @@ static bm_heap heap_of(const bm_sorted_runs *runs)
     return (bm_heap){runs->heap, runs->n_heap, sizeof *runs->heap, before, runs};
 }
 
-/* The records in memory, which are sorted, are the last run. */
+/* Begin a merge in which the sorted records in memory are the last run. */
 static bm_status begin_merge(bm_sorted_runs *runs, bm_error *err)
 {
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
@@ -397,7 +400,7 @@ static bm_status begin_merge(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* The next record, or its head and bytes, which lie there until the next call. */
+/* The next record, or its head and bytes, valid until the next call. */
 static bm_status next_record(bm_sorted_runs *runs, const char **out, bm_error *err)
 {
     if (runs->taken && runs->n_heap > 0) {
@@ -503,7 +506,7 @@ static bm_status grow_records(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Make room for one more record, and for `bytes` beside it. */
+/* Make room for one more record, and for its `bytes`. */
 static bm_status make_room(bm_sorted_runs *runs, size_t bytes, bm_error *err)
 {
     runs->sorted = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spill_file.c -- appending through one buffer, reading by pread.
  *
- * A record that does not fit into the rest of the buffer sends the buffer away; one longer than the
- * buffer goes to the file directly.
+ * If a record does not fit into the rest of the buffer, the buffer is written first; a record
+ * longer than the buffer is written directly.
  *
  * Tests: tests/fault/spill_calls.c, tests/unit/spill/test_spill_file.c,
  *        tests/unit/spill/test_spill_saved.c */
@@ -21,7 +21,8 @@
 
 /* === spill record ===
  *
- * The bytes of a temporary file: written and read as a whole, and checked. */
+ * The bytes of a temporary file: blocks are written and read completely, and records are
+ * checked. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -75,7 +76,8 @@ static const char *shown(const bm_spill_file *file)
     return file->path != NULL ? file->path : file->dir;
 }
 
-/* BM_ERR_IO: "`what` a temporary file", and where else it could be if it cannot be written. */
+/* BM_ERR_IO: "`what` a temporary file", with the option that puts it elsewhere if it cannot be
+ * written. */
 static bm_status spill_io_error(const bm_spill_file *file, int errnum, const char *what,
                                 bm_error *err)
 {
@@ -165,10 +167,10 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
     return BM_OK;
 }
 
-#define SMALL_BYTES 4080u /* a head and a payload of these are read in one call */
+#define SMALL_BYTES 4080u /* a head and a payload up to this size are read in one call */
 #define PUT_BYTES   ((size_t)64 << 10)
 #define GET_BYTES   ((size_t)64 << 10)
-#define GET_NEAR    4u /* lengths of a record between it and the one before that is near */
+#define GET_NEAR    4u /* a gap of up to this many lengths of the record counts as near */
 
 /* --- opening --- */
 
@@ -299,8 +301,8 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read what follows from `place` on, `whole` bytes of it at least: twice as much as before where
- * that was near. */
+/* Read at least `whole` bytes from `place` on. If the place follows the last buffer closely, read
+ * twice as much as then. */
 static bm_status get_more(bm_spill_get *get, uint64_t place, size_t whole, bm_error *err)
 {
     const uint64_t end = get->place + get->buf.len, flushed = get->file->flushed,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.h -- a temporary file of records: each is appended once, and checked whenever it is
- * read.
+/* spill_file.h -- a temporary file of records: each record is appended once, and checked whenever
+ * it is read.
  *
- * The reader names a record's place and length. BM_ERR_FORMAT: the length, the kind or the
- * checksum there is another, or the file is shorter. BM_ERR_IO: an error of the system. So neither
- * a changed byte nor a block of another file can turn into a result. A reader of the whole file
- * finds every record by its length.
+ * The reader passes a record's place and length. BM_ERR_FORMAT: the length, the kind or the
+ * checksum there differs, or the file is shorter. BM_ERR_IO: an error of the system. So neither a
+ * changed byte nor a block of another file can change a result. A reader of the whole file finds
+ * the next record by the length of each.
  *
- * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the
- * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it
- * one. Nothing is synced.
+ * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left however
+ * the process ends, and no one else can open it by its path. spill_saved.h can give it a name.
+ * Nothing is synced.
  *
  * Threads: one appends and reserves; any number of threads read flushed records, and put records at
  * reserved places. */
@@ -26,8 +26,8 @@
  *     record        kind and length | XXH3 | bytes       16 bytes and the payload
  *     …
  *
- * The checksum of a record is seeded with its place, so that the same bytes at another place are
- * another record. */
+ * The checksum of a record is seeded with its place, so the same bytes at another place are not
+ * accepted. */
 
 #define BM_SPILL_HEADER 32u /* bytes before the first record */
 #define BM_SPILL_RECORD 16u /* bytes before a record's payload */
@@ -43,13 +43,13 @@ typedef enum bm_spill_kind {
 
 typedef struct bm_spill_file bm_spill_file;
 
-/* spill_record -- the inside of a bm_spill_file: its bytes, and whether a record is the one that
- * was written. For spill_file.c and spill_saved.c only. */
+/* spill_record -- the internals of a bm_spill_file: reading its bytes and checking records. Only
+ * for spill_file.c and spill_saved.c. */
 
 struct bm_spill_file {
     int fd;
     bm_spill_kind kind;
-    char *dir;  /* where it was made: for messages */
+    char *dir;  /* its directory, for messages */
     char *path; /* its name; NULL: it has none */
     char *buffer;
     size_t used, cap;
@@ -67,46 +67,45 @@ typedef struct bm_spill_record {
     size_t len;
 } bm_spill_record;
 
-/* A handle without a file (fd -1) and with an empty buffer. */
+/* Make a handle without a file (fd -1) and with an empty buffer. */
 bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err);
 /* Close the file, free the handle. NULL is fine. */
 void bm_spill_free(bm_spill_file *file);
 
-/* BM_ERR_FORMAT: it is damaged at `place`, and how. */
+/* BM_ERR_FORMAT, always: the file is damaged at `place`; `how` describes the damage. */
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
                            bm_error *err);
 
 /* Is the header of the file unchanged? */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
-/* Read `len` bytes from `place` on; a file that ends before is damaged. */
+/* Read `len` bytes from `place` on; a shorter file is damaged. */
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
-/* The stated bytes of a record's payload, and its kind. */
+/* The payload length stored in the head of a record. */
 uint64_t bm_spill_length(const bm_spill_head *head);
 /* Is this the head of the record? BM_ERR_FORMAT: another record is there, or a damaged one. */
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
                            const bm_spill_record *record, bm_error *err);
 
-/* A new file under the directory `dir`, with a write buffer of `buffer` bytes. BM_ERR_IO,
+/* Open a new file in the directory `dir`, with a write buffer of `buffer` bytes. BM_ERR_IO,
  * BM_ERR_NOMEM. */
 bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err);
-/* A file without a name is gone then, one that has a name stays. NULL is fine. */
+/* Close the file: without a name it is deleted, with a name it remains. NULL is fine. */
 void bm_spill_close(bm_spill_file *file);
 
-/* Append a record; *place is where to read it again (NULL: not asked). */
+/* Append a record; *place is where to read it (`place` NULL: not wanted). */
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err);
-/* Places for n records that will be put, `bytes` with their heads (BM_SPILL_RECORD each), side by
- * side from *place on, after all added records. */
+/* Reserve places for n records that will be put later. They take `bytes` including their heads
+ * (BM_SPILL_RECORD each), contiguously from *place on, after all added records. */
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
                            bm_error *err);
 
-/* Records on their way to places that were reserved, some at a time. {.file = …} is the beginning;
- * one thread each. */
+/* A buffered writer of records to reserved places. Start with {.file = …}; one thread for each. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
     uint64_t place;            /* of the bytes in `buf` */
@@ -119,15 +118,16 @@ bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, 
  * failure of writing. */
 bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
-/* Records that were added can be read after it, and reserved ones that were put. */
+/* Write the buffer: afterwards all added records can be read, and reserved records that were
+ * put. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
-/* The record at `place`, with a payload of `len` bytes. */
+/* Read the record at `place`, which has a payload of `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
-/* Records that are read one after another: while their places ascend and lie near each other, many
- * are read with one call. {.file = …} is the beginning, bm_buf_reset(&get.buf) the end; one thread
- * each, and nothing is written meanwhile. */
+/* A buffered reader: while places ascend and are near each other, many records are read with one
+ * call. Start with {.file = …}, end with bm_buf_reset(&get.buf); one thread for each, and nothing
+ * may be written meanwhile. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
     uint64_t place;            /* of the bytes in `buf` */
@@ -137,9 +137,9 @@ typedef struct bm_spill_get {
 bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
                             bm_error *err);
 
-uint64_t bm_spill_bytes(const bm_spill_file *file); /* of the file, with the buffered bytes */
+uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, including buffered bytes */
 uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
 
-/* BM_ERR_IO where `dir` cannot hold `bytes` more; BM_OK also where that cannot be known. */
+/* BM_ERR_IO: `dir` has no space for `bytes` more. BM_OK also if the free space is unknown. */
 bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);
