@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
- * words and keys. A representative's set is copied once, by any thread, and never moved while
- * pointers to it exist.
+/* corpus.c -- adds documents: makes room, stores their sizes, finds copies, and stores sets, words
+ * and keys. A representative's set is copied once, by any thread, and never moved while pointers to
+ * it exist.
  *
  * Tests: tests/unit/corpus/test_corpus_copies.c, tests/unit/job/test_checkpoint_documents.c,
  *        tests/unit/job/test_corpus_range.c,
@@ -18,19 +18,19 @@
 
 /* === corpus memory ===
  *
- * What goes to files, and when.
+ * What is moved to files, and when.
  *
- * Where the job at its fullest (corpus_sets.c) would pass --memory, sets go first, being by far
- * the largest (8 bytes a shingle), then band keys (8 bytes a band). docs/memory.md has the cost of
- * a document without both. */
+ * If the job's peak memory (corpus_sets.c) would exceed --memory, sets are moved first, since they
+ * are by far the largest (8 bytes for each shingle), then band keys (8 bytes for each band).
+ * docs/memory.md lists the memory of a document without both. */
 
-/* A column, and the pointer to its elements. */
+/* A column of the corpus, and the pointer to its elements. */
 typedef struct array {
     bm_column *column;
     void *elements; /* the address of that pointer */
-    size_t size;    /* of one */
+    size_t size;    /* bytes of one element */
     bool is_wanted;
-    bool may_leave; /* for a file: it is read in order */
+    bool may_leave; /* it may be in a file, since it is read in order */
 } array;
 
 static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error *err)
@@ -40,12 +40,12 @@ static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error 
         return BM_OK;
     BM_TRY(bm_column_grow(a->column, n * a->size, a->may_leave ? dir : NULL, err));
     memcpy(&none, a->elements, sizeof none);
-    if (none == NULL) /* others may be reading it */
+    if (none == NULL) /* written only once, since other threads may read it */
         memcpy(a->elements, &a->column->data, sizeof a->column->data);
     return BM_OK;
 }
 
-/* Make room for n documents in all. Nothing moves. */
+/* Make room for n documents in all. Existing elements do not move. */
 static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -68,7 +68,7 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
     return bm_corpus_keys_grow(corpus, n, err);
 }
 
-/* Of the documents that were added, columns that nobody will soon read leave memory. */
+/* Remove from memory file pages of added documents that will not be read soon. */
 static void leave_added(bm_corpus *corpus)
 {
     if ((corpus->n - corpus->n_left) * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus) / 4) {
@@ -83,7 +83,7 @@ static bool fits(const bm_corpus *corpus, const bm_corpus_sums *sums)
     return memory == 0 || bm_corpus_bytes_needed(corpus, sums) <= memory;
 }
 
-/* Sets go to a file, or nowhere where it is cheaper to make them again. */
+/* Move sets to a file, or drop them if making them again is cheaper. */
 static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_error *err)
 {
     bool few = false;
@@ -97,7 +97,7 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
     return BM_OK;
 }
 
-/* Move to files what would not fit beside these. */
+/* Move sets and keys to files if these sums would not fit into memory. */
 static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -127,7 +127,7 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
     return status;
 }
 
-/* The bytes needed depend on these beside documents and sets. */
+/* Record the values of a batch on which the needed bytes depend, besides documents and sets. */
 static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
 {
     corpus->batch_bytes = more->batch_bytes;
@@ -142,8 +142,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would the documents of `more`, after `sums`, move sets and keys to files? row_bytes and id_bytes
- * of `sums` include them already. */
+/* Would adding the documents of `more` to `sums` move sets and keys to files? row_bytes and
+ * id_bytes of `sums` include these documents already. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
@@ -153,8 +153,8 @@ static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
            bm_corpus_too_long_to_make(corpus, more->longest) || !fits(corpus, &all);
 }
 
-/* Before documents are added: move to files what would not fit, then make room for them.
- * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
+/* Before documents are added: move sets and keys to files if necessary, then make room.
+ * BM_ERR_NOMEM: that does not suffice. BM_ERR_IO. */
 static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -169,8 +169,8 @@ static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, b
 
 /* === corpus sort ===
  *
- * Sets in memory are sorted when somebody first needs them, since most documents are never a
- * candidate. */
+ * Sets in memory are sorted when they are first needed, since most documents are never
+ * candidates. */
 
 #define SORT_GRAIN 64u
 
@@ -197,7 +197,8 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
 static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
 {
     uint32_t rep = job->corpus->rep[doc];
-    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* they came sorted */
+    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* weighted sets are sorted when
+                                                                     * added */
         return BM_OK;
     BM_TRY(bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err));
     job->docs[job->n++] = rep;
@@ -213,8 +214,7 @@ static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_
     return status;
 }
 
-/* Sort the sets of the pairs' documents that are not sorted yet, on all threads; sets are in
- * memory. */
+/* Sort the unsorted sets of the pairs' documents on all threads. Sets must be in memory. */
 static bm_status corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                              bm_error *err)
 {
@@ -251,11 +251,11 @@ out:
 
 /* === corpus copies ===
  *
- * Identical documents: tables of content hashes (base/hash_table.h), by row. They compare the
- * numbers of shingles and all 128 bits of the hashes; 64 of these are a hash of another kind
- * (model/stream_hash.h). */
+ * Finding identical documents: hash tables of rows by content hash (base/hash_table.h). Documents
+ * are identical if their numbers of shingles and all 128 bits of their hashes are equal; 64 bits
+ * include a hash of another kind (model/stream_hash.h). */
 
-#define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
+#define ROWS_AHEAD 8u /* rows between prefetching a slot and using it */
 
 static uint64_t hash_of(bm_hash128 content, uint64_t seed)
 {
@@ -267,7 +267,7 @@ static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
     return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
 }
 
-/* By their hashes, is the document of a row a copy of the one at the row `key`? */
+/* Judged by hashes, is the document of `row` a copy of that of the row `key`? */
 static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
     const bm_corpus *corpus = owner;
@@ -281,8 +281,7 @@ static bm_hash_table *shard_of(bm_corpus_copies *copies, size_t row)
     return &copies->shards[bm_doc_shard(copies->content[row].lo)];
 }
 
-/* The content hash of the row will soon be looked for: fetch the slot, which is beyond any
- * cache. */
+/* Prefetch the slot of a row whose content hash will soon be looked up; it is rarely in a cache. */
 static void expect(bm_corpus_copies *copies, size_t row)
 {
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
@@ -303,7 +302,7 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_err
     return BM_OK;
 }
 
-/* Set rep and skip of n documents from `first`, which have their sizes: none is a copy yet. */
+/* Initialise rep and skip of n documents from `first`, whose sizes are set: none is a copy yet. */
 static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
 {
     for (size_t row = first; row < first + n; row++) {
@@ -312,14 +311,14 @@ static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
     }
 }
 
-/* The row is a copy. */
+/* Mark the row as a copy of `rep`. */
 static void set_rep(const bm_corpus *corpus, size_t row, uint32_t rep)
 {
     corpus->rep[row] = rep;
     corpus->skip[row] = 1;
 }
 
-/* Find and count the copies among n such documents, which have their content hashes. */
+/* Find and count the copies among n documents from `first`, whose content hashes are set. */
 static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     const size_t end = first + n;
@@ -381,22 +380,22 @@ static void corpus_copies_reset(bm_corpus_copies *copies)
 
 /* === corpus compare ===
  *
- * Similarities of pairs, wherever the sets lie.
+ * Computes similarities of pairs, wherever the sets are stored.
  *
- * Where sets are in memory, those that the pairs need are sorted unless they are, and compared.
- * Where they are in a file, as many pairs are taken at a time as their sets fit into the arena;
- * their documents are listed once each in ascending order, which is the order of their places on
- * disk, read on all threads, sorted and compared.
+ * Sets in memory are sorted if necessary, and compared. For sets in a file, as many pairs are
+ * processed at a time as have sets that fit into the arena. Their documents are listed once each in
+ * ascending order, which is the order of their places on disk; their sets are read on all threads,
+ * sorted and compared.
  *
  *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
  *
- * Reading a set again costs less than making it again from its text, which would have to be found,
- * read, parsed and hashed; and a stream cannot be read twice. The pages read were mostly written a
- * moment ago and are still in the system's cache, which is not the process's memory. */
+ * Reading a set back costs less than making it again from its text, which would have to be found,
+ * read, parsed and hashed; and a stream cannot be read twice. Most pages were written recently and
+ * are still in the system's cache, which does not count as the process's memory. */
 
 #define PAIR_GRAIN 256u
 #define DOC_GRAIN  512u
-#define PAIRS_MOST ((size_t)1 << 20) /* documents that get their sets read at a time, at most */
+#define PAIRS_MOST ((size_t)1 << 20) /* most pairs whose sets are read at a time */
 
 typedef struct comparison {
     bm_corpus *corpus;
@@ -404,10 +403,10 @@ typedef struct comparison {
     bm_pool *pool;
     bm_pair *pairs;
     size_t n;
-    /* Where sets are in a file: the documents of the pairs at hand. */
+    /* If sets are in a file: the documents of the current pairs. */
     uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* byte of the arena where the set of each begins; scratch before that */
-    uint32_t *of;   /* of pair i: which of these a and b are, at 2i and 2i + 1 */
+    uint64_t *at;   /* byte of the arena where each set begins; used as scratch before */
+    uint32_t *of;   /* at 2i and 2i + 1: the indices in `docs` of a and b of pair i */
     size_t n_docs;
 } comparison;
 
@@ -446,12 +445,12 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
 
 static bm_status compare(comparison *c, bm_error *err)
 {
-    if (c->n <= PAIR_GRAIN) /* not worth waking anybody */
+    if (c->n <= PAIR_GRAIN) /* not worth waking other threads */
         return compare_range(c, 0, 0, c->n, err);
     return bm_pool_for(c->pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
 }
 
-/* --- sets in a file: of the documents of as many pairs as fit --- */
+/* --- sets in a file: as many pairs at a time as fit --- */
 
 static size_t set_len(const comparison *c, uint64_t rep)
 {
@@ -461,7 +460,7 @@ static size_t set_len(const comparison *c, uint64_t rep)
                : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
 }
 
-/* List the documents of the first c->n pairs; how many bytes their sets have. */
+/* List the documents of the first c->n pairs; return the bytes of their sets. */
 static uint64_t list_docs(comparison *c)
 {
     const size_t n = 2 * c->n;
@@ -485,7 +484,7 @@ static uint64_t list_docs(comparison *c)
     return bytes;
 }
 
-/* Take as many of the next `left` pairs as fit, one at least; how many bytes their sets have. */
+/* Choose as many of the next `left` pairs as fit, at least one; return the bytes of their sets. */
 static uint64_t choose_pairs(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
@@ -523,7 +522,7 @@ static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
     bm_corpus_sets *sets = &c->corpus->sets;
     const uint64_t arena = c->corpus->cfg.budget.arena;
     if (bytes > arena && arena != 0) {
-        /* two long documents */
+        /* two long documents may exceed the arena */
         BM_TRY(bm_corpus_check_matching(c->corpus, bytes - arena, err));
     }
     if (bytes > sets->cap_arena) {
@@ -559,7 +558,7 @@ out:
     return status;
 }
 
-/* --- sets that are made again: of as many pairs as the arena holds --- */
+/* --- sets made again: as many pairs at a time as the arena holds --- */
 
 static bm_status compare_made(comparison *c, size_t n, bm_error *err)
 {
@@ -593,7 +592,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
 
 /* === corpus range ===
  *
- * Keys are copied, sets sorted where they lie, or read back from their file. */
+ * Keys are copied; sets are sorted in place, or read back from their file. */
 
 #define SET_GRAIN 512u
 
@@ -608,14 +607,14 @@ void bm_corpus_range_reset(bm_corpus_range *range)
     *range = (bm_corpus_range){0};
 }
 
-/* One of several arrays of the same capacity, which the caller counts. */
+/* Resize one of several arrays of the same capacity, which the caller stores. */
 static bm_status range_array(void *elements, size_t cap, size_t size, bm_error *err)
 {
     size_t had = 0;
     return bm_grow(elements, &had, cap, size, err);
 }
 
-/* Arrays for `cap` documents. */
+/* Make all arrays large enough for `cap` documents. */
 static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap,
                             bm_error *err)
 {
@@ -631,7 +630,7 @@ static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, siz
     return BM_OK;
 }
 
-/* How many rows from range->next on; *hashes: in their sets. */
+/* The number of rows in the range from range->next on; *hashes: the hashes in their sets. */
 static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
                          uint64_t *hashes)
 {
@@ -650,7 +649,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
     return row - range->next;
 }
 
-/* Read the keys of all rows, and keep the keys that can be compared. */
+/* Read the keys of all rows, and keep those of rows that can be compared. */
 static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {
@@ -746,7 +745,7 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
 
 /* === corpus save ===
  *
- * Rows of a corpus that was saved, taken back. */
+ * Restoring the rows of a saved corpus. */
 
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
@@ -824,13 +823,13 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 /* --- adding --- */
 
-/* Documents of a batch, which may be a sample's and have no rows. */
+/* The number of documents of a batch, which may come from a sample and have no rows. */
 static size_t docs_of(const bm_ingest_batch *batch)
 {
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
 }
 
-/* Note the places of the documents of a batch, for their sets may be made again. */
+/* Store the places of a batch's documents, from which their sets may be made again. */
 static void note_places(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)
@@ -854,7 +853,7 @@ static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t fi
         note_places(corpus, batch, first);
 }
 
-/* The most that the batch can add. */
+/* Upper bounds of what the batch can add. */
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
     const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);
@@ -868,7 +867,7 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-/* Would the documents that come now move something? */
+/* Would adding these documents now move sets or keys? */
 static bool moves_now(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -918,7 +917,7 @@ static void corpus_fill(void *ctx, bm_ingest_batch *batch)
                             &claim->contents);
 }
 
-/* A batch that was entered comes to its turn. */
+/* Accept a claimed batch in its turn. */
 static bm_set_sums accept(bm_corpus *corpus, const bm_ingest_claim *claim)
 {
     const size_t copies = (size_t)atomic_load(&claim->copies);
@@ -928,7 +927,7 @@ static bm_set_sums accept(bm_corpus *corpus, const bm_ingest_claim *claim)
                          .bytes = claim->set_bytes - atomic_load(&claim->copied_bytes)};
 }
 
-/* Documents of a batch that was not claimed, all but their sets. */
+/* Add the documents of a batch that was not claimed, without their sets. */
 static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
                           const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
@@ -937,7 +936,7 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
     return corpus_find_copies(corpus, first_row, more->docs, err);
 }
 
-/* Places of a batch, whatever has to move for it. */
+/* Make places for a batch, moving sets and keys if necessary. */
 static bm_status place_batch(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -1029,7 +1028,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
                                     err);
 }
 
-/* Is the text of row `row` the one that was signed, as far as is known? */
+/* As far as is known, is the text of this row the one that was signed? */
 static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batch *shingles,
                       size_t i)
 {
@@ -1053,7 +1052,7 @@ static bm_status place_hashes(void *ctx, const bm_ingest_batch *batch, size_t fi
                            "document %llu is not the one that was signed (its shingles differ)",
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
-    more.docs = 0; /* they are there */
+    more.docs = 0; /* the documents were added before */
     if (!batch->turn.all_put && moves_now(corpus, &more))
         return BM_NOT_FOUND;
     BM_TRY(corpus_reserve(corpus, &more, err));
@@ -1078,7 +1077,7 @@ bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus)
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
-    if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes stay, to know the texts again */
+    if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes are kept, to recognise the texts */
         reset_shards(&corpus->copies);
     else
         corpus_copies_reset(&corpus->copies);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_again.c -- sets that nobody kept, made of their texts when they are to be compared.
+/* corpus_again.c -- makes dropped sets again from their texts when they must be compared.
  *
  *     documents   0   1   2   3   4   5 …      places: where the record of each begins in its file
  *                     |       |       |
  *     arena      [ 1         | 5   | 3        |   free   ]      made since it was emptied last
  *
- * Most documents are never a candidate, and most candidates are compared in one band only: so a
- * small arena, which is emptied when it is full, costs little memory and clears few pages. If
- * dropped sets are wanted again, as in large buckets, the arena grows, as far as the job's memory
- * allows.
+ * Most documents are never candidates, and most candidates are compared in one band only. So a
+ * small arena that is emptied when it is full suffices; it takes little memory and few new pages.
+ * If sets are needed again after they were dropped, as in large buckets, the arena grows, as far as
+ * the job's memory allows.
  *
- * A set counts as right if its size and the content hash of its shingles are the same as at the
- * first reading. Threads: sets are made by all of the pool, each with a maker of its own.
+ * A set is accepted if its size and content hash are the same as at the first reading. Threads: all
+ * threads of the pool make sets, each with its own maker.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "base/bisect.h"
@@ -23,22 +23,22 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FIRST_BYTES ((uint64_t)32 << 20) /* of the arena at first */
+#define FIRST_BYTES ((uint64_t)32 << 20) /* initial size of the arena */
 #define GROWTH      2u
-#define REMADE_PART 4u /* the arena grows where more than this part of it was made before */
+#define REMADE_PART 4u /* the arena grows if more than 1 / this of it was made before */
 #define GRAIN       256u
-#define TEXT_BYTES  ((uint64_t)256 << 10) /* of documents that are made at once, about */
-#define TEXT_FOLD   28u                   /* bytes that one of text needs at most (sign/ingest.c) */
+#define TEXT_BYTES  ((uint64_t)256 << 10) /* text of documents made at once, about */
+#define TEXT_FOLD   28u                   /* most bytes for each byte of text (sign/ingest.c) */
 #define HUGE_BYTES  ((size_t)2 << 20)
 
 struct bm_corpus_made {
     uint32_t *at;     /* of each document: 1 + the word of `arena` where its set begins; 0: none */
-    uint8_t *before;  /* of each: it was made before */
+    uint8_t *before;  /* of each document: was its set made before? */
     uint64_t *arena;  /* sorted sets */
     size_t used, cap; /* in words */
-    size_t most;      /* words that may be used */
-    size_t remade;    /* of the used ones: sets that had been made before */
-    uint64_t *docs;   /* to be made */
+    size_t most;      /* most words that may be used */
+    size_t remade;    /* used words of sets that were made more than once */
+    uint64_t *docs;   /* documents whose sets are to be made */
     size_t n_docs, cap_docs;
     bm_set_maker **makers; /* of each thread; NULL: none yet */
     uint32_t n_makers;
@@ -46,7 +46,7 @@ struct bm_corpus_made {
 
 /* --- long documents --- */
 
-/* Bytes for makers of sets, beside the arena; 0: any number. */
+/* Bytes for makers of sets, besides the arena; 0: no limit. */
 static uint64_t maker_bytes(const bm_corpus *corpus)
 {
     return corpus->cfg.memory == 0 ? 0 : corpus->cfg.budget.arena / 2;
@@ -63,7 +63,7 @@ bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
     return corpus->sets.state == BM_SETS_AGAIN && is_too_long(corpus, text_bytes);
 }
 
-/* Does this document need a set? Copies and empty ones do not. */
+/* Does this document need a set? Copies and empty documents do not. */
 static bool is_stored(const bm_corpus *corpus, size_t doc)
 {
     return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
@@ -77,7 +77,7 @@ static bm_status open_stored(bm_corpus_sets *sets, const char *temp_dir, bm_erro
     return bm_grow_array(&sets->stored, &sets->cap_stored, sets->n_stored + 1, err);
 }
 
-/* The record of a document that is stored; NULL: it was stored by another process. */
+/* The stored set of a document; NULL: it has none. */
 static const bm_stored_set *find_stored(const bm_corpus *corpus, size_t doc)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -137,7 +137,7 @@ out:
 /* --- instead of a file --- */
 
 #define LOOK_DOCS  ((size_t)1 << 17)
-#define CANDIDATES 0.4 /* up to this part of the documents, it is cheaper to make sets again */
+#define CANDIDATES 0.4 /* up to this share of the documents, making sets again is cheaper */
 
 static uint64_t hash_of(uint64_t key, uint64_t seed)
 {
@@ -174,7 +174,7 @@ static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t 
     return BM_OK;
 }
 
-/* Of n documents of N in random order the n / N-th part of their partners is among them. */
+/* If n of N documents in random order are examined, they include n / N of the partners of each. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
 {
     const uint64_t all = corpus->cfg.input_bytes;
@@ -237,8 +237,8 @@ const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc)
 
 /* --- the arena --- */
 
-/* Words that the arena may have: the memory set aside for sets that are read back, and half of the
- * memory that nothing else needs. */
+/* The most words of the arena: the memory set aside for sets that are read back, and half of the
+ * free memory. */
 static size_t most_words(const bm_corpus *corpus)
 {
     const uint64_t left = bm_corpus_matching_bytes(corpus);
@@ -248,7 +248,7 @@ static size_t most_words(const bm_corpus *corpus)
                                                  : UINT32_MAX - 1;
 }
 
-/* Forget all sets, and choose how many are held from now on. */
+/* Empty the arena, and choose its size from now on. */
 static void empty(bm_corpus *corpus)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -270,7 +270,7 @@ static bm_status grow_arena(bm_corpus *corpus, bm_error *err)
     cap = cap < made->used ? made->used : cap;
     const uint64_t bytes = (uint64_t)cap * sizeof *made->arena;
     corpus->sets.bytes = arena != 0 && bytes > arena ? bytes - arena : 0;
-    if (cap > made->most) /* two long documents */
+    if (cap > made->most) /* two long documents may exceed the arena */
         BM_TRY(bm_corpus_check_matching(corpus, 0, err));
     uint64_t *words = bm_resize(made->arena, cap, sizeof *words);
     if (words == NULL)
@@ -280,7 +280,7 @@ static bm_status grow_arena(bm_corpus *corpus, bm_error *err)
 #if defined(MADV_HUGEPAGE)
     char *const begin = (char *)words;
     const size_t skip = (HUGE_BYTES - (uintptr_t)begin % HUGE_BYTES) % HUGE_BYTES;
-    if (skip + HUGE_BYTES <= bytes) /* advice only */
+    if (skip + HUGE_BYTES <= bytes) /* only advice */
         (void)madvise(begin + skip, ((size_t)bytes - skip) / HUGE_BYTES * HUGE_BYTES,
                       MADV_HUGEPAGE);
 #endif
@@ -295,7 +295,7 @@ static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
     return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
 }
 
-/* Does a document need more than the memory of one of the makers that work at once? */
+/* Does the document need more memory than one of the concurrent makers has? */
 static bool is_long(const bm_corpus *corpus, size_t doc)
 {
     const struct bm_corpus_made *made = corpus->sets.made;
@@ -304,7 +304,7 @@ static bool is_long(const bm_corpus *corpus, size_t doc)
                             most / (made->n_makers + 1);
 }
 
-/* Is the set the document's? */
+/* Is this the set that the document had? */
 static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch *made, size_t i)
 {
     const bm_hash128 *content = corpus->copies.content;
@@ -313,7 +313,7 @@ static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch 
             (content[doc].lo == made->content[i].lo && content[doc].hi == made->content[i].hi));
 }
 
-/* Make the sets of n documents at once. */
+/* Make the sets of n documents in one call of the maker. */
 static bm_status make_some(bm_corpus *corpus, bm_set_maker *maker, const uint64_t *docs, size_t n,
                            bm_record_place *places, bm_error *err)
 {
@@ -372,8 +372,8 @@ static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_
     return status;
 }
 
-/* Make long documents one after another, each with a maker of its own, unless their sets were
- * stored. */
+/* Make the sets of long documents one after another, each with its own maker, unless their sets
+ * were stored. */
 static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -402,8 +402,8 @@ out:
     return status;
 }
 
-/* Sort the documents to be made by their place in the inputs, long ones last. Returns how many are
- * not long. */
+/* Sort the documents to be made by their place in the inputs, long ones last. *n_short: how many
+ * are not long. */
 static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -437,12 +437,12 @@ static bm_status make_listed(bm_corpus *corpus, bm_pool *pool, bm_error *err)
     BM_TRY(grow_arena(corpus, err));
     BM_TRY(order_docs(corpus, &n_short, err));
     BM_TRY(n_short <= GRAIN
-               ? make_range(corpus, 0, 0, n_short, err) /* not worth waking anybody */
+               ? make_range(corpus, 0, 0, n_short, err) /* not worth waking other threads */
                : bm_pool_for(pool, (bm_pool_split){n_short, GRAIN}, make_range, corpus, err));
     return make_long(corpus, n_short, err);
 }
 
-/* Find a place in the arena for the set of a document, which is then to be made; unless it is
+/* Reserve space in the arena for the set of a document and list it to be made, unless the set is
  * there. */
 static bm_status want(bm_corpus *corpus, uint32_t doc, bm_error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_sets.c -- blocks of sets in memory, a file of records, and the way from one to the other.
+/* corpus_sets.c -- sets in blocks of memory or in a file of records, and moving them from memory to
+ * the file.
  *
- *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, nothing is ever moved
+ *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, which never move
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
- * Places are given in input order, and any thread fills the place of a set that it has. Saved
- * records are at the beginning of the file, side by side, so the sizes of the documents give every
- * place.
+ * Places are reserved in input order, and any thread may fill them. Saved records are contiguous at
+ * the beginning of the file, so all places can be computed from the sizes of the documents.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
@@ -22,26 +22,26 @@
 
 /* === corpus budget ===
  *
- * The bytes of a job at its fullest.
+ * The peak memory of a job.
  *
- * Added up for the documents so far and those of the next batch:
+ * Sums for the documents so far and those of the next batch:
  *
  *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
- * Columns in files (bm_corpus_new_column) take a part of the memory all together. Where keys are in
- * a file too, making labels needs as much as matching: keys that are read back and buckets, and no
- * groups. */
+ * All columns in files (bm_corpus_new_column) together take a fixed part of the memory. If keys are
+ * in a file too, making labels needs as much as matching: keys that are read back, and buckets, but
+ * no groups. */
 
-#define MATCH_BYTES   21u /* a document: buckets 13, groups 4, places of crowded buckets 4 */
+#define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, places of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
-#define LABEL_BYTES   8u  /* of the buckets, that labels do not need */
+#define LABEL_BYTES   8u  /* of the buckets' bytes that making labels does not need */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
-#define STAR_BYTES    20u /* of grouping, where it is by edges: turns, or matching once more */
+#define STAR_BYTES    20u /* of grouping by edges: turns, or matching once more */
 
-/* Bytes of labels; for labels that are not made yet, the bytes if no documents share a key. */
+/* Bytes of labels; for unfinished labels, the bytes needed if no documents share a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
 {
     const uint64_t left = corpus->cfg.bands - corpus->keys.n_labels;
@@ -53,7 +53,7 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Bytes of n documents' columns that may lie in files: places, content hashes or not, and
+/* Bytes of n documents' columns that may be in files: places, content hashes if `content`, and
  * `more`. */
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
@@ -70,8 +70,7 @@ static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, s
     return bm_column_held(&sums, bm_corpus_columns_part(corpus));
 }
 
-/* Bytes that the job's three long stretches need, with n documents and `set_bytes` of sets in
- * memory. */
+/* Bytes that the three long phases of the job need. */
 typedef struct stretches {
     uint64_t reading, matching, grouping;
 } stretches;
@@ -97,7 +96,7 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
     bool sets_in_file = bm_corpus_sets_in_file(corpus),
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
     const bool again = corpus->sets.state == BM_SETS_AGAIN;
-    const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* which are sorted */
+    const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* sorted */
     const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* in files while adding */
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
@@ -112,7 +111,7 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
         adding += bm_hash_table_bytes(sums->n_contents);
     const uint64_t held = n * flags + sums->row_bytes + set_bytes + budget->fixed;
     uint64_t beside = held + labels + n * (cfg->beside + apart);
-    if (again) /* places in the arena come */
+    if (again) /* plus the places in the arena (corpus_again.c) */
         beside += n * (sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){
         .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
@@ -177,8 +176,8 @@ bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_erro
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
-/* BM_ERR_IO where temp_dir cannot hold a file that now has `bytes`, as large as it will be in the
- * end: as far as the share of the input that was read tells. */
+/* BM_ERR_IO: temp_dir has no space for the final size of a file that now has `bytes`. The final
+ * size is estimated from the share of the input that was read. */
 static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
                                    uint64_t input_bytes_read, bm_error *err)
 {
@@ -195,15 +194,15 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *     columns   of the documents after these blocks; without a file, of all
  *
- * Keys come back band by band, are bucketed, and stay as labels (lsh/candidates.h), so
- * that the whole of them is never held. Keys that were made elsewhere become labels in any case: a
- * document that is in no bucket of a band has a label of its own there, so that the search meets it
- * with nobody, whatever its key would be equal to. */
+ * Keys are read back one band at a time, bucketed, and replaced by labels (lsh/candidates.h), so
+ * they are never all in memory. Keys that were made elsewhere always become labels: a document that
+ * is in no bucket of a band gets a label of its own there, so the search pairs it with no other,
+ * whatever its key is. */
 
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
 
-/* The only place where the state changes. */
+/* Only this function changes the state. */
 static void enter(bm_corpus_keys *keys, bm_keys_state state)
 {
     assert(state > keys->state);
@@ -251,7 +250,8 @@ bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Write the full blocks among the first n rows of the columns; the rest moves to their front. */
+/* Write the full blocks among the first n rows of the columns, and move the remaining rows to the
+ * front. */
 static bm_status write_blocks(bm_corpus_keys *keys, uint32_t bands, size_t n, bm_error *err)
 {
     const size_t rows = keys->block_rows, full = n / rows * rows;
@@ -333,7 +333,8 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     if (keys->state != BM_KEYS_IN_FILE || keys->file_bytes != 0)
         return BM_OK;
     const size_t n = corpus->n - keys->begin;
-    for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++) /* the last block is whole too */
+    for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++) /* the last block is padded with
+                                                               * zeros */
         memset(keys->columns[b] + n, 0, (keys->block_rows - n) * sizeof **keys->columns);
     if (n > 0)
         BM_TRY(write_blocks(keys, corpus->cfg.bands, keys->block_rows, err));
@@ -343,7 +344,7 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     return BM_OK;
 }
 
-/* The record of a band of a block. */
+/* Read the record of a band of a block. */
 static bm_status read_record(const bm_corpus *corpus, size_t block, uint32_t band, uint64_t *to,
                              bm_error *err)
 {
@@ -371,15 +372,15 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* Labels are made in these: `keys` holds keys that are read back, and `none`, if keys were made
- * elsewhere, marks the documents that have none of a band. */
+/* Buffers for making labels: `keys` for keys that are read back; `none`, if keys were made
+ * elsewhere, marks documents without a key in the band. */
 typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;
     bm_pool *pool;
 } label_buffers;
 
-/* The keys of a band: the column, or read back. */
+/* The keys of a band: its column, or keys read back from the file. */
 static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                          const uint64_t **out, bm_error *err)
 {
@@ -394,14 +395,14 @@ static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buf
     return bm_pool_for(buffers->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
 }
 
-/* Mark in `none`, filled, the documents that are in no bucket of the band. */
+/* Fill `none`: mark the documents that are in no bucket of the band. */
 static void find_none(const bm_corpus *corpus, const uint64_t *band_keys, uint8_t *none)
 {
     for (size_t doc = 0; doc < corpus->n; doc++)
         none[doc] = corpus->skip[doc] != 0 || band_keys[doc] == BM_NO_BAND_KEY;
 }
 
-/* Fill the labels of a band from its keys; a column is released. */
+/* Make the labels of a band from its keys, and free its column. */
 static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                             bm_band_buckets *buckets, bm_error *err)
 {
@@ -511,7 +512,7 @@ out:
     return status;
 }
 
-/* Memory for the sets of many batches, side by side, so that little is unused at the end. */
+/* A block holds the sets of many batches, so that little of it remains unused. */
 #define BLOCK_BYTES ((size_t)64 << 20)
 #define HUGE_BYTES  ((size_t)2 << 20)
 
@@ -539,14 +540,14 @@ void bm_corpus_leave(const bm_corpus *corpus)
     bm_column_leave(&corpus->sets.texts_column);
 }
 
-/* The only place where the state changes. */
+/* Only this function changes the state. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
 {
     assert(sets->state == BM_SETS_IN_MEMORY);
     sets->state = state;
 }
 
-/* Are sets kept at all? */
+/* Does the corpus store sets at all? */
 static bool has_sets(const bm_corpus *corpus)
 {
     return corpus->sets.state != BM_SETS_AGAIN &&
@@ -588,14 +589,14 @@ void bm_corpus_sets_reset(bm_corpus_sets *sets)
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (sets->state == BM_SETS_AGAIN || n == 0) /* there may be no columns yet */
+    if (sets->state == BM_SETS_AGAIN || n == 0) /* the columns may not exist yet */
         return;
     if (sets->sorted != NULL)
         memset(sets->sorted + first, 0, n);
     memset(sets->places + first, 0, n * sizeof *sets->places);
 }
 
-/* A new block, in large pages where the system has them: sets are most of the memory of a job. */
+/* Add a block, in huge pages if the system has them, since sets take most of a job's memory. */
 static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_error *err)
 {
     BM_TRY(bm_grow_array(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, err));
@@ -609,7 +610,7 @@ static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_err
     return BM_OK;
 }
 
-/* Memory for sets, after those before them. */
+/* Reserve memory for sets after the existing ones. */
 static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
     char *own = NULL;
@@ -628,7 +629,7 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes of a set of so many and of the bytes before it, in a file or in memory. */
+/* Bytes of a set of `len` bytes together with those before it, in a file or in memory. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);
@@ -661,7 +662,7 @@ bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end
     return sum_sets(corpus, first, end, bm_corpus_sets_in_file(corpus));
 }
 
-/* Give the rows their places in the file, where their records lie from `place` on. */
+/* Set the places of rows whose records begin at `place` in the file. */
 static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t place)
 {
     for (size_t row = first; row < end; row++) {
@@ -700,7 +701,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         place = sets->places[first];
     for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
         const size_t row = first + i, len = corpus_set_len(corpus, row);
-        if (len == 0) /* a copy; or there may be no arrays at all */
+        if (len == 0) /* a copy or empty; the arrays may not exist */
             continue;
         const void *set = corpus->cfg.words.uints > 0
                               ? (const void *)(words + i * corpus->cfg.words.uints)
@@ -713,7 +714,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         if (in_file && weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
         char *to = (void *)(in_file ? scratch : sets->places[row].set);
-        if (weighted) { /* weights after the hashes */
+        if (weighted) { /* weights follow the hashes */
             memcpy(to, set, len / 2);
             memcpy(to + len / 2, shingles->weights + shingles->offsets[i], len / 2);
             set = to;
@@ -753,7 +754,7 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
     reader->get.file = sets->file;
     if (row % BM_DOC_LEAVE_ROWS == 0)
         bm_corpus_leave(reader->corpus);
-    if (len == 0) /* nor is there a record */
+    if (len == 0) /* then there is no record */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))
         return bm_spill_get_read(&reader->get, sets->places[row].record, to, len, err);
@@ -779,8 +780,8 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
     return bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, out, err);
 }
 
-/* Append to the file the sets in memory that it has not got. *end: the first row that has no set,
- * for its text was not read yet (bm_corpus_hash_sink). */
+/* Append to the file the sets in memory that it does not have. *end: the first row without a set,
+ * because its text was not read yet (bm_corpus_hash_sink). */
 static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -840,7 +841,7 @@ static int folder_of(const bm_corpus_sets *sets)
     return sets->in_folder ? sets->folder : AT_FDCWD;
 }
 
-/* Give the file its name; before that, make one where the sets are in memory. */
+/* Give the file its name; if sets are in memory, make a file first. */
 static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
@@ -862,7 +863,7 @@ out:
     return BM_OK;
 }
 
-/* The file has the records of all rows before `end`. */
+/* Record that the file has the records of all rows before `end`. */
 static void count_saved(bm_corpus *corpus, size_t end)
 {
     bm_saved_sets *saved = &corpus->sets.saved;

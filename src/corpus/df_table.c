@@ -4,11 +4,10 @@
  *     entries   [ key, df | key, df | ... ]   12 bytes each, keys ascending
  *     starts    [ 0 | 7 | 19 | ... ]          where the keys of each leading bits begin
  *
- * Keys are mixed, so their leading bits spread evenly, and a look-up is a scan of the few entries
- * from one start to the next. The column is memory as long as the list takes its share of it, and
- * from then on a file as a whole. There are fewer starts then, because memory is short. The hashes
- * that are looked up together are sorted first, and the entries between two starts are read once;
- * they come from the system's cache as long as it has room.
+ * Keys are mixed, so their leading bits spread evenly, and a look-up scans the few entries from one
+ * start to the next. The column is in memory until the list exceeds its share, and then entirely in
+ * a file, with fewer starts to save memory. Hashes that are looked up together are sorted first, so
+ * the entries between two starts are read once; they come from the system's cache if it has space.
  *
  * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
 #include "corpus/df_table.h"
@@ -26,13 +25,13 @@
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
 
-#define CHUNK         ((size_t)1 << 16) /* entries for which room is made at a time */
-#define AHEAD         ((size_t)16)      /* look-ups at a time */
-#define PER_START     ((size_t)8)       /* entries of a start, about: of a list in memory, ... */
+#define CHUNK         ((size_t)1 << 16) /* entries that room is made for at a time */
+#define AHEAD         ((size_t)16)      /* look-ups interleaved */
+#define PER_START     ((size_t)8)       /* entries between starts, about: in memory, ... */
 #define PER_FILED     ((size_t)256)     /* ... and in a file */
 #define STEP_OF_COUNT UINT64_C(0x9E3779B97F4A7C15)
 
-typedef struct entry { /* 12 bytes, for there are many */
+typedef struct entry { /* only 12 bytes, since there are many */
     uint32_t key[2], df;
 } entry;
 
@@ -42,10 +41,10 @@ struct bm_df_table {
     bm_column entries;
     uint64_t *starts; /* n_starts + 1 */
     size_t n_starts, per_start;
-    unsigned shift; /* of a key to its start */
+    unsigned shift; /* shifts a key right to the index of its start */
 };
 
-/* The key of a shingle hash here: its 64 bits, well mixed, whatever hashes were given. */
+/* The key of a shingle hash: its 64 bits, mixed well for any given hashes. */
 static uint64_t df_key(uint64_t hash)
 {
     return bm_fmix64(hash);
@@ -99,7 +98,8 @@ uint64_t bm_df_table_bytes(const bm_df_table *table)
 
 /* --- adding --- */
 
-/* The list takes too much memory: its entries go to a file, and so do those that come. */
+/* Move the entries to a file, which later entries are added to, since the list takes too much
+ * memory. */
 static bm_status move_to_file(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -110,7 +110,7 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
                        "allows",
                        n);
     BM_TRY(bm_column_open_file(&filed, (n + CHUNK) * sizeof(entry), table->cfg.temp_dir, err));
-    for (size_t i = 0; i < n; i += CHUNK) { /* n is a multiple of it */
+    for (size_t i = 0; i < n; i += CHUNK) { /* n is a multiple of CHUNK */
         memcpy((entry *)filed.data + i, entries_of(table) + i, CHUNK * sizeof(entry));
         bm_column_leave(&filed);
     }
@@ -131,7 +131,7 @@ static bm_status make_room(bm_df_table *table, bm_error *err)
     return bm_column_grow(&table->entries, n * sizeof(entry), NULL, err);
 }
 
-/* The next shingle, by ascending key; `df` 1 and more. */
+/* Add the next shingle in order of ascending keys; `df` is at least 1. */
 static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
@@ -149,7 +149,7 @@ static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_
     return BM_OK;
 }
 
-/* Where keys with the leading bits 0, 1, 2 … begin */
+/* Compute where keys with the leading bits 0, 1, 2 … begin. */
 static bm_status make_starts(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -170,7 +170,8 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* All were added; of `n_docs` documents; `run_bytes` went to files on the way. */
+/* End adding: the shingles of `n_docs` documents were added, and `run_bytes` were written to
+ * temporary files. */
 static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes,
                               bm_error *err)
 {
@@ -186,10 +187,10 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
 
 /* --- looking up --- */
 
-/* The frequency of the key: it is among the n entries, or else 1. */
+/* The frequency of the key: that of its entry among the n entries, or 1 if there is none. */
 static uint32_t find(const entry *e, size_t n, uint64_t key)
 {
-    while (n > PER_START) { /* of a file; or keys that were made to lie side by side */
+    while (n > PER_START) { /* entries of a file, or keys crafted to be close together */
         const size_t middle = n / 2;
         const bool below = key_of(&e[middle]) < key;
         e += below ? middle + 1 : 0;
@@ -207,7 +208,8 @@ static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
     return find(entries_of(table) + start[0], (size_t)(start[1] - start[0]), key);
 }
 
-/* AHEAD of them at most: each waits for memory twice, all at the same time. */
+/* Look up at most AHEAD hashes. Each waits for memory twice; interleaving makes them wait at the
+ * same time. */
 static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_t n, uint32_t *df)
 {
     uint64_t keys[AHEAD];
@@ -232,7 +234,7 @@ static int by_key(const void *x, const void *y)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Entries of a list in a file, which were read. */
+/* Entries that were read from a list in a file. */
 typedef struct window {
     size_t begin, n;
     entry entries[2 * PER_FILED];
@@ -244,12 +246,12 @@ static bm_status read_entries(const bm_df_table *table, entry *to, size_t begin,
     return bm_column_read_file(&table->entries, to, n * sizeof *to, begin * sizeof *to, err);
 }
 
-/* Read the entries among which the key is, if the window has others. */
+/* Read the entries between which the key belongs, unless the window has them. */
 static bm_status read_window(const bm_df_table *table, uint64_t key, window *w, bm_error *err)
 {
     const uint64_t *start = &table->starts[key >> table->shift];
     size_t begin = (size_t)start[0], n = (size_t)start[1] - begin;
-    while (n > sizeof w->entries / sizeof *w->entries) { /* keys made to lie side by side */
+    while (n > sizeof w->entries / sizeof *w->entries) { /* keys crafted to be close together */
         entry middle;
         BM_TRY(read_entries(table, &middle, begin + n / 2, 1, err));
         const bool below = key_of(&middle) < key;
@@ -288,7 +290,7 @@ out:
 static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                   uint32_t *df, bm_error *err)
 {
-    if (table->facts.n_listed == 0) { /* there is no column */
+    if (table->facts.n_listed == 0) { /* the column does not exist */
         for (size_t i = 0; i < n; i++)
             df[i] = 1;
         return BM_OK;
@@ -302,25 +304,24 @@ static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hash
 
 /* === df count ===
  *
- * 64 hash tables, each with a lock, that spill to sorted runs.
+ * Counting by 64 hash tables, each with a lock, that spill to sorted runs.
  *
  *     hash -> key (mixed) -> table by its leading 6 bits -> slot by the bits below
  *
- *     table is full -> its keys and counts so far go to the runs, and it is empty again
- *     end           -> all in ascending order of the key, counts of equal keys added up -> df_table
+ *     table is full -> its keys and counts are added to the runs, and it is emptied
+ *     end           -> all keys in ascending order, counts of equal keys added up -> df_table
  *
- * A thread sorts the keys of a batch by table first, so that each lock is taken once a batch. A
- * table doubles as long as its share of the memory lasts. Of four parts of the memory three are for
- * the tables, one for the runs. Keys and counts are in the slots themselves, 12 bytes, for a key
- * has nothing but a count: with base/hash_table.h it would be 22 to 40 bytes a key instead of 16 to
- * 32.
+ * A thread sorts the keys of a batch by table first, so each lock is taken once for each batch. A
+ * table doubles while its share of the memory allows it. Three quarters of the memory are for the
+ * tables, one quarter for the runs. Slots of 12 bytes store key and count directly: that takes 16
+ * to 32 bytes for each key, while base/hash_table.h would take 22 to 40.
  *
- * Where no table was ever full, only keys that were counted twice go through the runs, for the
- * others are not listed; of these the sums of the digest are taken on the way. */
+ * If no table was ever full, only keys that were counted at least twice pass through the runs. Keys
+ * that were counted once are not listed, and are added to the digest directly. */
 
 #define PART_BITS   6u
 #define PARTS       (1u << PART_BITS)
-#define COUNT_AHEAD 8u /* keys between fetching a slot and using it */
+#define COUNT_AHEAD 8u /* keys between prefetching a slot and using it */
 #define SLOTS_LEAST ((size_t)256)
 #define SLOT_BYTES  (sizeof(uint64_t) + sizeof(uint32_t))
 
@@ -329,7 +330,8 @@ typedef struct part {
     uint64_t *keys;
     uint32_t *counts; /* 0: the slot is free */
     size_t n, n_slots;
-    uint64_t seed; /* these three are the defence of base/hash_table.h */
+    uint64_t seed; /* this and the next two: protection against crafted keys, as in
+                    * base/hash_table.h */
     int64_t patience;
     uint64_t n_steps;
 } part;
@@ -337,10 +339,10 @@ typedef struct part {
 struct bm_df_count {
     bm_df_cfg cfg;
     part parts[PARTS];
-    uint64_t part_bytes; /* of a part at most; 0: no bound */
+    uint64_t part_bytes; /* most bytes of a part; 0: no bound */
     pthread_mutex_t runs_lock;
     bm_sorted_runs *runs;
-    bool spilled; /* parts were full */
+    bool spilled; /* some part was full */
     atomic_ullong n_docs;
 };
 
@@ -386,7 +388,7 @@ void bm_df_count_close(bm_df_count *count)
 
 /* --- a part --- */
 
-/* Where the key is looked for first. */
+/* The slot where the search for the key begins. */
 static size_t first_slot(const part *p, uint64_t key)
 {
     const uint64_t hash =
@@ -394,7 +396,7 @@ static size_t first_slot(const part *p, uint64_t key)
     return (size_t)hash & (p->n_slots - 1);
 }
 
-/* The slot of the key, or the free one where it belongs. */
+/* The slot of the key, or the free slot where it belongs. */
 static size_t slot_of(const part *p, uint64_t key)
 {
     size_t mask = p->n_slots - 1, i = first_slot(p, key);
@@ -429,7 +431,7 @@ static bm_status resize(part *p, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
-/* Its keys to the runs; it is empty then. */
+/* Add the part's keys to the runs, and empty it. */
 static bm_status spill(bm_df_count *count, part *p, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -445,7 +447,7 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
     return status;
 }
 
-/* One more key comes: there must be a free slot after it. */
+/* Make space for one more key, with a free slot left after it. */
 static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
@@ -503,8 +505,7 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
         ends[(df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
         ends[p + 1] += ends[p];
-    for (size_t i = 0; i < n;
-         i++) { /* each begin moves to its end, which is the next one's begin */
+    for (size_t i = 0; i < n; i++) { /* moves each part's begin to its end, the next part's begin */
         const uint64_t key = df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;
     }
@@ -520,7 +521,7 @@ out:
 /* --- the end --- */
 
 /* Append the contents of the tables to the runs. If the runs are empty, keys that were counted once
- * go straight to the table's sums. */
+ * are added directly to the table's sums. */
 static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -584,13 +585,13 @@ out:
 /* === weigh ===
  *
  * Frequencies of a whole batch are looked up at once; then each document is sorted by its hashes
- * and written over itself, without what weighs nothing.
+ * and written back in place, without elements of weight 0.
  *
- * Hashes of n elements are spread nearly evenly, so each is put at the place of its upper half
- * among n places, and then has to pass a few neighbours at most. Where they do not, qsort sorts
- * them. */
+ * The hashes of n elements are spread nearly evenly, so each is put into one of n places according
+ * to its upper half, and then has to pass a few neighbours at most. If they are not spread evenly,
+ * qsort sorts them. */
 
-#define KNOWN_IDF 64u /* small frequencies are most of them: their logarithms are taken once */
+#define KNOWN_IDF 64u /* most frequencies are small: their logarithms are computed once */
 
 typedef struct element {
     uint64_t hash;
@@ -600,9 +601,9 @@ typedef struct element {
 typedef struct weighing {
     uint32_t *df;               /* of all hashes of the batch */
     element *elements, *placed; /* of the longest document */
-    uint32_t *ends;             /* of its places, n + 1 */
+    uint32_t *ends;             /* ends of its places, n + 1 */
     double n_docs;
-    double idf[KNOWN_IDF]; /* of 1 and more documents; [0] is not used */
+    double idf[KNOWN_IDF]; /* for frequencies from 1; [0] is not used */
 } weighing;
 
 static int by_hash(const void *x, const void *y)
@@ -611,14 +612,14 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-#define CROWDED 16u /* elements of a place that are too many for their neighbours to pass */
+#define CROWDED 16u /* most elements of a place for an insertion sort */
 
 static size_t place_of(uint64_t hash, size_t n)
 {
     return (size_t)((hash >> 32) * n >> 32);
 }
 
-/* The n elements by their places, in `placed`; false: a place is crowded. */
+/* Put the n elements into `placed`, ordered by place; false: a place is crowded. */
 static bool put_into_places(weighing *w, size_t n)
 {
     uint32_t most = 0, end = 0;
@@ -636,7 +637,7 @@ static bool put_into_places(weighing *w, size_t n)
     return true;
 }
 
-/* Ascending. No hash is there twice. */
+/* Sort the elements in ascending order. No hash occurs twice. */
 static const element *sort_elements(weighing *w, size_t n)
 {
     if (n >> 32 != 0 || !put_into_places(w, n)) {
@@ -668,9 +669,8 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* Move the elements of document i to the place `to` of the batch, which is not after their own.
- * Returns how many.
- * */
+/* Write the weighted elements of document i to position `to` of the batch, which is not after their
+ * old one. Returns their number. */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* df_table.h -- document frequencies to look up.
+/* df_table.h -- a table of document frequencies.
  *
- * Only shingles of two documents or more are listed: any other shingle that is looked up is in one
- * document, since look-ups come from the counted documents. Of text that leaves a small part of the
- * shingles. The list lies in memory as long as it fits, else in a temporary file of blocks, with
- * the first key of each block in memory.
+ * Only shingles of two or more documents are listed: any other shingle that is looked up occurs in
+ * one document, since look-ups come from the counted documents. For text this is a small part of
+ * the shingles. The list is in memory if it fits, else in a temporary file, with an index by
+ * leading bits of the key in memory.
  *
- * Threads: any number of them may look up. */
+ * Threads: any number may look up at once. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -16,18 +16,18 @@
 #include "model/stream_hash.h"
 
 typedef struct bm_df_cfg {
-    uint64_t memory;       /* bytes that counting may take; 0: no bound */
-    uint64_t table_memory; /* bytes that the list may take in memory; 0: no bound */
-    const char *temp_dir;  /* NULL: no files, and BM_ERR_NOMEM where memory is too little */
+    uint64_t memory;       /* most bytes for counting; 0: no bound */
+    uint64_t table_memory; /* most bytes of the list in memory; 0: no bound */
+    const char *temp_dir;  /* NULL: no files, and BM_ERR_NOMEM if memory is too little */
 } bm_df_cfg;
 
 typedef struct bm_df_facts {
-    uint64_t n_docs;     /* that were counted, those without shingles too: N */
-    uint64_t n_shingles; /* distinct ones of all documents */
-    uint64_t n_listed;   /* of these: in two documents or more */
+    uint64_t n_docs;     /* N: counted documents, including those without shingles */
+    uint64_t n_shingles; /* distinct shingles of all documents */
+    uint64_t n_listed;   /* those in two or more documents */
     uint64_t file_bytes; /* written to temporary files; 0: there are none */
-    /* Sums over all shingles and their frequencies, and N: two inputs that differ in any of them
-     * have different ones, but for accidents of 128 bits. */
+    /* A digest of all shingles with their frequencies, and of N. Inputs that differ in any of these
+     * have different digests, except for 128-bit collisions. */
     bm_hash128 digest;
 } bm_df_facts;
 
@@ -36,33 +36,33 @@ typedef struct bm_df_table bm_df_table;
 void bm_df_table_close(bm_df_table *table); /* NULL is fine */
 
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
-/* Bytes that it holds in memory. */
+/* Bytes that the table takes in memory. */
 uint64_t bm_df_table_bytes(const bm_df_table *table);
 
-/* df_count -- document frequencies: the number of documents of each shingle.
+/* df_count -- counts the number of documents of each shingle.
  *
- * Documents are counted as they come, batch by batch, on any number of threads; the counts are
- * whole numbers that are added up, so neither the order nor the threads change them. They are exact
- * however little memory there is: what does not fit goes to sorted runs on disk (df_table.c). */
+ * Documents are counted batch by batch, on any number of threads. Counts are integers that are
+ * added up, so neither order nor threads change them. They are exact for any amount of memory:
+ * counts that do not fit are written to sorted runs on disk (df_table.c). */
 
 typedef struct bm_df_count bm_df_count;
 
 /* `cfg.temp_dir` is borrowed until the table is closed. */
 bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *err);
 void bm_df_count_close(bm_df_count *count); /* NULL is fine */
-/* Add every document of the batch; each hash of a document is there once. Any thread. BM_ERR_NOMEM,
+/* Add every document of the batch; each hash occurs once in a document. Any thread. BM_ERR_NOMEM,
  * BM_ERR_IO. */
 bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
-/* No more documents come: the table of them, which the caller closes. */
+/* End counting and make the table, which the caller closes. */
 bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 
-/* weigh -- from shingles and their counts in documents to weights: tf * ln(N / df).
+/* weigh -- computes weights from shingles and their counts: tf * ln(N / df).
  *
- * N is the number of documents, those without shingles too, df the number of documents with the
- * shingle, tf how often this one has it. The quotient is rounded to a double, its logarithm is
- * taken by base/portable_log.h, and the product is rounded: the same bits on every machine. A
- * shingle of every document weighs 0 and is an element of no set. */
+ * N is the number of documents, including those without shingles, df the number of documents with
+ * the shingle, tf its number of occurrences in this document. The quotient is rounded to a double,
+ * its logarithm is computed by base/portable_log.h, and the product is rounded: the same bits on
+ * every machine. A shingle that is in every document weighs 0 and is removed from the sets. */
 
-/* Replace each document of the batch by its elements in ascending order, with weights. The
- * documents were all counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Replace each document of the batch by its elements in ascending order, with weights. All of them
+ * must have been counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_error *err);

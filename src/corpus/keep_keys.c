@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_keys.c -- a sort of keys; the place of each is the rank of its document.
+/* keep_keys.c -- sorts keys; the position of a key is the rank of its document.
  *
  * Tests: tests/unit/corpus/test_keep_keys.c, tests/unit/jobs/test_checkpoint.c,
  *        tests/reference/test_keep.py */
@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE  32u /* of the job: one part of so many */
+#define MEMORY_SHARE  32u /* keys may take 1 / this of the job's memory */
 #define MEMORY_MOST   ((uint64_t)256 << 20)
-#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys that go to the file at once */
+#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys written to the file at once */
 
 size_t bm_keep_keys_memory(uint64_t total)
 {
@@ -47,7 +47,8 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
-/* Count the part at the end of a key, and cut it off: it is not compared. */
+/* Count what the end of a key records about its fields, and cut that end off, since it is not
+ * compared. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     bm_keep_key_parts parts;
@@ -64,7 +65,7 @@ static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
     return keys->n > 0 ? BM_OK : bm_buf_add(&keys->names, parts.names.data, parts.names.len, err);
 }
 
-/* Unsaved keys in memory go to the file. */
+/* Write the unsaved keys in memory to the file. */
 static bm_status move_unsaved(bm_unsaved_keys *unsaved, const char *temp_dir, bm_error *err)
 {
     if (unsaved->file == NULL)
@@ -96,7 +97,7 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
     if (keys->saves)
         BM_TRY(hold_unsaved(keys, whole, err));
     keys->n++;
-    /* of equal keys the least number comes first */
+    /* of equal keys the one with the least number comes first */
     return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
                                     err);
 }
@@ -112,7 +113,8 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* All keys of the block were read: go to the next block of the file, or to the keys in memory. */
+/* After all keys of a block were read: read the next block of the file, or continue with the keys
+ * in memory. */
 static bm_status next_block(const bm_unsaved_keys *unsaved, bm_unsaved_reader *reader,
                             bm_error *err)
 {
@@ -153,8 +155,8 @@ void bm_keep_keys_forget(bm_keep_keys *keys)
     keys->unsaved = (bm_unsaved_keys){0};
 }
 
-/* If no document has the field of a rule, the rule is a mistake, and does not mean the first
- * document of all. */
+/* If no document has the field of a rule, report that as a mistake, instead of keeping the first
+ * document of each group. */
 static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
 {
     for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_keys.h -- the keys by which fields rank documents (input/keep_key.h), gathered as documents
- * come, and the ranks that they give in the end.
+/* keep_keys.h -- collects the keys by which fields rank documents (input/keep_key.h), and computes
+ * the ranks of the documents from them.
  *
- * Keys go to a sorter that may use files. Where a job is sealed as it goes, those that were not
- * saved yet are held too, in the order of the documents, until they are saved: the sorter frees its
- * own when ranks are made, and the job may be stopped long after that. A block of the last ones is
- * in memory, those before in a file. Threads: one at a time. */
+ * Keys are added to a sorter that may use files. If the job saves its progress, keys that are not
+ * saved yet are also stored separately, in document order, until they are saved: the sorter frees
+ * its keys when ranks are made, and the job may be stopped long after that. The last unsaved keys
+ * are in memory, earlier ones in a file. Threads: one at a time. */
 #pragma once
 
 #include "lsh/groups.h"
@@ -14,20 +14,20 @@
 #include "spill/sorted_runs.h"
 #include "spill/spill_file.h"
 
-/* Documents that a rule on a field could not compare. */
+/* Numbers of documents that a rule on a field could not compare. */
 typedef struct bm_keep_counts {
     const bm_keep_rule *rule;
     uint64_t absent;   /* no such field */
-    uint64_t missing;  /* no value; the absent ones are among them */
-    uint64_t other;    /* of a type that has no order */
-    uint64_t unlisted; /* `order`: not among its values */
+    uint64_t missing;  /* no value, including the absent ones */
+    uint64_t other;    /* a value of a type that has no order */
+    uint64_t unlisted; /* `order`: a value that it does not list */
 } bm_keep_counts;
 
-/* Keys that were not saved, of each document its length (uint32_t) and the key. */
+/* Unsaved keys: for each document the length of its key (uint32_t) and the key. */
 typedef struct bm_unsaved_keys {
-    bm_buf last;         /* not in the file */
-    bm_spill_file *file; /* NULL: none is there */
-    uint64_t *places;    /* of its records, */
+    bm_buf last;         /* keys that are not in the file */
+    bm_spill_file *file; /* NULL: no file */
+    uint64_t *places;    /* of the file's records, */
     uint64_t *lens;      /* and their lengths */
     size_t n, cap_places, cap_lens;
 } bm_unsaved_keys;
@@ -35,15 +35,16 @@ typedef struct bm_unsaved_keys {
 typedef struct bm_keep_keys {
     const bm_keep_rules *rules; /* borrowed; NULL: no field ranks documents */
     const char *temp_dir;       /* borrowed */
-    bm_sorted_runs *sorter;     /* NULL: ranks were made */
+    bm_sorted_runs *sorter;     /* NULL: the ranks were made */
     size_t n;
-    bool saves; /* somebody saves them: */
+    bool saves; /* the job saves its progress, and uses: */
     bm_unsaved_keys unsaved;
-    bm_keep_counts *counts; /* rules->n_by_field, of the documents so far */
-    bm_buf names;           /* of fields of the first document, if it lacks one that a rule names */
+    bm_keep_counts *counts; /* rules->n_by_field elements, for the documents so far */
+    bm_buf names;           /* names of the first document's fields, if it lacks a field of a
+                             * rule */
 } bm_keep_keys;             /* {0} is empty */
 
-/* Bytes of memory that the sorter may use, of so many for the whole job. */
+/* Bytes of memory that the sorter may use, out of `total` for the whole job. */
 size_t bm_keep_keys_memory(uint64_t total);
 /* `temp_dir` NULL: all stays in memory. */
 bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
@@ -52,20 +53,20 @@ void bm_keep_keys_close(bm_keep_keys *keys);
 /* The key of the next document. */
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err);
 bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batch, bm_error *err);
-/* Keys that were not saved, read in the order of their documents. {0} is the beginning,
- * bm_buf_reset(&reader.block) the end. */
+/* Reads the unsaved keys in document order. Start with {0}, end with
+ * bm_buf_reset(&reader.block). */
 typedef struct bm_unsaved_reader {
-    size_t next; /* record of the file */
+    size_t next; /* the next record of the file */
     bool in_memory;
-    size_t at; /* in `block`, read from the file, or in the keys in memory */
+    size_t at; /* position in `block`, which was read from the file, or in the keys in memory */
     bm_buf block;
 } bm_unsaved_reader;
 
-/* Append the keys of the next n documents to `to`. BM_ERR_INTERNAL: there are not so many. */
+/* Append the keys of the next n documents to `to`. BM_ERR_INTERNAL: there are fewer. */
 bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader *reader, size_t n,
                                     bm_buf *to, bm_error *err);
-/* All are saved, or nobody will save them: forget them. */
+/* Drop the unsaved keys: they were saved, or will never be. */
 void bm_keep_keys_forget(bm_keep_keys *keys);
-/* All are there: rank the documents. BM_ERR_INPUT: none of them has a field that a rule names.
- * Frees the sorter's keys; those that were not saved stay. */
+/* Rank the documents, after all keys were added. BM_ERR_INPUT: no document has a field that a rule
+ * names. Frees the sorter's keys, but not the unsaved ones. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);

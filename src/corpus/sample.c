@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.c -- the N least priorities in a heap, with what the corpus will want of each.
+/* sample.c -- a heap of the N documents with the least priorities, with the data that the corpus
+ * needs.
  *
- * A document that comes when its priority is among the N least so far is copied; one that it
- * pushes out is freed. Of M documents N (1 + ln(M/N)) are copied, so a sample of a long input costs
- * little more than reading it. The ids of all documents stay in the table until the end, because a
- * repeated id is an error in or out of the sample.
+ * A document whose priority is among the N least so far is copied; the document that it replaces is
+ * freed. Of M documents about N (1 + ln(M/N)) are copied, so sampling a long input costs little
+ * more than reading it. The ids of all documents stay in the table until the end, because a
+ * repeated id is an error inside and outside the sample.
  *
  * Memory: the sets of N documents, and the table. One thread: the ordered end of the ingest. */
 #include "corpus/sample.h"
@@ -24,7 +25,7 @@
 
 uint64_t bm_sample_priority(uint64_t seed, uint64_t i)
 {
-    uint64_t state = seed + i * UINT64_C(0x9E3779B97F4A7C15); /* the output at place i */
+    uint64_t state = seed + i * UINT64_C(0x9E3779B97F4A7C15); /* the state before output i */
     return bm_splitmix64(&state);
 }
 
@@ -43,7 +44,7 @@ void bm_sample_reset(bm_sample *sample)
 
 /* --- the heap --- */
 
-/* The greatest priority goes first, of equal ones the last row. */
+/* The greatest priority comes first, of equal ones the last row. */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -58,7 +59,7 @@ static bm_heap heap_of(const bm_sample *sample)
 
 /* --- adding --- */
 
-/* Words of a document's set: its hashes, and after them its weights if there are any. */
+/* 64-bit words of a document's set: its hashes, followed by its weights if there are any. */
 static size_t set_words64(const bm_sample *sample, size_t n_hashes)
 {
     return n_hashes * bm_corpus_element_bytes(sample->corpus) / sizeof(uint64_t);
@@ -140,7 +141,7 @@ static int by_row(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Leave only the rows of the sample in `docs`. */
+/* Keep only the rows of the sample in `docs`. */
 static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
 {
     bm_doc_table selected = {.number_duplicates = docs->number_duplicates};
