@@ -216,7 +216,7 @@ bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_
  * process, so that another process can continue with it.
  *
  *     state        save                     move          restore
- *     IN_MEMORY    copies new sets       -> IN_FILE    -> IN_FILE (of an empty corpus)
+ *     IN_MEMORY    copies new sets          -> IN_FILE    -> IN_FILE (of an empty corpus)
  *     IN_FILE      counts new records
  *     AGAIN        nothing                  nothing
  *
@@ -290,7 +290,7 @@ void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
 
 /* Would making the set of a text of this length need too much memory? Such sets are stored in a
  * file even in state AGAIN: by place_long, in document order, and put_long, on any thread; or by
- * store_long, which stores all such sets in memory before the state becomes AGAIN. */
+ * store_long, which stores all such sets that are in memory, before the state becomes AGAIN. */
 bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes);
 bm_status bm_corpus_store_long(bm_corpus *corpus, bm_error *err);
 bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err);

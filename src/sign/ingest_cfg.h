@@ -142,9 +142,9 @@ typedef struct bm_ingest_batch {
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
-    bool nameless; /* its documents have no ids and no rows in the table: `docs` is replaced by
-                   * ... */
-    bm_nameless_text *texts; /* ... an entry for each document (bm_ingest_in_place) */
+    bool nameless; /* its documents have no ids and no rows in the table, and `texts` instead of
+                    * `docs` */
+    bm_nameless_text *texts; /* one for each document (bm_ingest_in_place) */
     bm_buf ids;
     bm_buf keep_keys; /* if fields rank documents (input/keep_key.h) */
     bm_buf scanned;   /* findings of bm_ingest_scan in its documents */

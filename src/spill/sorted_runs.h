@@ -4,7 +4,7 @@
  *
  *     open         (key, value)         open_bytes   (bytes, number)
  *     add                               add_bytes
- *               begin: after adding; call it again to add more
+ *               begin: after adding, and again after adding more
  *     next                              next_bytes
  *
  * Records are collected in memory. When they fill their share, they are sorted and written as a
