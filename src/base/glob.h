@@ -3,8 +3,8 @@
  *
  *     *       any run of bytes, also of none, a slash among them
  *     ?       one character
- *     [a-z]   one of these characters; [!a-z] one that is none of them. A ] is first, a - first
- *             or last. A [ that nothing closes is itself
+ *     [a-z]   one of these characters; [!a-z] one character that is none of them. A ] must come
+ *             first, a - first or last. A [ without a closing ] is literal
  *     \c      c itself
  *
  * A pattern must match the whole path. A character is a UTF-8 character, or a byte that is not part

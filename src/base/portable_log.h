@@ -20,13 +20,14 @@
  * The error, with e = 2^-53, the most that one rounding does, relative to its result:
  * - m-1 is exact (Sterbenz); m+1 and the division are rounded: s, and so 2s, is off by 2e.
  * - The cut-off rest of the series is at most 2/21 s z^10 / (1-z); relative to 2s at most .22e.
- * - s z P(z) is at most .0101 of 2s. It is off by less than 12e of its own: s z by 8e (2e of s, 5e
- * of z, 1e), P by 2.5e (1e of 2/3, 1e of the last addition; what comes before is a 50th of it), the
- *   product by 1e. That is .13e of 2s. The sum is rounded: 1e. So ln m is off by less than 3.4e.
- * - If k = 0, ln x = ln m. Else |ln x| >= .3465 and |ln m| <= .3466, and absolute errors are: of ln
- *   m 1.18e, of the sum with k times the low part .35e, of that product next to nothing (2^-22 e),
- *   of the exact product with the high part none; and the last sum 1e of its result. Relative to ln
- *   x: (1.18 + .35) / .3465 e + e < 5.5e.
+ * - s z P(z) is at most .0101 of 2s. Its relative error is below 12e: s z has 8e (2e from s, 5e
+ *   from z, 1e), P has 2.5e (1e from 2/3, 1e from the last addition, the rest from earlier terms,
+ *   which are a 50th of P), the product 1e. That is .13e of 2s. Rounding the sum adds 1e. So ln m
+ *   is off by less than 3.4e.
+ * - If k = 0, ln x = ln m. Else |ln x| >= .3465 and |ln m| <= .3466, and the absolute errors are:
+ *   1.18e of ln m, .35e of its sum with k times the low part, a negligible 2^-22 e of that product,
+ *   none of the exact product with the high part; the last sum adds 1e of its result. Relative to
+ *   ln x: (1.18 + .35) / .3465 e + e < 5.5e.
  * So |error| < 5.5 * 2^-53 |ln x| for every x, and ln 1 = 0. */
 #pragma once
 

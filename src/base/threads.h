@@ -95,7 +95,8 @@ typedef struct bm_team bm_team;
 /* Do one piece; false: none is left. Called by any number of helpers at once. */
 typedef bool (*bm_team_fn)(void *ctx);
 
-/* Filled by bm_team_begin; the caller's memory, which stays where it is until bm_team_end. */
+/* Filled by bm_team_begin. It is the caller's memory, and must not move until bm_team_end
+ * returns. */
 typedef struct bm_team_work {
     bm_team_fn help;
     void *ctx;

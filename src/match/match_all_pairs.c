@@ -394,15 +394,15 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  *
  *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
  *                    fit, part by part
- *     2. prefixes    of each document, made where its set stood, and written in the order of sizes:
+ *     2. prefixes    of each document overwrite its set, and are written in the order of sizes:
  *                    a record for 16 documents, which is what an index and a search read
  *
  *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
  *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
  *
- * In text most shingles are in one document alone and have no key, so this file is small beside the
- * file of sets; each block of the search reads this one only. Counts, prefixes and the compared
- * pairs are the same as if all were in memory.
+ * In text most shingles occur in only one document and have no key, so this file is small compared
+ * with the file of sets, and each block of the search reads only this file. Counts, prefixes and
+ * the compared pairs are the same as if all were in memory.
  *
  * Memory besides the table: a window of sets, which takes an eighth of the given memory, and for
  * each thread a buffer for the longest set. All threads read, count and cut sets. */

@@ -104,8 +104,8 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles
- *     any          one slot, the whole text, where it has fewer than K units (`--short whole`)
- *     any          none, and no bytes, where it has no shingles
+ *     any          one slot, the whole text, if it has fewer than K units (`--short whole`)
+ *     any          none, and no bytes, if it has no shingles
  *
  * A document that has a shingle of more than BM_TEXT_SHINGLE_MAX bytes is left to the host: it has
  * no slots, and its joined text is in `host_bytes`. One thread at a time. */

@@ -120,7 +120,7 @@ enum {                                   /* what a field is for: bits of bm_fiel
        BM_FIELD_OF_ADDING = 1u << 10, /* of jobs that add to one, */
        BM_FIELD_OF_EXPORT = 1u << 11, /* of an export; */
        BM_FIELD_OF_OUTPUT = 1u << 12, /* of every job, but in no report: choices of outputs; */
-       BM_FIELD_WHERE_SET = 1u << 13, /* but not where it has its default */
+       BM_FIELD_WHERE_SET = 1u << 13, /* but not if it has its default */
        BM_FIELD_OF_OVERLAP = 1u << 14 /* as a parameter of overlap */
 };
 

@@ -111,7 +111,8 @@ void bm_stream_hash_close(bm_stream_hash *hash); /* NULL is fine */
 #define BM_HASH128_LEN      16u
 #define BM_HASH128_HEX      33u /* 32 digits and a NUL */
 
-/* A digest as xxh128sum writes it, in lower case; and its bytes in the order of these digits. */
+/* Write a digest as lower-case hexadecimal digits, like xxh128sum, or as bytes in the order of
+ * these digits. */
 void bm_hash128_hex(bm_hash128 hash, char hex[BM_HASH128_HEX]);
 void bm_hash128_bytes(bm_hash128 hash, unsigned char out[BM_HASH128_LEN]);
 
