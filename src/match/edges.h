@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* edges.h -- the settings and the result of matching, and the two ways in which pairs reach the
- * result: as candidates to compare, or with a known similarity. Used by the files of src/match. */
+ * result: as candidates to compare, or with a known similarity. */
 #pragma once
 
 #include <bandmill/status.h>

@@ -29,12 +29,12 @@
  * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles with the same first
  * part_bits are a part: no other shingle touches their counters.
  *
- *     1. add     hashes go to a file, by part, a block of 2,048 at a time
+ *     1. add     hashes are written to a file by part, 2,048 in a block
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
- *     2. end     part by part: its blocks are read, counted, and read again, and their counts go to
- *                a column in the same order, one part after another
+ *     2. end     part by part: its blocks are read, counted, and read again, and their counts are
+ *                stored in a column in the same order, one part after another
  *                    [ counts of part 0 | of part 1 | of part 2 | … ]
- *     3. next    hashes come again in the same order, and take the next count of their part
+ *     3. next    the same hashes, in the same order, each get the next count of their part
  *
  * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one adds and reads counts; counting
  * uses the pool.

@@ -307,13 +307,13 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
  * The worst-case memory of a document is computed from its bytes: the record, its text, joined
  * text, a hash of each shingle and the table that finds the distinct ones.
  *
- *     fits into the share of batches    it waits until so much of the share is free, and then goes
- *                                       its way beside others
+ *     fits into the share of batches    it waits until enough of the share is free, and is then
+ *                                       processed like others
  *     else                              it is *alone*: everything before it is delivered first, and
  *                                       nothing more is read until it is delivered itself. It may
  *                                       then use all memory that no other batch holds, and its real
  *                                       need is counted while it is shingled
- *     more than that                    BM_ERR_NOMEM, naming the document and what would do
+ *     more than that                    BM_ERR_NOMEM, naming the document and the memory needed
  *
  * Only the reader waits for memory, and batches before it only release memory, so there is always a
  * thread that can go on. */
