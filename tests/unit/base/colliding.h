@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* colliding.h -- keys that meet in one place of a hash table, if its hash is known. Header only.
+/* colliding.h -- keys that collide in a hash table whose hash function is known. Header only.
  *
- * XXH3_64bits of 8 bytes is one to one, so it is gone back from a hash: of the hashes that agree in
- * some bits, those whose 8 bytes are printable make ids (about one of 3,300 such hashes does). Of
- * 17 to 32 bytes it multiplies two words, each of which a constant was added to by XOR: where one
- * product is of 0, eight bytes change nothing, and ids agree in all 64 bits. */
+ * XXH3_64bits is one to one on 8 bytes, so it can be inverted. Ids are made from hashes that agree
+ * in some bits: about one hash in 3,300 has a preimage of 8 printable bytes. On 17 to 32 bytes,
+ * XXH3_64bits XORs constants into pairs of words and multiplies each pair. If one factor is 0, the
+ * other word (8 bytes) does not matter, so ids can agree in all 64 bits. */
 #ifndef BM_TESTS_COLLIDING_H
 #define BM_TESTS_COLLIDING_H
 
@@ -37,7 +37,7 @@ static inline uint64_t colliding_word(const uint8_t *bytes)
     return word;
 }
 
-/* Bytes of XXH3's secret (the xxHash specification), from the offset. */
+/* The 8 bytes of XXH3's secret (see the xxHash specification) at the offset. */
 static inline uint64_t colliding_secret(size_t offset)
 {
     static const uint8_t secret[32] = {0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe,
@@ -47,7 +47,7 @@ static inline uint64_t colliding_secret(size_t offset)
     return colliding_word(secret + offset);
 }
 
-/* The 8 bytes that have `hash` as their XXH3_64bits. */
+/* The 8 bytes whose XXH3_64bits is `hash`. */
 static inline void colliding_bytes(uint64_t hash, uint8_t out[8])
 {
     static const uint64_t mix = UINT64_C(0x9FB21C651E98DF25);
@@ -56,10 +56,10 @@ static inline void colliding_bytes(uint64_t hash, uint8_t out[8])
     x *= back;
     x ^= (x >> 35) + 8;
     x *= back;
-    for (unsigned i = 1; i < 64; i *= 2) /* the step 63 times, for its 64th power is 1 */
+    for (unsigned i = 1; i < 64; i *= 2) /* 63 steps undo one, as 64 are the identity */
         x ^= colliding_turn(x, 49 * i % 64) ^ colliding_turn(x, 24 * i % 64);
     x ^= colliding_secret(8) ^ colliding_secret(16);
-    x = colliding_turn(x, 32); /* the first four bytes are its upper half */
+    x = colliding_turn(x, 32); /* the first four bytes are the upper half of x */
     for (int i = 0; i < 8; i++, x >>= 8)
         out[i] = (uint8_t)x;
 }
@@ -72,15 +72,15 @@ static inline bool colliding_is_text(const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* Ids of 8 characters of ASCII, which JSON takes as they are, whose hashes agree in `bits` bits:
- * the leading ones, or the lowest. */
+/* Makes ids of 8 ASCII characters that need no escape in JSON. Their hashes agree in `bits` bits:
+ * the highest or the lowest ones. */
 typedef struct colliding_ids {
     unsigned bits; /* at most 32 */
     bool leading;
-    uint64_t next; /* of the other bits; 0 at first */
+    uint64_t next; /* the next value of the other bits; 0 at first */
 } colliding_ids;
 
-/* Another such id into out, ended by NUL. */
+/* Writes the next id to out, with a terminating NUL. */
 static inline void colliding_next_id(colliding_ids *ids, char out[9])
 {
     static const uint64_t agreed = UINT64_C(0x5AC3F00D12B4E697);
@@ -96,7 +96,7 @@ static inline void colliding_next_id(colliding_ids *ids, char out[9])
     out[8] = '\0';
 }
 
-/* 32 bytes, which i alone tells apart: all of them have one hash. */
+/* Writes 32 bytes that differ only in i. All such ids have the same hash. */
 static inline void colliding_id_in_all_bits(uint64_t i, char out[32])
 {
     const uint64_t first = colliding_secret(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_digests.h -- what a report lists of a file. Header only. */
+/* file_digests.h -- the two digests that a report lists for a file. Header only. */
 #ifndef BM_TESTS_FILE_DIGESTS_H
 #define BM_TESTS_FILE_DIGESTS_H
 
@@ -8,7 +8,7 @@
 
 #include "output/digest.h"
 
-/* Both digests by pieces of `piece_bytes`. */
+/* Computes both digests in pieces of `piece_bytes`. */
 static inline bm_status file_digests(const char *path, uint64_t piece_bytes, bm_digests *out)
 {
     bm_digest *digest = NULL;

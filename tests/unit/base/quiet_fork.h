@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quiet_fork.h -- fork() for tests with threads in their process. AddressSanitizer's allocator
- * (clang 14) leaves its locks as they are in a child, so a child that is forked while another
- * thread starts, or allocates, may wait for them for ever. Under that sanitizer quiet_fork waits
+/* quiet_fork.h -- fork() for tests whose process has several threads. AddressSanitizer's allocator
+ * (clang 14) does not reset its locks in a child. A child forked while another thread starts or
+ * allocates may therefore wait for such a lock for ever. Under AddressSanitizer, quiet_fork waits
  * until all other threads sleep; other builds fork at once. */
 #ifndef BM_TESTS_QUIET_FORK_H
 #define BM_TESTS_QUIET_FORK_H
@@ -31,7 +31,7 @@ static inline bool thread_sleeps(const char *id)
     snprintf(path, sizeof path, "/proc/self/task/%s/stat", id);
     FILE *file = fopen(path, "r");
     if (file == NULL)
-        return true; /* it has ended */
+        return true; /* the thread has ended */
     const bool told = fgets(stat, sizeof stat, file) != NULL;
     const char *name_end = strrchr(stat, ')');
     fclose(file);
@@ -51,7 +51,7 @@ static inline bool other_threads_sleep(void)
     return sleep;
 }
 
-/* Five looks, because a thread that starts sleeps now and then on its way. */
+/* Looks five times in a row, because a starting thread may sleep for a moment. */
 static inline pid_t quiet_fork(void)
 {
     for (int n = 0; FORKS_QUIETLY && n < 5; n = other_threads_sleep() ? n + 1 : 0)

@@ -16,7 +16,7 @@
 
 typedef struct scratch {
     char root[256];
-    char path[16][512]; /* a ring of answers of scratch_at */
+    char path[16][512]; /* ring of the paths returned by scratch_at */
     unsigned next;
 } scratch;
 
@@ -63,7 +63,7 @@ static inline void scratch_folder(scratch *s, const char *name)
     cr_assert_eq(mkdir(scratch_at(s, name), 0777), 0, "%s", name);
 }
 
-/* The whole file, ended by NUL; the caller frees. */
+/* The content of the file, with a terminating NUL. The caller frees it. */
 static inline char *scratch_get(scratch *s, const char *name, size_t *len)
 {
     FILE *file = fopen(scratch_at(s, name), "rb");
@@ -96,7 +96,7 @@ static inline bool scratch_has(scratch *s, const char *name)
     return lstat(scratch_at(s, name), &info) == 0;
 }
 
-/* Names in a directory, but for . and .. */
+/* The number of names in a directory, without . and .. */
 static inline size_t scratch_count(scratch *s, const char *name)
 {
     DIR *folder = opendir(scratch_at(s, name));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sha1_hex.h -- SHA-1 of little-endian words as text, to compare long vectors with a reference. */
+/* sha1_hex.h -- SHA-1 of little-endian words, in hex, to compare long vectors with a reference. */
 #ifndef BM_TESTS_SHA1_HEX_H
 #define BM_TESTS_SHA1_HEX_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_counts.h -- how many values every two of some sets share, counted value by value: for each
- * value, one more for every two sets that have it. Header only. */
+/* shared_counts.h -- for every two of several sets, the number of values they share: each value
+ * counts once for every two sets that have it. Header only. */
 #ifndef BM_TESTS_SHARED_COUNTS_H
 #define BM_TESTS_SHARED_COUNTS_H
 
@@ -20,7 +20,7 @@ static inline int shared_order(const void *x, const void *y)
     return a->set < b->set ? -1 : a->set > b->set;
 }
 
-/* Of n sets without repeats: what a and b share, a < b, at [a * n + b]; the caller's to free. */
+/* For n sets without repeats: the count for sets a < b is at [a * n + b]. The caller frees it. */
 static inline uint16_t *shared_counts(const uint64_t *const *sets, const uint32_t *sizes, size_t n)
 {
     size_t n_all = 0, at = 0;

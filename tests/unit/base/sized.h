@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sized.h -- how often a test repeats what it claims. Header only. With BANDMILL_TEST_SIZE=small,
- * as builds with sanitizers have it, less often: such a build looks for bad accesses on each path,
- * and many rounds of one path are of the release build. */
+/* sized.h -- how many rounds a test runs. Header only. With BANDMILL_TEST_SIZE=small, which builds
+ * with sanitizers set, it runs fewer: those builds look for bad accesses on each path, while the
+ * release build runs each path many times. */
 #ifndef BM_TESTS_SIZED_H
 #define BM_TESTS_SIZED_H
 
@@ -15,7 +15,7 @@ static inline bool sized_small(void)
     return size != NULL && strcmp(size, "small") == 0;
 }
 
-/* Of two numbers of rounds, or of two steps, that for the size of tests. */
+/* One of two numbers of rounds (or two step widths), by the size of tests in force. */
 static inline size_t sized(size_t normal, size_t small)
 {
     return sized_small() ? small : normal;

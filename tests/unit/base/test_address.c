@@ -34,7 +34,7 @@ static const char *const named[][2] = {
     {"http://[::1]:80/c", "http://[::1]:80/c"},
     {"http://[::1]/c@d", "http://[::1]/c@d"},
     {"gs://", "gs://"},
-    /* passwords that nobody encoded */
+    /* passwords without percent-encoding */
     {"http://u:p/w@a.b/c?x", "http://a.b/c"},
     {"http://u:p?w@a.b/c?x", "http://a.b/c"},
     {"http://u:p#w@a.b/c", "http://a.b/c"},

@@ -3,7 +3,7 @@
 
 #include "base/bisect.h"
 
-/* The model is a walk from the first on. */
+/* The model is a linear search from the start. */
 Test(bisect, it_ends_at_the_first_that_is_not_below_the_key)
 {
     for (size_t n = 0; n < 20; n++)

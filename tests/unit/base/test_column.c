@@ -30,8 +30,8 @@ static size_t bytes_of(const bm_column *column)
     return atomic_load(&column->bytes);
 }
 
-/* Grow, and write to all that was asked for; what was written before stays, and the rest is zero.
- * */
+/* Grows the column to `bytes` and writes all of them. Earlier bytes must be unchanged, and new ones
+ * zero before the write. */
 static void grow_and_write(bm_column *column, size_t bytes, const char *dir, size_t *written)
 {
     const void *had = column->data;
@@ -58,7 +58,7 @@ Test(column, growth_keeps_the_contents_where_they_are)
     cr_assert_lt(bytes_of(&column), MOST / 10);
     for (size_t i = 0; i < 5000; i++)
         cr_assert_eq(((unsigned char *)column.data)[i], byte_at(i));
-    written = bytes_of(&column); /* and it grows again */
+    written = bytes_of(&column); /* then it grows again */
     cr_assert_eq(bm_column_grow(&column, MOST, NULL, NULL), BM_OK);
     for (size_t i = written; i < MOST; i++)
         cr_assert_eq(((unsigned char *)column.data)[i], 0);
@@ -69,7 +69,7 @@ Test(column, growth_keeps_the_contents_where_they_are)
 
 Test(column, many_columns_grow_beside_one_another)
 {
-    enum { N = 900 }; /* more than there are places */
+    enum { N = 900 }; /* more than PLACES of column.c */
     static bm_column columns[N];
     size_t written[N] = {0};
     for (size_t bytes = 100; bytes < 80000; bytes *= 700)
@@ -100,7 +100,7 @@ Test(column, what_there_is_no_memory_for_changes_nothing)
     bm_column_reset(&column);
 }
 
-/* A limit counts what is used, and not what could be: three columns share it as they need it. */
+/* Columns map only what they use, so three of them can share a limit in any proportion. */
 Test(column, a_limit_of_address_space_is_used_up)
 {
 #if defined(BM_SANITIZED)
@@ -118,7 +118,7 @@ Test(column, a_limit_of_address_space_is_used_up)
         bm_column_reset(&columns[i]);
 }
 
-/* Other memory lies where it would grow to. */
+/* Another mapping begins where the column would grow to. */
 Test(column, what_is_in_the_way_stays)
 {
     bm_column column = {0};
@@ -166,7 +166,7 @@ Test(column, a_file_takes_what_comes_from_some_place_on)
     }
 }
 
-/* Nothing of the file is used: it goes, and the column grows on in memory. */
+/* Only bytes in memory were used: the file is dropped, and the column grows on in memory. */
 Test(column, back_in_memory_without_what_the_file_held)
 {
     bm_column column = {0};
@@ -204,7 +204,7 @@ Test(column, a_folder_where_no_file_can_be_made_is_named)
     cr_assert_eq(bm_column_grow(&column, 100, "/dev/null", &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, "/dev/null");
     cr_assert_null(column.data);
-    cr_assert_eq(bm_column_grow(&column, 100, "/nowhere", &err), BM_OK); /* gone: it is memory */
+    cr_assert_eq(bm_column_grow(&column, 100, "/nowhere", &err), BM_OK); /* missing: in memory */
     cr_expect_eq(atomic_load(&column.file), 0);
     bm_column_reset(&column);
 }
@@ -213,11 +213,12 @@ Test(column, a_folder_where_no_file_can_be_made_is_named)
 
 typedef struct growing {
     bm_column column;
-    atomic_size_t n; /* words that are there */
+    atomic_size_t n; /* words written so far */
     atomic_bool ended;
 } growing;
 
-/* Reads all that is there, again and again, and lets it leave memory now and then. */
+/* Reads the words written so far, again and again, and after each round lets the pages of the
+ * column leave memory. */
 static void *read_all(void *ctx)
 {
     growing *g = ctx;

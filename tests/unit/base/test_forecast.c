@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forecast.c -- how far a job is: right where the weights are, soon right where they are not,
- * and never back. A clock that the test sets. */
+/* test_forecast.c -- how far a job is: exact if the weights are right, soon close if they are not,
+ * and never going back. The test sets the clock. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -13,7 +13,7 @@ static const bm_forecast_step steps[] = {
 typedef struct run {
     bm_forecast f;
     double now;
-    bm_forecast_view view; /* the last */
+    bm_forecast_view view; /* the last one */
 } run;
 
 static void begin(run *r)
@@ -22,9 +22,9 @@ static void begin(run *r)
     forecast_plan(&r->f, steps, 4, r->now);
 }
 
-/* Let a stage take so long, and look `looks` times, the last of them at its end. Both ends of each
- * look are held: the share never falls, and the rest never grows faster than the time that goes by,
- * tenfold. */
+/* Runs a stage for `seconds` and updates the forecast `looks` times, the last time at its end.
+ * Checks at each update that the share done has not fallen, and that the time left has grown by at
+ * most ten times the time since the update before. */
 static void pass(run *r, const char *stage, double seconds, int looks, bool tells)
 {
     const double began = r->now;
@@ -99,9 +99,9 @@ Test(forecast, what_a_step_shows_counts_for_more_the_more_of_it_is_done)
     run r;
     begin(&r);
     pass(&r, "read", 10, 10, true);
-    forecast_stage(&r.f, "match", 110); /* 20 s were to be expected; it will take 200 */
+    forecast_stage(&r.f, "match", 110); /* the weights predict 20 s; it will take 200 */
     forecast_stage(&r.f, "compare", 110);
-    const double behind = 20; /* of the steps after it, by the weights */
+    const double behind = 20; /* seconds of the steps after this one, by the weights */
     double error = 1e9;
     for (int i = 1; i <= 10; i++) {
         const bm_forecast_view view = forecast_update(&r.f, i / 10.0, 110 + 20 * i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_glob.c -- patterns of paths: what base/glob.h says of each sign; and against fnmatch(3),
- * which has the same meaning in the C locale where no slash is special. */
+/* test_glob.c -- patterns of paths: each special character as base/glob.h describes it; and
+ * against fnmatch(3), which matches the same in the C locale without FNM_PATHNAME. */
 #include <criterion/criterion.h>
 #include <fnmatch.h>
 #include <string.h>
@@ -27,7 +27,7 @@ Test(glob, each_sign_means_what_the_header_says)
         {"*/part-*", "part-0", false},
         {"?.txt", "a.txt", true},
         {"?.txt", "\xC3\xA9.txt", true}, /* one character of two bytes */
-        {"?.txt", "\xFF.txt", true},     /* a byte that is none */
+        {"?.txt", "\xFF.txt", true},     /* a byte that is no character */
         {"?.txt", "\xC3\xA9\xC3\xA9.txt", false},
         {"[a-c]x", "bx", true},
         {"[a-c]x", "dx", false},
@@ -38,7 +38,7 @@ Test(glob, each_sign_means_what_the_header_says)
         {"[!]]", "]", false},
         {"[a-]", "-", true},
         {"[-a]", "-", true},
-        {"[ab", "[ab", true}, /* nothing closes it */
+        {"[ab", "[ab", true}, /* no closing bracket */
         {"[\\]]", "]", true},
         {"\\*", "*", true},
         {"\\*", "a", false},
@@ -53,7 +53,7 @@ Test(glob, each_sign_means_what_the_header_says)
                      cases[i].pattern, cases[i].path);
 }
 
-/* The n-th word over `signs`, of at most 6. */
+/* The n-th word over the alphabet `signs`, of at most 6 characters. */
 static void word(size_t n, const char *signs, char *out)
 {
     size_t base = strlen(signs) + 1;
@@ -84,5 +84,5 @@ Test(glob, many_stars_take_no_longer_than_the_product_of_both_lengths)
     memset(path, 'a', 1999);
     strcpy(pattern + 2000 - 2, "*b");
     path[1999] = '\0';
-    cr_assert_not(bm_glob_match(pattern, path)); /* else the test runs into its limit */
+    cr_assert_not(bm_glob_match(pattern, path)); /* in time, or the test is killed */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handle: who may come in, who waits for whom, and what a forked child may do. */
+/* A handle: which calls may enter, who waits for whom, and what a forked child may do. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ Test(handle, close_lets_nobody_in_and_waits_until_all_are_out)
         cr_assert_eq(bm_handle_enter(&handle, &gates[i], NULL), BM_OK);
     cr_assert_eq(pthread_create(&thread, NULL, close_it, &c), 0);
     bm_status status;
-    while ((status = bm_handle_enter(&handle, &gate, &err)) == BM_OK) { /* it has not begun yet */
+    while ((status = bm_handle_enter(&handle, &gate, &err)) == BM_OK) { /* not closing yet */
         bm_handle_leave(&handle, gate);
         sched_yield();
     }
@@ -96,7 +96,7 @@ Test(handle, after_close_nobody_is_inside_however_many_come_and_go)
 
 typedef struct called {
     bm_handle *own, *other;
-    const bm_callbacks *inner; /* of the other one, called from here; NULL: none */
+    const bm_callbacks *inner; /* callbacks of `other`, called from this one; NULL: none */
     bm_status own_status, other_status;
     bm_closing closing;
     int n;
@@ -181,7 +181,7 @@ Test(handle, a_callback_of_a_callback_uses_neither)
 
 /* --- forks --- */
 
-/* The exit code of a child that runs the check. */
+/* The exit code of a forked child that runs the check. */
 static int in_a_child(int (*check)(bm_handle *), bm_handle *handle)
 {
     int how = 0;
@@ -228,7 +228,7 @@ Test(handle, a_child_has_no_calls_in_it_and_may_have_its_own)
     init(&handle, &(bm_callbacks){0});
     cr_assert_eq(in_a_child(is_refused, &handle), 0);
     cr_assert_eq(bm_handle_enter(&handle, &gate, NULL), BM_OK);
-    pthread_mutex_lock(&handle.lock); /* as another thread may have it when the process forks */
+    pthread_mutex_lock(&handle.lock); /* as if another thread held it during the fork */
     cr_assert_eq(in_a_child(has_its_own, &handle), 0);
     pthread_mutex_unlock(&handle.lock);
     bm_handle_leave(&handle, gate);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hash_table.c -- numbers of keys against a plain array, for keys that chance made and for
- * keys that were made to meet: the answers are the same, and so is, up to a factor, the count of
- * steps. */
+/* test_hash_table.c -- the number of each key, against a plain array, for random keys and for keys
+ * made to collide. The answers must be right, and the steps per key bounded by a constant. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -10,13 +9,12 @@
 #include "base/random.h"
 #include "tests/unit/base/sized.h"
 
-/* Keys by number; their hash is known until a seed is drawn. */
+/* Keys by number. Until a seed is drawn, their hashes are predictable. */
 typedef struct keys {
     uint64_t *list;
     size_t n;
-    unsigned
-        shift;    /* the hash of a key is the key << shift: equal for keys that differ above only */
-    uint64_t bad; /* the seed under which again_badly makes all hashes 0; 0: none was drawn */
+    unsigned shift; /* without a seed, hash = key << shift: the shift drops the upper bits */
+    uint64_t bad;   /* the seed for which again_badly returns only 0; 0: none was drawn */
     bm_hash_table table;
 } keys;
 
@@ -35,7 +33,7 @@ static bool equal(const void *owner, uint32_t number, const void *key)
     return ((const keys *)owner)->list[number] == *(const uint64_t *)key;
 }
 
-/* The number of a key, which it gets now if it is new. */
+/* The number of a key. A new key is added and gets the next number. */
 static uint32_t number_of(keys *k, uint64_t key)
 {
     cr_assert_eq(bm_hash_table_reserve(&k->table, again, k, NULL), BM_OK);
@@ -48,7 +46,7 @@ static uint32_t number_of(keys *k, uint64_t key)
     return bm_hash_table_number(&k->table, at);
 }
 
-/* The first seed is a bad one. */
+/* Rehashes as `again` does, except that under the first seed drawn every hash is 0. */
 static uint64_t again_badly(const void *owner, uint32_t number, uint64_t seed)
 {
     keys *k = (keys *)(uintptr_t)owner;
@@ -57,7 +55,7 @@ static uint64_t again_badly(const void *owner, uint32_t number, uint64_t seed)
     return seed == k->bad ? 0 : again(owner, number, seed);
 }
 
-/* Steps for n keys. Each is looked up twice. */
+/* The steps for n keys, each of which is looked up twice. */
 static uint64_t steps_for(size_t n, unsigned shift, uint64_t times, bool draws)
 {
     keys k = {.list = malloc(n * sizeof *k.list), .shift = shift};
@@ -83,11 +81,11 @@ Test(hash_table, keys_that_chance_made_take_few_steps_and_no_seed)
     cr_expect_leq(steps, 4 * n, "%zu steps", (size_t)steps);
 }
 
-/* One seed in some hundred spreads keys of a pattern badly and is drawn again, which costs
- * BM_HASH_STEPS a key more; this has room for two of these. */
+/* About one seed in several hundred spreads patterned keys badly and is drawn again, which costs
+ * another BM_HASH_STEPS per key. This bound allows for two such draws. */
 #define FACTOR(n) ((24 + 2 * BM_HASH_STEPS) * (n) + 4 * BM_HASH_PATIENCE)
 
-/* All have one home, and one tag: their hash is 0. */
+/* All hashes are 0, so all keys have the same home slot and the same tag. */
 Test(hash_table, keys_that_all_have_one_hash_take_no_more_than_a_factor)
 {
     for (size_t n = 1000; n <= sized(320000, 32000); n *= 2) {
@@ -96,7 +94,7 @@ Test(hash_table, keys_that_all_have_one_hash_take_no_more_than_a_factor)
     }
 }
 
-/* A seed under which the keys meet is given up before it costs steps with their square. */
+/* A seed under which all keys collide is given up before its steps grow quadratically. */
 Test(hash_table, a_bad_seed_takes_no_more_than_a_factor)
 {
     const size_t n = sized(50000, 10000);
@@ -116,7 +114,7 @@ Test(hash_table, a_bad_seed_takes_no_more_than_a_factor)
     free(k.list);
 }
 
-/* Clusters that each insertion makes a little longer, but none beyond what is borne at once. */
+/* `together` keys share each hash, so clusters have many different lengths. */
 Test(hash_table, clusters_of_any_length_take_no_more_than_a_factor)
 {
     const size_t n = sized(200000, 20000);
@@ -133,7 +131,7 @@ Test(hash_table, clusters_of_any_length_take_no_more_than_a_factor)
     }
 }
 
-/* Clusters at both ends of the table, one of which goes on at the other end. */
+/* Clusters at both ends of the table, one of which wraps around. */
 Test(hash_table, a_table_grows_where_it_is_with_clusters_at_its_ends)
 {
     const size_t n = sized(300000, 60000), end = 60;

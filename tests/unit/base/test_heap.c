@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_heap.c -- a heap gives its entries in the order in which qsort puts them. */
+/* test_heap.c -- a heap returns its entries in the order in which qsort sorts them. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static entry draw(void)
     return (entry){key, ~key};
 }
 
-/* Take all entries, the first each time. */
+/* Takes the first entry until the heap is empty, and compares the order with that of qsort. */
 static void check(bm_heap heap, const entry *made, bool greatest)
 {
     entry sorted[MOST];

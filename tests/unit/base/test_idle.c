@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle things: each is one thread's at a time, and as many are kept as there are places. */
+/* Idle objects: each belongs to one thread at a time, and at most one is kept per place. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -43,7 +43,7 @@ Test(idle, what_has_no_place_stays_with_who_gives_it)
 
 typedef struct thing {
     atomic_uint users;
-    uint64_t uses; /* by who has it, without any lock */
+    uint64_t uses; /* counted by the thread that has it, without a lock */
 } thing;
 
 static bm_idle shared;

@@ -24,7 +24,7 @@ enum { FILES = 9 };
 
 typedef struct situation {
     const char *name, *groups, *mounts; /* /proc/self/cgroup, mountinfo; NULL: not there */
-    const char *files[FILES][2];        /* below /sys/fs/cgroup, and what they hold */
+    const char *files[FILES][2];        /* paths below /sys/fs/cgroup, and their content */
     uint64_t memory;
     uint32_t cpus;
 } situation;
@@ -161,7 +161,7 @@ static const situation situations[] = {
      NO_CPUS},
 };
 
-/* ROOT/path holds `data`; folders are made. */
+/* Writes `data` to ROOT/path and makes the folders above it. */
 static void put(scratch *s, const char *path, const char *data)
 {
     char whole[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_meter.c -- what a caller hears: never more than ten times a second, one call at a time, each
- * line of the log, and once it wants to stop nothing else. */
+/* test_meter.c -- which callbacks a caller gets: progress at most ten times a second, every line of
+ * the log, one call at a time, and no further question once it has asked to stop. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -13,11 +13,11 @@
 
 typedef struct caller {
     unsigned n_progress, n_log, n_asked;
-    bm_progress last; /* progress */
-    char line[2048];  /* of the log, the last */
+    bm_progress last; /* the last progress */
+    char line[2048];  /* the last line of the log */
     bm_log_level level;
-    bool stop;                   /* what it answers */
-    atomic_int inside, overlaps; /* calls at this moment; calls that found another one */
+    bool stop;                   /* the answer of `cancelled` */
+    atomic_int inside, overlaps; /* calls in progress; calls that met another in progress */
 } caller;
 
 static void enter(caller *c)
@@ -73,7 +73,7 @@ Test(meter, progress_comes_at_most_ten_times_a_second)
     bm_meter_init(&meter, &callbacks);
     const double begin = bm_clock_seconds();
     double now = begin;
-    /* Where others have the processor, some of the three may not come in time. */
+    /* On a busy machine the three calls may come later than 0.35 s. */
     const double long_enough = begin + 60;
     for (uint64_t i = 0; now < begin + 0.35 || (c.n_progress < 3 && now < long_enough);
          now = bm_clock_seconds())
@@ -137,7 +137,7 @@ Test(meter, who_wants_to_stop_is_not_asked_again)
     c.stop = true;
     cr_expect_eq(bm_meter_check(&meter, &err), BM_ERR_CANCELLED);
     cr_expect_eq(err.status, BM_ERR_CANCELLED);
-    c.stop = false; /* no way back */
+    c.stop = false; /* too late: a stop is final */
     cr_expect_eq(bm_meter_check(&meter, NULL), BM_ERR_CANCELLED);
     cr_expect_eq(c.n_asked, 4);
     bm_meter_reset(&meter);

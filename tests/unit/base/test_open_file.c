@@ -69,7 +69,7 @@ Test(open_file, only_regular_files_are_opened)
     rmdir(folder);
 }
 
-/* What the process was given as a descriptor may be a pipe, by all names of it. */
+/* A descriptor that the process inherited may be a pipe, under each of its names. */
 Test(open_file, descriptors_that_were_given_may_be_anything)
 {
     char path[64], byte;

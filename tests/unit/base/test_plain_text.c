@@ -27,7 +27,7 @@ Test(plain_text, the_hidden_characters_are_those_of_the_header)
         uint32_t code;
         bool hidden;
         const size_t len = (size_t)(bm_utf8_put(text, point) - text);
-        text[len] = 'x'; /* what follows does not matter */
+        text[len] = 'x'; /* the next byte must not matter */
         cr_assert_eq(bm_text_next(text, len + 1, &code, &hidden), len);
         cr_assert_eq(code, point);
         cr_assert_eq(hidden, listed(point), "U+%04X", (unsigned)point);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only what needs no other logarithm; tests/reference/test_cws.py holds bm_portable_log against
- * logarithms of 50 digits. */
+/* Only properties that need no second logarithm; tests/reference/test_cws.py compares
+ * bm_portable_log with logarithms of 50 digits. */
 #include <criterion/criterion.h>
 
 #include <math.h>

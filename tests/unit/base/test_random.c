@@ -51,7 +51,7 @@ Test(random, short_ranges_take_one_output_a_draw_and_long_ones_two)
     bm_random_init(&random, 1);
     for (size_t i = 0; i < 6; i++)
         cr_expect_eq(bm_random_range(&random, 1, 1000), below_1000[i]);
-    bm_random_init(&random, 7); /* 2^32 values: the largest range of one output */
+    bm_random_init(&random, 7); /* 2^32 values: the largest range that takes one output per value */
     cr_expect_eq(bm_random_range(&random, 5, 5 + (UINT64_C(1) << 32)), 327741620);
     cr_expect_eq(bm_random_range(&random, 5, 5 + (UINT64_C(1) << 32)), 976413897);
     bm_random_init(&random, 7);
@@ -80,7 +80,7 @@ Test(random, the_coefficients_of_datasketchs_legacy_scheme_have_the_published_di
         size_t k = rows[row].k;
         bm_random random;
         bm_random_init(&random, rows[row].seed);
-        for (size_t i = 0; i < k; i++) { /* drawn in turn, kept as all a, then all b */
+        for (size_t i = 0; i < k; i++) { /* drawn alternately, stored as all a, then all b */
             values[i] = bm_random_range(&random, 1, M61);
             values[k + i] = bm_random_range(&random, 0, M61);
         }

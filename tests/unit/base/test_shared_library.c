@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared_library.c -- libm stands for any library: what it computes is known. */
+/* test_shared_library.c -- loads libm as an example of a library, because its results are known. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

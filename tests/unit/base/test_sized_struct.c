@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs of three versions of a program meet a library of the middle one: what both sides know
- * crosses over, and nothing beyond the caller's struct is read or written. */
+/* Programs built with three versions of a struct call a library that has the middle one: fields
+ * that both sides know are copied, and nothing beyond the caller's struct is read or written. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 
-/* The same options, a version apart. */
+/* The same options in successive versions. */
 typedef struct first {
     size_t struct_size;
     uint32_t threads, seed;
 } first;
-typedef struct second { /* the library's own */
+typedef struct second { /* the library's version */
     size_t struct_size;
     uint32_t threads, seed;
     double seconds;
@@ -34,7 +34,7 @@ typedef struct third {
 
 static const second defaults = {.threads = 3, .seed = 7, .seconds = 0.5, .name = "default"};
 
-/* `size` bytes of the heap, so that a sanitizer sees every step beyond them. */
+/* Allocates exactly `size` bytes, so that a sanitizer reports any access beyond them. */
 static void *block(size_t size, int byte)
 {
     void *bytes = malloc(size);
@@ -95,7 +95,7 @@ Test(sized_struct, take_from_an_older_program_leaves_the_defaults_of_later_field
     free(caller);
 }
 
-/* A program may hold a struct that ends in the middle of what became a larger field. */
+/* A program's struct may end in the middle of a field that became larger later. */
 Test(sized_struct, take_reads_as_far_as_struct_size_says_for_every_size)
 {
     second whole = {sizeof whole, 11, 12, 13.0, "given"};
@@ -225,7 +225,7 @@ Test(sized_struct, enums_and_reserved_words_are_refused_by_name)
     }
 }
 
-/* Error messages may be made of an error, and need not be wanted. */
+/* A message may quote the message of the same error; err may be NULL. */
 Test(sized_struct, a_failure_keeps_its_field_and_its_words)
 {
     bm_error err = {.message = "inner", .line = 4};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A team helps several callers at once, each of them in turn. */
+/* A team helps several callers at the same time, in turns. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ typedef struct held {
     sem_t inside, go_on;
 } held;
 
-/* Keeps the only helper until the test lets it go on. */
+/* Blocks the only helper until the test lets it go on. */
 static bool hold(void *ctx)
 {
     held *h = ctx;
@@ -30,7 +30,7 @@ static bool hold(void *ctx)
 typedef struct logged {
     char name;
     size_t left;
-    char *log; /* of the helper, for all */
+    char *log; /* the helper's, shared by all callers */
     sem_t *done;
 } logged;
 
@@ -110,7 +110,7 @@ static void *call_often(void *arg)
             ;
         bm_team_end(team, &work);
         atomic_store(&c.ended, true);
-        /* Without the caller's own part some pieces may be left. */
+        /* If the caller did not work itself, some pieces may be left undone. */
         if (atomic_load(&c.late) || atomic_load(&c.done) > c.n ||
             (round % 3 != 0 && atomic_load(&c.done) != c.n))
             return "wrong";

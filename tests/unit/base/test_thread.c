@@ -53,7 +53,7 @@ static void *spin(void *stop)
     return NULL;
 }
 
-/* Beside threads that run all the time, the waiting main thread gets them all. */
+/* The main thread gets all signals, although other threads run all the time. */
 Test(thread, leaves_signals_of_the_process_to_the_program)
 {
     struct sigaction action = {.sa_handler = where};
@@ -75,14 +75,14 @@ Test(thread, leaves_signals_of_the_process_to_the_program)
     cr_assert_eq(atomic_load(&elsewhere), 0);
 }
 
-/* pthread_create says EAGAIN of both. */
+/* pthread_create returns EAGAIN in both cases. */
 Test(thread, without_memory_for_its_stack_is_another_error_than_one_too_many)
 {
     bm_error err = {0};
     cr_assert_eq(bm_fail_thread(EAGAIN, &err), BM_ERR_IO);
     cr_assert_not_null(strstr(err.message, "cannot start a thread"));
     if (getenv("ASAN_OPTIONS") != NULL || getenv("TSAN_OPTIONS") != NULL)
-        return; /* which live on address space */
+        return; /* sanitizers need more address space than the limit below leaves */
     const struct rlimit least = {(rlim_t)64 << 20, (rlim_t)64 << 20};
     struct rlimit before;
     cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_utf8.c -- validity and repair. Expected values: Unicode 3.9, tables 3-7 and 3-8, and for all
- * short sequences a second definition of well-formedness (decode, encode again, compare). */
+/* test_utf8.c -- validity and repair. Expected values: Unicode 3.9, tables 3-7 and 3-8; for all
+ * short sequences also a second definition of well-formedness (decode, encode again, compare). */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void expect_repair(const char *bytes, size_t len, const char *expected, u
     bm_buf out = {0};
     bm_error err;
     uint64_t n = 0;
-    char *exact = malloc(len == 0 ? 1 : len); /* so that a sanitizer sees reads past the end */
+    char *exact = malloc(len == 0 ? 1 : len); /* a sanitizer reports reads past the end */
     memcpy(exact, bytes, len);
     cr_assert_eq(bm_utf8_repair(exact, len, &out, &n, &err), BM_OK);
     cr_expect_eq(out.len, strlen(expected), "%zu bytes for '%s'", out.len, expected);
@@ -30,7 +30,7 @@ static void expect_repair(const char *bytes, size_t len, const char *expected, u
 
 Test(utf8, replaces_maximal_subparts_as_in_tables_3_8_to_3_11)
 {
-    /* Tables 3-8 (3-9, 3-10, 3-11) of Unicode: the number of U+FFFD is what they are about. */
+    /* Tables 3-8 to 3-11 of Unicode, which define the number of U+FFFD. */
     REPAIR("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41", R R R R R R R R "A", 8);
     REPAIR("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41", R R R R R R R R "A", 8);
     REPAIR("\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42", R R R R R "A" R R "B", 7);
@@ -44,7 +44,7 @@ Test(utf8, replaces_maximal_subparts_as_in_tables_3_8_to_3_11)
 
 Test(utf8, knows_a_place_before_repair_and_after_it)
 {
-    /* as read: a, 2 broken bytes, b, U+FFFD that stood there, an unpaired surrogate, c */
+    /* as read: a, 2 broken bytes, b, a U+FFFD of the source, an unpaired surrogate, c */
     const bm_str read = {"a\xE2\x82"
                          "b" R "\xED\xA0\x80"
                          "c",
@@ -64,7 +64,7 @@ Test(utf8, knows_a_place_before_repair_and_after_it)
 
 Test(utf8, knows_places_beside_bytes_that_look_like_a_surrogate)
 {
-    /* as read: a, three broken bytes, a blank, an unpaired surrogate, b, both in a row, c */
+    /* as read: a, an unpaired surrogate (3 bytes), a blank, another, b, two in a row, c */
     const bm_str read = {"a\xED\xA0\x80 \xED\xA0\x80"
                          "b\xED\xA0\x80\xED\xA0\x80"
                          "c",
@@ -111,7 +111,7 @@ Test(utf8, takes_nul_for_a_byte_like_others)
     cr_expect_eq(bm_utf8_valid_prefix("a\0b\xFF", 4), 3);
 }
 
-/* The length of the code point at s if encoding its value gives the same bytes, else 0. */
+/* The length of the code point at s if encoding its value again gives the same bytes, else 0. */
 static size_t by_round_trip(const unsigned char *s, size_t len)
 {
     uint32_t lead = s[0], code;
@@ -187,7 +187,7 @@ Test(utf8, repair_keeps_the_buffer_when_it_may_not_grow)
     bm_buf_reset(&out);
 }
 
-/* A byte that is not ASCII is found wherever it stands, whatever the steps of those that are. */
+/* A byte that is not ASCII is found at any position, whatever the block size of the ASCII loop. */
 Test(utf8, long_ascii_ends_at_the_byte_that_is_none)
 {
     char text[1100];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_wait_readable.c -- waiting ends with data, with the end of them, and with the wish to stop.
- */
+/* test_wait_readable.c -- waiting ends on data, on the end of the file, and on cancellation. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,7 @@
 
 typedef struct caller {
     unsigned asked, stop_at; /* 0: never */
-    int write_fd;            /* gets a byte when asked; -1: none */
+    int write_fd;            /* `cancelled` writes a byte to it; -1: none */
 } caller;
 
 static bool cancelled(void *ctx)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_whole_io.c -- blocks at places of a file, its end, descriptors that do not serve, a full
- * disk. */
+/* test_whole_io.c -- blocks at offsets of a file, its end, unusable descriptors, a full disk. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>

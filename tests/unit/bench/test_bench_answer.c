@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bench_answer.c -- what follows from what was measured: by hand, and by a model that goes
- * from time to rates instead. */
+/* test_bench_answer.c -- the conclusions drawn from measurements: checked by hand, and against a
+ * model that computes with rates instead of times. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>
@@ -15,7 +15,7 @@
 
 static const bm_bench_options options = {.price = 3, .watts = 500};
 
-/* 1 GB and 1 M documents. */
+/* A job over 1 GB and 1 M documents. */
 static bm_bench_job sample_job(double seconds, double cpu_seconds)
 {
     return (bm_bench_job){.job = "sign",
@@ -86,7 +86,7 @@ Test(bench_answer, a_model_of_rates_says_the_same)
                                       .write_mb_s = any(&random),
                                       .threads = (uint32_t)any(&random)};
         bm_bench_job job = sample_job(any(&random) / 10, any(&random));
-        /* Documents a second that each part would allow. */
+        /* Documents per second that each resource would allow. */
         double least_up = rates.up_mb_s * 1e6 / 600, least_down = rates.down_mb_s * 1e6 / 500;
         double allowed[4] = {rates.mshingles_s * 1e6 / 200,
                              least_up < least_down ? least_up : least_down,
@@ -118,7 +118,7 @@ Test(bench_answer, the_words_name_each_device_and_only_what_was_asked_for)
         strcpy(jobs[i].device_name, i < 2 ? "EPYC" : "H200");
         bench_answer_compute(&options, &rates, i < 2 ? NULL : &jobs[i % 2], &jobs[i]);
     }
-    jobs[1].gb_s /= 2; /* so that the other is the faster one */
+    jobs[1].gb_s /= 2; /* so that the other device is faster */
     const bm_bench_options used = {.threads = 4, .price = 3};
     cr_assert_eq(bm_bench_answer_write(&used, jobs, 4, &text, NULL), BM_OK);
     for (char *c = text; c < strstr(text, "\n\n"); c++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bench_limit.c -- what a device is held against, and measuring in turns. */
+/* test_bench_limit.c -- the limit that a device is compared with, and measuring in turns. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ Test(bench_limit, that_of_a_gpu_is_computed_where_its_vendor_is_known)
         cr_expect_not(bm_bench_limit_computed(&unknown[i], 128, &rate), "%zu", i);
 }
 
-/* What has run, a letter a run. */
+/* The runs so far, one letter each. */
 static char order[64];
 static size_t n_order;
 

@@ -10,7 +10,7 @@
 typedef struct fake {
     atomic_uint calls, finishes, threads_seen;
     unsigned fail_at; /* this call fails; 0: none */
-    double seconds;   /* of the device's clock a call */
+    double seconds;   /* device time per call */
 } fake;
 
 static bm_status work(void *ctx, uint32_t thread, bm_bench_done *done, bm_error *err)

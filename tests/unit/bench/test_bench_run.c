@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 
-/* Few documents, for whole jobs run over them: 3 MB. */
+/* Only 3 MB of documents, because whole jobs run over them. */
 static char path[] = "/tmp/bench_run_XXXXXX.jsonl";
 static const char *const paths[] = {path};
 

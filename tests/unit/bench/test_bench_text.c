@@ -67,7 +67,7 @@ Test(bench_text, foreign_documents_are_valid_utf8_of_three_kinds)
     cr_assert_eq(bm_bench_text_foreign(&text, NULL), BM_OK);
     cr_expect(text.made && text.bytes.len >= 16000000 && text.begin[text.n] == text.bytes.len);
     cr_expect_eq(bm_utf8_valid_prefix(text.bytes.data, text.bytes.len), text.bytes.len);
-    size_t n_kinds[3] = {0}; /* some, most, all of the bytes are not ASCII */
+    size_t n_kinds[3] = {0}; /* documents of which some, most or all bytes are not ASCII */
     for (size_t i = 0; i < text.n; i++) {
         bm_str doc = bm_bench_text_get(&text, i);
         size_t high = 0;

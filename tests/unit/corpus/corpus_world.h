@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_world.h -- documents as they were drawn: sets, keys, words and copies. The model that a
+/* corpus_world.h -- random documents with their sets, keys, words and copies: the model that a
  * corpus is compared with. Header only. */
 #ifndef BM_TESTS_CORPUS_WORLD_H
 #define BM_TESTS_CORPUS_WORLD_H
@@ -34,8 +34,8 @@ static inline uint64_t random_next(uint64_t *state)
     return world_congruent(state);
 }
 
-/* A document is a base (each set its own), a copy of an earlier one, or one with a few other
- * hashes. */
+/* Draws a document: one with a set of its own, a copy of an earlier document, or an earlier
+ * document with a few hashes changed. */
 static inline void draw_document(world *w, uint32_t i, uint64_t *state)
 {
     uint32_t kind = (uint32_t)(random_next(state) % 4), from = 0;
@@ -90,7 +90,7 @@ static inline void close_world(world *w)
     free(w);
 }
 
-/* Documents first … first+n-1 as a batch of the ingest. */
+/* Adds documents first … first+n-1 to the corpus, as a batch of the ingest. */
 static inline bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, uint32_t n,
                                   bm_error *err)
 {
@@ -98,7 +98,7 @@ static inline bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, u
     bm_shingle_batch *s = &batch.shingles;
     for (uint32_t i = first; i < first + n; i++) {
         cr_assert_eq(bm_shingle_batch_reserve(s, 1, w->sizes[i], NULL), BM_OK);
-        if (w->sizes[i] > 0) /* else there may be no array yet */
+        if (w->sizes[i] > 0) /* `hashes` may be NULL still */
             memcpy(s->hashes + s->offsets[s->n_docs], w->sets[i], w->sizes[i] * sizeof(uint64_t));
         s->content[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
         s->offsets[s->n_docs + 1] = s->offsets[s->n_docs] + w->sizes[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_corpus_again.c -- sets that are made again of their texts are those that were kept, wherever
- * a record stands, and a file that changed in between is named. */
+/* test_corpus_again.c -- sets made again from their texts equal the sets that were kept, wherever
+ * the record is in its file; and the error names a file that changed in between. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -12,15 +12,15 @@
 
 #include "tests/unit/base/scratch.h"
 
-#define N_LINES 2500u /* of each of two files; others are small */
+#define N_LINES 2500u /* in each of the first two files; the others are small */
 #define N_SMALL 30u
 #define N_FILES 12u
 #define N_PAIRS 6000u
 #define LONGEST 3000u
 
-/* Every third document is the one before, or like it; words are of a small dictionary, so that most
- * have something in common. Some have no text, some a long one, one in 97 is longer than
- * allowed. */
+/* Adds the text of document i. Every third document is a copy of the one before, or nearly so.
+ * Words are from a small dictionary, so most documents share some. Some texts are empty, some are
+ * long, and one in 97 is longer than allowed. */
 static void put_words(bm_buf *out, size_t i)
 {
     const bool differs = i % 6 == 2;
@@ -28,7 +28,7 @@ static void put_words(bm_buf *out, size_t i)
     uint64_t state = i * 7919 + 1;
     size_t n = i % 50 == 7 ? 0 : i % 41 == 5 ? 350 : 5 + i % 40;
     if (i % 97 == 13)
-        n = i % 5 == 0 ? 300000 : 40000; /* the former longer than a batch, too */
+        n = i % 5 == 0 ? 300000 : 40000; /* 300000: longer than a batch, too */
     for (size_t k = 0; k < n; k++) {
         char word[32];
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -118,7 +118,7 @@ static void close_world(world *w)
     scratch_close(&w->dir);
 }
 
-/* Read all documents anew. */
+/* Reads all documents into the corpus. */
 static void fill(world *w, bm_corpus_cfg *cfg, uint32_t threads, uint32_t batch_docs,
                  bm_corpus *corpus)
 {
@@ -183,8 +183,8 @@ Test(corpus_again, sets_that_are_made_again_are_those_that_were_kept)
 {
     static const struct {
         uint32_t threads, batch_docs;
-        uint64_t arena;  /* 0: as large as it likes */
-        uint64_t memory; /* where it is bounded, long documents are stored */
+        uint64_t arena;  /* 0: no limit */
+        uint64_t memory; /* 0: no limit; with one, long documents are stored */
     } cases[] = {{1, 0, 0, 0}, {3, 0, 0, 0}, {3, 7, 1 << 16, 1 << 28}, {1, 0, 2000, 0}};
     bm_pair *right = calloc(N_PAIRS, sizeof *right), *got = calloc(N_PAIRS, sizeof *got);
     for (form of = JSONL; of < FORMS; of++) {
@@ -223,7 +223,7 @@ Test(corpus_again, sets_that_are_made_again_are_those_that_were_kept)
     free(got);
 }
 
-/* Put texts into the first files of a world, whose documents are then read and compared. */
+/* Writes the texts to the first n files of a world, reads all documents and compares them. */
 static void check_files(const bm_buf *texts, size_t n, uint32_t batch_docs)
 {
     world w;
@@ -259,7 +259,7 @@ static void add_line(bm_buf *out, size_t i, size_t times)
 Test(corpus_again, places_are_right_behind_a_range_that_was_dropped)
 {
     bm_buf out = {0};
-    for (size_t i = 0; i < 60000; i++) /* many more lines than a batch may have, all at once */
+    for (size_t i = 0; i < 60000; i++) /* many more lines than a batch holds */
         add_line(&out, i, i < 1500 ? 150 : 1);
     check_files(&out, 1, 600);
     bm_buf_reset(&out);
@@ -275,7 +275,7 @@ Test(corpus_again, places_are_right_in_small_files)
         bm_buf_reset(&out[i]);
 }
 
-/* The number of a byte of the text of a document, in a file. */
+/* The offset in its file of some byte of a document's text. */
 static long byte_of(const bm_corpus *corpus, size_t doc)
 {
     return (long)corpus->sets.texts[doc] + 22;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_corpus_copies.c -- of identical documents the first in input order is the representative,
- * and each set is that of its text, whatever the threads and batches, batches without documents
- * among them, and whether sets are in memory or in a file. The model compares texts. */
+/* test_corpus_copies.c -- the representative of identical documents is the first in input order,
+ * and each set is the set of its text. This holds for any number of threads, for any batches
+ * (empty ones included), and for sets in memory or in a file. The model compares texts. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "tests/unit/base/scratch.h"
 
 #define N_DOCS  3000u
-#define N_TEXTS 900u /* some of these are drawn again */
-#define N_WORDS 24u  /* of a text, a bit each */
+#define N_TEXTS 900u /* distinct texts, at most */
+#define N_WORDS 24u  /* words that a text may have; each is a bit of the text's number */
 
 typedef struct world {
     scratch dir;
@@ -25,7 +25,7 @@ typedef struct world {
     uint32_t texts[N_DOCS];
 } world;
 
-/* The world's input, which is taken. */
+/* Writes the text to a file, the input of the world, and frees the text. */
 static void put_input(world *w, const char *name, bm_buf *text, bm_format format)
 {
     scratch_put(&w->dir, name, text->data, text->len);
@@ -41,7 +41,8 @@ static void put_input(world *w, const char *name, bm_buf *text, bm_format format
     cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
 }
 
-/* Documents one a line; every fifth line is none, and several in a row now and then. */
+/* Writes one document per line. A broken line precedes every fifth document; sometimes there are 20
+ * broken lines in a row. */
 static void open_world(world *w)
 {
     bm_buf out = {0};
@@ -70,8 +71,8 @@ static void close_world(world *w)
     scratch_close(&w->dir);
 }
 
-/* Two texts, twice each; hashes of their sequences of shingles agree (kernels/content_hash.h), as
- * words at the same places have hashes whose lower halves agree, and of the others a sum. */
+/* Two texts, twice each, with the same content hash (kernels/content_hash.h): words at the same
+ * position have hashes with equal lower halves, and the upper halves give equal sums. */
 static void open_collision(world *w)
 {
     static const char *const words[2][8] = {
@@ -127,7 +128,7 @@ static void check(const world *w, bm_corpus *corpus)
         uint32_t first = 0;
         while (w->texts[first] != w->texts[i])
             first++;
-        first = w->texts[i] == 0 ? i : first; /* empty ones are no copies */
+        first = w->texts[i] == 0 ? i : first; /* empty documents are no copies */
         cr_assert_eq(corpus->rep[i], first, "document %u", i);
         cr_assert_eq(corpus->skip[i] != 0, first != i || w->texts[i] == 0, "document %u", i);
         cr_assert_eq(corpus->sizes[i], bits_of(w->texts[i]));
@@ -214,7 +215,7 @@ Test(corpus_copies, signed_documents_of_other_counts_are_no_copies)
     bm_corpus_reset(&corpus);
 }
 
-/* What grouping needs beside what is planned lies in memory as long as that has so much left. */
+/* An unplanned column for grouping is in memory only if enough of the memory limit is left. */
 Test(corpus_new_column_beside, is_in_a_file_where_memory_has_not_so_much_left)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_df_count.c -- document frequencies against a count by sorting, for every way of fitting and
- * not fitting into the memory: sources src/corpus/df_table.c, src/corpus/df_table.c. */
+/* test_df_count.c -- document frequencies against a count by sorting, with counts and table each in
+ * memory or in files: source src/corpus/df_table.c. */
 #include "corpus/df_table.c"
 
 #include <criterion/criterion.h>
@@ -13,7 +13,8 @@
 #include "tests/unit/base/sized.h"
 #include "tests/world/world_random.h"
 
-/* Steps that insertions took past the slots of other keys. While nobody adds. */
+/* The number of steps that insertions took past slots of other keys. Call it while no thread
+ * adds. */
 static uint64_t df_count_steps(const bm_df_count *count)
 {
     uint64_t n = 0;
@@ -34,16 +35,16 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Documents of distinct hashes: most of them small numbers, which several documents share. */
+/* Documents of distinct hashes. Most hashes are small numbers, which several documents share. */
 typedef struct corpus {
     bm_shingle_batch batches[BATCHES];
-    uint64_t *hashes; /* all, ascending */
+    uint64_t *hashes; /* those of all documents, ascending */
     size_t n;
 } corpus;
 
 static void add_document(bm_shingle_batch *batch, uint64_t *state)
 {
-    const size_t n = world_split(state) % PER_DOC; /* none now and then */
+    const size_t n = world_split(state) % PER_DOC; /* sometimes 0 */
     cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
     uint64_t *to = n > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
     size_t made = 0;
@@ -116,7 +117,7 @@ static bm_df_table *count_all(const corpus *c, const bm_df_cfg *cfg, size_t n_th
     return table;
 }
 
-/* Every hash has the frequency that a sorted list of all has. */
+/* The table's frequency of each hash is its number of occurrences in the sorted list. */
 static void check_table(const corpus *c, const bm_df_table *table)
 {
     uint32_t *df = malloc(c->n * sizeof *df);
@@ -173,7 +174,7 @@ Test(df_count, of_other_documents_have_another_digest)
     for (uint64_t i = 0; i < 3; i++) {
         corpus c;
         make_corpus(&c, i == 2 ? 1 : i + 1);
-        if (i == 2) /* the same, but for one hash that no other document has */
+        if (i == 2) /* the same, except for one hash that no other document has */
             c.batches[7].hashes[3] ^= UINT64_C(1) << 63;
         bm_df_table *table = count_all(&c, &(bm_df_cfg){0}, 1);
         seen[i] = bm_df_table_facts(table)->digest;
@@ -217,7 +218,7 @@ Test(df_count, of_no_documents_are_none)
     bm_df_count_close(count);
 }
 
-/* The hash whose key this is: the steps of fmix64 backwards. */
+/* The hash that has this key: fmix64 inverted. */
 static uint64_t hash_of_key(uint64_t key)
 {
     key ^= key >> 33;
@@ -227,8 +228,8 @@ static uint64_t hash_of_key(uint64_t key)
     return key ^ key >> 33;
 }
 
-/* Keys that differ in their lowest 14 bits and in the first two of a part's: all of a part meet,
- * and lie between few starts of the list. */
+/* Counts keys that differ only in their lowest 14 bits and in their highest two: within a part all
+ * keys collide, and in the list they are between few of its start entries. */
 static void check_crowded(const bm_df_cfg *cfg, size_t n)
 {
     bm_df_count *count = NULL;
@@ -251,7 +252,7 @@ static void check_crowded(const bm_df_cfg *cfg, size_t n)
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
     cr_expect_eq(bm_df_table_facts(table)->n_listed, n);
     cr_expect_eq(bm_df_table_facts(table)->file_bytes > 0, cfg->table_memory > 0);
-    for (size_t i = 0; i < n; i += n / 4) /* and some that are nowhere */
+    for (size_t i = 0; i < n; i += n / 4) /* and a few that are in no document */
         batch.hashes[i] = hash_of_key(i << 8 | UINT64_C(1) << 60);
     cr_assert_eq(df_table_look_up(table, batch.hashes, n, df, NULL), BM_OK);
     for (size_t i = 0; i < n; i++)

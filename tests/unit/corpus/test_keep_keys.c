@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keep_keys.c -- keys that nobody has saved yet stay until somebody does: after ranks were
- * made, which frees the sorter's keys, and where most of them lie in a file. */
+/* test_keep_keys.c -- keys are kept until they have been saved: also after ranking, which frees the
+ * sorter's keys, and also if most of them are in a file. */
 #include "corpus/keep_keys.h"
 
 #include <criterion/criterion.h>
@@ -9,9 +9,9 @@
 
 #include "tests/unit/base/scratch.h"
 
-#define N_KEYS 60000u /* of 12 to 40 bytes: more than are held in memory */
+#define N_KEYS 60000u /* 11 to 38 bytes each: more than fit in memory */
 
-/* The key of document i ends with no names of fields, and a byte that says what the field was. */
+/* The key of document i. It ends with 3 zero bytes: no field names, and the kind of the field. */
 static bm_str key_of(unsigned i, char out[64])
 {
     const unsigned pad = i * 7919u % 28u;
@@ -22,7 +22,7 @@ static bm_str key_of(unsigned i, char out[64])
     return (bm_str){out, (size_t)len};
 }
 
-/* Those of n documents from `first` on, as they are saved. */
+/* `saved` must hold the keys of n documents from `first` on, in the form in which keys are saved. */
 static void expect_saved(const bm_buf *saved, unsigned first, unsigned n)
 {
     size_t at = 0;
@@ -47,7 +47,7 @@ static void add(bm_keep_keys *keys, unsigned first, unsigned n)
     }
 }
 
-/* Save those of documents first … first+n-1, a block at a time. */
+/* Saves the keys of documents first … first+n-1, a block at a time. */
 static void save(bm_keep_keys *keys, unsigned first, unsigned n)
 {
     bm_unsaved_reader reader = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample.c -- samples: SplitMix64 against published numbers; the sample against sorting all
- * priorities, for any batches; that each document is as likely as any other; and what the corpus
- * gets. */
+/* test_sample.c -- SplitMix64 against published numbers; the sample against a sort of all
+ * priorities, for any batches; equal chances for all documents and pairs; and what the corpus
+ * receives. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 Test(sample, priorities_are_the_outputs_of_splitmix64)
 {
-    /* The first five for the seed 1234567, as published with the generator's ports. */
+    /* The first five outputs for the seed 1234567, published with ports of the generator. */
     static const uint64_t wanted[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
                                       UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
                                       UINT64_C(16408922859458223821)};
@@ -23,7 +23,7 @@ Test(sample, priorities_are_the_outputs_of_splitmix64)
 
 enum { MOST = 600, BANDS = 3, PERMS = 5 };
 
-/* Document i has i % 7 shingles, 1000 i + k; those of i % 10 == 9 are copies of document i - 9. */
+/* Document i has i % 7 shingles, 1000 i + k. If i % 10 == 9, it is a copy of document i - 9. */
 static size_t shingles_of(size_t i)
 {
     return (i % 10 == 9 ? i - 9 : i) % 7;
@@ -72,7 +72,7 @@ static int by_number(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Is document i of n among the `wanted` least priorities? */
+/* Sets in[i] if the priority of document i is among the `wanted` least of n. */
 static void naive(uint64_t seed, size_t n, size_t wanted, bool in[MOST])
 {
     uint64_t sorted[MOST];
@@ -83,8 +83,8 @@ static void naive(uint64_t seed, size_t n, size_t wanted, bool in[MOST])
         in[i] = wanted >= n || bm_sample_priority(seed, i) < sorted[wanted];
 }
 
-/* Sample, and look at everything that comes of it. Of odd seeds the sets are words of signatures.
- */
+/* Draws a sample and checks the corpus it fills. With an odd seed the corpus has words of
+ * signatures instead of sets. */
 static void check(uint64_t seed, size_t n, size_t wanted, size_t batch_docs)
 {
     bm_corpus corpus;

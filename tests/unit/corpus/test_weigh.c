@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_weigh.c -- weights of small documents, worked out here. */
+/* test_weigh.c -- weights of small documents, against the formula. */
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static void make_batch(bm_shingle_batch *batch, size_t first, size_t n)
     }
 }
 
-/* Of document d the weight of a hash: tf * ln(N / df). */
+/* The weight of a hash in document d: tf * ln(N / df). */
 static double weight_of(size_t d, uint64_t hash)
 {
     double tf = 0, df = 0;
@@ -60,7 +60,7 @@ Test(weigh, is_the_number_of_occurrences_times_the_logarithm_of_n_over_df)
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
     bm_shingle_batch_reset(&batch);
 
-    for (size_t first = 0; first < N; first += 2) { /* the batches need not be those */
+    for (size_t first = 0; first < N; first += 2) { /* other batches than those counted */
         const size_t n = N - first < 2 ? N - first : 2;
         make_batch(&batch, first, n);
         cr_assert_eq(bm_weigh_batch(table, &batch, NULL), BM_OK);
@@ -99,7 +99,7 @@ Test(weigh, what_stands_in_every_document_is_no_element)
     bm_df_count_close(count);
 }
 
-/* Hashes that lie evenly, all in the lower half, or near each other in places that are few. */
+/* Hashes by kind, 0: evenly spread; 1: all in the lower half; 2: crowded in three ranges. */
 static uint64_t hash_of(uint32_t kind, uint32_t i)
 {
     const uint64_t even = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -121,7 +121,7 @@ static void make_long_batch(bm_shingle_batch *batch, uint32_t kind, uint32_t n)
     batch->n_docs = 2;
 }
 
-/* Every element of the first document is there alone, so its weight tells which it was. */
+/* No element of the first document is in the other, so the weight of each tells its number. */
 static void expect_sorted(uint32_t kind, uint32_t n)
 {
     bm_df_count *count = NULL;

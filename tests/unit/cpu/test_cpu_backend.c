@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The native backend through its table, against the scalar reference of scheme and keys. */
+/* The native backend, called through its table of operations, against the scalar reference of
+ * scheme and keys. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -67,7 +68,7 @@ typedef struct expected {
     uint64_t *keys;
 } expected;
 
-/* Words and keys of every document by the reference, whatever the task wants of them. */
+/* The words and keys of every document by the reference, also those that the task does not want. */
 static expected sign_by_reference(bm_scheme scheme, const bm_sign_task *task,
                                   const uint32_t plan[3])
 {
@@ -93,7 +94,7 @@ static void free_expected(expected *e)
     bm_free(e->keys);
 }
 
-/* The words and the keys of the task are as expected. Either may be NULL. */
+/* The words and keys of the task are as expected. The task's `words` or `keys` may be NULL. */
 static void expect_same(bm_scheme scheme, const bm_sign_task *task, const uint32_t plan[3],
                         const expected *right, const char *what)
 {
@@ -125,10 +126,10 @@ typedef struct trial {
     const char *isa;
     bm_scheme scheme;
     const uint32_t *plan;
-    int alone; /* 1: words, 2: keys */
+    int alone; /* the output to ask for alone; 1: words, 2: keys */
 } trial;
 
-/* Words and keys on one instruction set: one of them alone, then both. */
+/* On one instruction set, asks for words or keys alone, then for both. */
 static void expect_on(const trial *t, const batch *b, const expected *right)
 {
     bm_backend *backend = open_scheme(t->scheme, t->plan, t->isa);
@@ -155,9 +156,8 @@ static void expect_on(const trial *t, const batch *b, const expected *right)
     bm_free(keys);
 }
 
-/* What is wanted alone changes from plan to plan and from one instruction set to the next: whether
- * words or keys are handed out is decided after all words of a document are made, whatever made
- * them. */
+/* The output asked for alone (words or keys) alternates over plans and instruction sets. That is
+ * enough, because all words of a document are made before either output is written. */
 static void expect_reference_on_every_isa(bm_scheme scheme)
 {
     static const uint32_t plans[][3] = {{1, 1, 1},     {16, 16, 1},    {100, 20, 5},
@@ -198,7 +198,7 @@ Test(cpu_backend, words_and_keys_of_the_schemes_of_others_equal_the_reference)
         expect_reference_on_every_isa(scheme);
 }
 
-/* perms_used: the same words as of all permutations, and fewer of them; oph has no such prefix. */
+/* perms_used: the first words of a full signature, computed alone; oph has no such prefix. */
 Test(cpu_backend, the_first_words_may_be_had_alone_where_the_scheme_allows_it)
 {
     enum { K = 128, USED = 70, DOCS = 30 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cws keeps of elements: every one is found again as long as nothing was forgotten, and what
- * was kept for other elements, or for none, changes no word. */
+/* The store in which cws keeps elements: each element is found again until the store is emptied,
+ * and what the store holds changes no word. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static bm_cws_kept *open_kept(bm_scheme_params *params, size_t bytes)
     return kept;
 }
 
-/* Hashes that differ in the upper bits, the lower ones, or all; 0 is one of them. */
+/* Hashes that differ in the upper bits, in the lower bits or in all; one of them is 0. */
 static uint64_t hash_of(uint32_t i)
 {
     const uint64_t k = i / 3;
@@ -54,7 +54,8 @@ Test(cws_kept, elements_are_found_again_until_a_store_is_full)
     bm_scheme_params_reset(&params);
 }
 
-/* Elements whose mixed upper bits are equal; a block of them is borne, then a factor is drawn. */
+/* Elements whose upper bits are equal after mixing. The store tolerates a block of them, then draws
+ * another factor. */
 Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_factor)
 {
     const uint64_t back = colliding_inverse(BM_CWS_GOLDEN);
@@ -96,7 +97,7 @@ Test(cws_kept, a_store_is_lent_to_one_at_a_time_and_kept)
     for (size_t i = 0; i < BM_IDLE_PLACES + 2; i++)
         bm_cws_kept_return(kept, stores[i]);
     cr_assert_eq(bm_cws_kept_borrow(kept, &again, NULL), BM_OK);
-    size_t known = 0; /* which one depends on the processor */
+    size_t known = 0; /* which store is lent again depends on the current processor */
     while (known < BM_IDLE_PLACES + 2 && stores[known] != again)
         known++;
     cr_expect_lt(known, BM_IDLE_PLACES + 2);
@@ -105,7 +106,7 @@ Test(cws_kept, a_store_is_lent_to_one_at_a_time_and_kept)
     bm_scheme_params_reset(&params);
 }
 
-/* Documents whose elements are in part those of others, more of them than a small store holds. */
+/* Documents that share elements; in all more elements than a small store holds. */
 typedef struct corpus {
     bm_backend *backend;
     uint64_t offsets[N_DOCS + 1], hashes[N_DOCS * N_ELEMENTS];
@@ -132,7 +133,7 @@ static void make_corpus(corpus *c)
     bm_scheme_params_reset(&params);
 }
 
-/* Three times, each thread from another document on. */
+/* Signs all documents three times; each thread starts at another document. */
 static void *sign(void *ctx)
 {
     corpus *c = ctx;

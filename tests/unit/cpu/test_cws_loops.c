@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every set of loops of cws that this processor runs, bit by bit against sketch/cws_draws.h, and
- * its candidates against the exact bound. */
+/* Every set of cws loops that this processor can run: values bit by bit against
+ * sketch/cws_draws.h, candidates against the exact bound. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum { N = BM_CWS_BLOCK, PERMS = 40 };
 static uint64_t hashes[N];
 static double weights[N];
 
-/* Of every size, subnormal ones and those at either end of a power of two among them. */
+/* Weights of every magnitude, with subnormal ones and neighbours of powers of two. */
 static void make_elements(void)
 {
     bm_random random;
@@ -71,7 +71,7 @@ static void expect_weighed(const bm_cws_loops *loops, uint32_t n, const char *is
     for (size_t i = 0; i < n; i++) {
         const double ln = bm_portable_log(weights[i]);
         cr_assert_arr_eq(&block->ln_weight[i], &ln, sizeof ln, "%s: %a", isa, weights[i]);
-        const double limit = block->limit[i] / block->limit[4]; /* its weight is 1 */
+        const double limit = block->limit[i] / block->limit[4]; /* weights[4] is 1 */
         if (n > 4 && weights[i] > 1e-30 && weights[i] < 1e15)
             cr_assert_float_eq(limit / weights[i], 1, 1e-6, "%s: %a", isa, weights[i]);
         for (size_t k = 0; k < n; k++)
@@ -137,15 +137,15 @@ static double bound_of(const uint32_t *w)
     return -log((w[2] + 0.5) * (w[3] + 0.5) * 0x1p-64) * q;
 }
 
-/* What native_cws.c does before it asks for candidates: of row N - 1 - i of the bounds element i.
- */
+/* Prepares a scan as native_cws.c does before it asks for candidates. Element i has row N - 1 - i
+ * of the bounds. */
 static uint8_t *make_scan(const bm_cws_loops *loops, const bm_scheme_params *params,
                           const bm_cws_block *block, bm_cws_scan *scan)
 {
     bm_cws_kept *kept = NULL;
     cr_assert_eq(bm_cws_kept_open(params, 0, &kept, NULL), BM_OK);
     uint8_t *bytes = bm_alloc_aligned(N, kept->stride);
-    memset(bytes, 0, (size_t)N * kept->stride); /* what is after the permutations would pass */
+    memset(bytes, 0, (size_t)N * kept->stride); /* bytes after the permutations would pass */
     *scan = (bm_cws_scan){.bytes = bytes, .stride = kept->stride};
     for (uint32_t i = 0; i < N; i++) {
         scan->row[i] = N - 1 - i;
@@ -161,7 +161,7 @@ static bool is_open(uint32_t perm)
     return perm % 7 != 3;
 }
 
-/* Every candidate once, in `found`; how many there are. */
+/* Marks each candidate in `found`, checks that none comes twice, and returns their number. */
 static size_t find(const bm_cws_loops *loops, const bm_cws_block *block, bm_cws_scan *scan,
                    bool (*found)[N], const char *isa)
 {
@@ -187,9 +187,9 @@ static size_t find(const bm_cws_loops *loops, const bm_cws_block *block, bm_cws_
     return n_found;
 }
 
-/* Every element whose bound is within its limit; of the others fewer than six tenths of as many
- * again (the first terms of -ln(1-d) let some 1.2 of them pass, the bytes up to 1.13 of these), and
- * 2^-11 of all, which are below the least byte. */
+/* Every element whose bound is within its limit must be a candidate. In all there may be 1.6 times
+ * as many candidates (the first terms of -ln(1-d) let about 1.2 times as many pass, the bytes up to
+ * 1.13 times that), plus 2^-11 of all elements, whose bounds are below the least byte. */
 static void expect_candidates(const bm_cws_loops *loops, double limit, const char *isa)
 {
     static bool found[PERMS][N];
@@ -208,7 +208,7 @@ static void expect_candidates(const bm_cws_loops *loops, double limit, const cha
         for (size_t i = 0; i < N && is_open(perm); i++) {
             uint32_t w[BM_CWS_DRAWS];
             draws_of(&params, perm, i, w);
-            const bool within = !(bound_of(w) > limit * (1 - 0x1p-19)); /* of NAN all */
+            const bool within = !(bound_of(w) > limit * (1 - 0x1p-19)); /* limit NAN: all */
             cr_assert(found[perm][i] || !within, "%s: element %zu is lost", isa, i);
             n_within += within;
         }

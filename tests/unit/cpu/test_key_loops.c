@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys by powers against the scalar reference, which feeds one word after the other. */
+/* Band keys computed with powers, against the scalar reference, which adds word after word. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every instruction set of the native CPU against the scalar reference of cws, word for word. */
+/* cws on every instruction set of this CPU, word for word against the scalar reference. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 
-/* One document of each size: random hashes, or numbers in a row, and weights of a kind. */
+/* One document of each size, of random hashes or consecutive numbers, with weights of one kind. */
 static const size_t sizes[] = {1,  2,  3,  4,   5,   7,   8,   9,   15,   16, 17,
                                31, 33, 63, 118, 300, 511, 512, 513, 1025, 40, 0};
 #define N_DOCS (sizeof sizes / sizeof sizes[0])

@@ -48,7 +48,7 @@ Test(oph_bins, the_hash_is_that_of_the_definition_for_every_length)
     bm_scheme_params_reset(&params);
 }
 
-/* From 0 filled bins to all: both ways to find donors, and the border between them. */
+/* From no filled bin to all of them, so that both ways to find donors are used. */
 Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
 {
     static const uint32_t bins[] = {1, 3, 64, 100, 128, 130, 1024};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every set of loops that this processor runs, against the scheme's scalar reference. */
+/* Every set of loops that this processor can run, against the scheme's scalar reference. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -67,7 +67,7 @@ static void compare(uint32_t perms, const uint64_t *hashes, size_t n)
         if (!bm_isa_available(all_isas[set]))
             continue;
         const bm_sign_loops *loops = bm_sign_loops_find(all_isas[set]);
-        memset(words, 0xA5, params.perms_padded * sizeof *words); /* of another document */
+        memset(words, 0xA5, params.perms_padded * sizeof *words); /* as left by another document */
         size_t half = n / 2; /* two blocks: minima must carry over */
         loops->premix(hashes, half, block);
         loops->minima(&params, block, half, false, words);
@@ -102,7 +102,7 @@ Test(sign_loops, minima_equal_the_reference_for_extreme_hashes)
             compare(perms, extreme, n);
 }
 
-/* The benchmark's limit must be real work: the minimum over one shingle, however often it comes. */
+/* The benchmark's limit must do real work: its words are the minima over one repeated shingle. */
 Test(sign_loops, the_arithmetic_alone_is_that_of_one_shingle_repeated)
 {
     bm_scheme_params params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every set of loops that this processor runs, against the arithmetic of kernels/affine64.h one
- * value at a time; hashes at the ends of their range, where lost carries and signs would show. */
+/* Every set of loops that this processor can run, against kernels/affine64.h one value at a time.
+ * Hashes at the ends of their range would show lost carries and signs. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -45,7 +45,7 @@ static numbers make_numbers(void)
     return n;
 }
 
-/* The least value of permutation i, plainly. */
+/* The least value of permutation i, by a plain loop. */
 static uint64_t least_of(const numbers *n, uint32_t i, char kind, size_t n_hashes)
 {
     uint64_t least = UINT64_MAX;

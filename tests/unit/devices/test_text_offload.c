@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trial of devices, and the rule that chooses between texts and hashes, with devices whose
- * speed is made up. That `auto` goes by it is tests/fault/icd/auto_pays.sh. */
+/* The trial of devices, and the rule that chooses between sending texts and sending hashes, with
+ * devices of simulated speed. tests/fault/icd/auto_pays.sh tests that `auto` follows the trial. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 typedef struct slow_device {
     bm_backend base;
-    long hash_ms, text_ms; /* of a task */
-    bm_status answer;      /* to texts */
+    long hash_ms, text_ms; /* time of a task, with hashes or with texts */
+    bm_status answer;      /* the status of tasks with texts */
     int n_hashes, n_texts;
 } slow_device;
 
@@ -67,8 +67,8 @@ static bm_text_offload try_on(slow_device *devices, size_t n)
     return path;
 }
 
-/* Is that what comes out? A trial in which others have the processor may come out otherwise, ten in
- * a row do not. */
+/* Does a trial choose as expected? On a busy machine one trial may choose wrongly, but not ten in a
+ * row. */
 static bool comes_out(long hash_ms, long text_ms, bool taken)
 {
     for (int i = 0; i < 10; ++i) {
@@ -82,8 +82,8 @@ static bool comes_out(long hash_ms, long text_ms, bool taken)
     return false;
 }
 
-/* A megabyte of text, which the host hashes within some milliseconds: a tenth of a second is the
- * device's alone. */
+/* The host hashes the megabyte of text in a few milliseconds, so a tenth of a second is the
+ * device's. */
 Test(text_offload, the_form_that_the_device_is_faster_with_is_taken)
 {
     cr_assert(comes_out(100, 20, true));
@@ -150,7 +150,8 @@ Test(text_offload, devices_that_are_the_hosts_processors_get_hashes_without_a_tr
 
 #define DEPTH 3u
 
-/* Each document takes it COST seconds, one after the other; and is there LATENCY seconds later. */
+/* Each document occupies the device for COST seconds, one after the other; its result arrives
+ * LATENCY seconds later. */
 #define COST    .00002
 #define LATENCY .0015
 typedef struct far_device {
@@ -201,7 +202,7 @@ static bm_status far_drain(bm_backend *backend, bm_error *err)
     return BM_OK;
 }
 
-/* Batches one after the other would give 35 MB/s, three in flight 100. */
+/* With one batch in flight the rate would be 35 MB/s, with three 100 MB/s. */
 Test(text_offload, the_latency_of_a_device_does_not_count)
 {
     static const bm_backend_ops far_ops = {

@@ -37,7 +37,7 @@ static inline void row_table_add(row_table *t, const char *id, const char *text)
     t->text_offsets[t->n] = (int32_t)(text_at + strlen(text));
 }
 
-/* The rows from `first` on, as many. */
+/* Sets the Arrow structs of the table to n rows, starting at row `first`. */
 static inline void row_table_slice(row_table *t, size_t first, size_t n)
 {
     static const char *names[] = {"id", "text"};
@@ -62,7 +62,7 @@ static inline void row_table_slice(row_table *t, size_t first, size_t n)
                                    .children = t->pointers};
 }
 
-/* What a call gave. */
+/* The Arrow rows that a call returned. */
 typedef struct made_rows {
     struct ArrowSchema schema;
     struct ArrowArray array;
@@ -104,7 +104,8 @@ static inline uint64_t draw(uint64_t *state)
     return world_congruent(state);
 }
 
-/* Texts of words, every third an edit of one before it; some empty. */
+/* Fills the table with n texts of words. Every third is an edited copy of an earlier one; some are
+ * empty. */
 static inline void make_documents(row_table *t, size_t n, uint64_t seed)
 {
     uint64_t state = seed;
@@ -163,7 +164,7 @@ static inline made_rows take(bm_splitter *splitter)
     return rows;
 }
 
-/* The rows of a table as blocks. */
+/* Splits the rows of a table into blocks. */
 static inline made_rows split(row_table *t, uint32_t parts)
 {
     const bm_splitter_options o = splitter_options(parts);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_joiner.c -- components against a naive model over the signer's keys, and blocks that are
- * none. */
+/* test_joiner.c -- components against a naive model over the signer's keys, and invalid blocks. */
 #include "tests/unit/distributed/split_rows.h"
 
 enum { PARTS_MOST = 7 };
@@ -37,7 +36,7 @@ static const uint64_t *words_of(const made_rows *rows, const char *name)
     return column_of(rows, name, "l")->buffers[1];
 }
 
-/* Each part's blocks to a forest, all forests to components. */
+/* Joins the blocks of each part to a forest, and all forests to components. */
 static made_rows join(const made_rows *blocks, uint32_t parts)
 {
     bm_joiner *last = open_joiner();
@@ -57,7 +56,7 @@ static made_rows join(const made_rows *blocks, uint32_t parts)
     return rows;
 }
 
-/* The component of a hash; the hash itself: it is in none. */
+/* The component of a hash, or the hash itself if it is in none. */
 static uint64_t component_in(const made_rows *rows, uint64_t hash)
 {
     const uint64_t *hashes = words_of(rows, "id_hash"), *least = words_of(rows, "component");
@@ -140,8 +139,8 @@ static bool same_bytes(const made_rows *x, const made_rows *y)
     return true;
 }
 
-/* However documents are cut into batches, and in whatever order blocks come, one at a time or one
- * after another. */
+/* The forest is the same for any batches of documents, any order of blocks, and blocks added one by
+ * one or concatenated. */
 Test(joiner, a_forest_depends_on_no_order)
 {
     static row_table t;
@@ -334,7 +333,7 @@ Test(joiner, pointers_that_may_not_be_null_are_named)
     cr_expect_eq(bm_joiner_components(joiner, &schema, NULL, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "array");
     cr_expect_null(bm_joiner_count(NULL));
-    made_rows rows = components_of(joiner); /* of nothing */
+    made_rows rows = components_of(joiner); /* no block was added */
     cr_expect_eq(rows.array.length, 0);
     made_rows_release(&rows);
     bm_joiner_close(joiner);

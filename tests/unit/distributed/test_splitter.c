@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_splitter.c -- what blocks hold against the signer's keys, and what a splitter refuses. */
+/* test_splitter.c -- the content of blocks against the signer's keys, and what a splitter
+ * refuses. */
 #include "tests/unit/distributed/split_rows.h"
 #include "tests/unit/jobs/public_api.h"
 
-/* XXH64 with the seed 42, by the Python package xxhash. */
+/* Expected: XXH64 with seed 42, computed with the Python package xxhash. */
 Test(splitter, hashes_of_ids_are_those_of_spark)
 {
     static const char bytes[] = "abcabc";
@@ -41,7 +42,7 @@ Test(splitter, hashes_of_ids_are_those_of_spark)
     }
 }
 
-/* XXH3 of 128 bits, by the Python package xxhash. */
+/* Expected: 128-bit XXH3, computed with the Python package xxhash. */
 Test(splitter, digests_of_texts)
 {
     static const char bytes[] = "abcabc";
@@ -89,7 +90,7 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* How many entries of the blocks of a part are this key and hash. */
+/* The number of entries with this key and hash in the blocks of a part. */
 static size_t count_entries(const made_rows *rows, int32_t part, uint64_t key, uint64_t hash)
 {
     size_t found = 0;
@@ -116,7 +117,7 @@ static size_t count_ids(const made_rows *rows, int32_t part, uint64_t hash)
     return found;
 }
 
-/* The whole format, from its description in the header. */
+/* Reads the whole format as the header describes it. */
 Test(splitter, blocks_hold_the_keys_of_every_document)
 {
     static row_table t;
@@ -178,7 +179,7 @@ Test(splitter, nothing_added_is_no_block)
     bm_splitter_close(splitter);
 }
 
-/* Of one part and many documents there are several blocks, none beyond the limit. */
+/* One part with many documents gives several blocks, none larger than the limit. */
 Test(splitter, large_parts_are_several_blocks)
 {
     static row_table t;
@@ -242,7 +243,8 @@ Test(splitter, bad_records_end_the_call_or_are_counted)
     bm_splitter_close(splitter);
 }
 
-/* The same id known and not: two hashes, and the counts are of the others alone. */
+/* An id has different hashes as a known document and as a new one; counts are of new documents
+ * alone. */
 Test(splitter, known_documents_have_ids_of_their_own_and_are_not_counted)
 {
     static row_table t;
@@ -269,7 +271,7 @@ Test(splitter, known_documents_have_ids_of_their_own_and_are_not_counted)
     made_rows_release(&rows);
     row_table_slice(&t, 1, 1);
     cr_assert_eq(bm_splitter_add(splitter, &t.schema, &t.array, NULL), BM_OK);
-    rows = take(splitter); /* of what was left out there is nothing to tell */
+    rows = take(splitter); /* documents left out give no rows */
     cr_expect_eq(rows.array.length, 0);
     made_rows_release(&rows);
     bm_splitter_close(splitter);

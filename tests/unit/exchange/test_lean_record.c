@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* src/exchange/export.c: heads as datasketch has them. */
+/* src/exchange/export.c: heads as datasketch writes them. */
 #include "exchange/export.c"
 
 #include "exchange/exporter.h"
@@ -23,7 +23,7 @@ Test(lean_record, a_legacy_head_is_that_of_the_known_answer)
     cr_expect_eq(read.word_bytes, 4);
 }
 
-/* int32 -k and a byte: struct.pack("<qiB", 1, -4, 2). */
+/* The head has int32 -k and a code byte: struct.pack("<qiB", 1, -4, 2) in Python. */
 Test(lean_record, heads_of_affine_schemes_have_the_negative_number_and_a_code)
 {
     static const struct {
@@ -62,7 +62,7 @@ Test(lean_record, what_is_no_head_is_told)
         cr_expect_eq(bm_lean_head_read(head, 13, &read), 13);
         cr_expect_eq(read.scheme != NULL, code == 1 || code == 2, "%d", code);
     }
-    memcpy(head + 8, "\0\0\0\x80", 4); /* -2^31 has no positive number of 32 bits */
+    memcpy(head + 8, "\0\0\0\x80", 4); /* -2^31: its negation does not fit into int32 */
     head[12] = 1;
     cr_expect_eq(bm_lean_head_read(head, 13, &read), 13);
     cr_expect_eq(read.perms, INT64_C(1) << 31);
