@@ -11,7 +11,7 @@
 
 #define N_KEYS 60000u /* 11 to 38 bytes each: more than fit in memory */
 
-/* The key of document i. It ends with 3 zero bytes: no field names, and the kind of the field. */
+/* The key of document i. It ends with 3 zero bytes: empty field names and the field's kind. */
 static bm_str key_of(unsigned i, char out[64])
 {
     const unsigned pad = i * 7919u % 28u;
@@ -22,7 +22,7 @@ static bm_str key_of(unsigned i, char out[64])
     return (bm_str){out, (size_t)len};
 }
 
-/* `saved` must hold the keys of n documents from `first` on, in the form in which keys are saved. */
+/* `saved` must hold the keys of n documents from `first` on, each after its length. */
 static void expect_saved(const bm_buf *saved, unsigned first, unsigned n)
 {
     size_t at = 0;
