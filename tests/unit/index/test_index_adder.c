@@ -16,8 +16,8 @@
 
 /* === ids ===
  *
- * Ids of a batch against those of an index, as a plain table has them: who has an id, who goes,
- * which number is free. */
+ * Ids of a batch and of an index: which document has an id, which is removed, and which numbered id
+ * is free. */
 
 #define BANDS 1u
 
@@ -27,7 +27,7 @@ typedef struct world {
     bm_store_facts facts;
 } world;
 
-/* An index of documents without shingles under these ids, of which the second is removed. */
+/* An index of documents with these ids and no shingles. The second document is removed. */
 static world make_world(const char *const *ids, size_t n)
 {
     world w = {.facts = {.kind = BM_STORE_SETS, .bands = BANDS, .settings = {"{}", 2}}};
@@ -79,7 +79,7 @@ Test(index_ids, an_id_is_taken_by_the_index_or_by_one_before_in_the_batch)
                            {.id = world_str("new")}};
     const bm_gathered batch = {.n = 4, .docs = docs};
     bm_index_ids ids = {0};
-    for (int round = 0; round < 2; round++) { /* nothing stays from one batch to the next */
+    for (int round = 0; round < 2; round++) { /* nothing is left over from the batch before */
         cr_assert_eq(index_ids_begin(&ids, w.view, BANDS, &batch, NULL), BM_OK);
         cr_assert(is_free(&ids, 0));
         cr_assert_eq(index_ids_add(&ids, 0, NULL), BM_OK);
@@ -103,21 +103,21 @@ Test(index_ids, who_is_dropped_has_its_id_no_more)
     uint32_t dropped;
     cr_assert_eq(index_ids_begin(&ids, w.view, BANDS, &batch, NULL), BM_OK);
     cr_assert_not(index_ids_is_gone(&ids, 2));
-    cr_assert_eq(index_ids_drop(&ids, 0, &dropped, NULL), BM_OK); /* that of the index */
+    cr_assert_eq(index_ids_drop(&ids, 0, &dropped, NULL), BM_OK); /* the document of the index */
     cr_assert_eq(dropped, BM_ID_NONE);
     cr_assert(index_ids_is_gone(&ids, 2));
     cr_assert_not(index_ids_is_gone(&ids, 0));
     cr_assert_eq(ids.n_gone, 1);
     cr_assert_eq(ids.gone[0], 2);
     cr_assert(is_free(&ids, 0));
-    for (size_t i = 0; i < 2; i++) { /* then one of the batch after the other */
+    for (size_t i = 0; i < 2; i++) { /* then two documents of the batch */
         cr_assert_eq(index_ids_add(&ids, i, NULL), BM_OK);
         expect_taken(&ids, i + 1, true, (uint32_t)i);
         cr_assert_eq(index_ids_drop(&ids, i + 1, &dropped, NULL), BM_OK);
         cr_assert_eq(dropped, i);
         cr_assert(is_free(&ids, i + 1));
     }
-    cr_assert_eq(index_ids_drop(&ids, 3, &dropped, NULL), BM_OK); /* nobody has it */
+    cr_assert_eq(index_ids_drop(&ids, 3, &dropped, NULL), BM_OK); /* no document has the id */
     cr_assert_eq(dropped, BM_ID_NONE);
     cr_assert_eq(ids.n_gone, 1);
     index_ids_reset(&ids);
@@ -170,7 +170,7 @@ Test(index_ids, a_batch_that_grows_looks_up_one_by_one)
             cr_assert(index_ids_is_gone(&ids, 3));
         }
     }
-    cr_assert(index_ids_is_gone(&ids, 3)); /* also when the same was looked up again */
+    cr_assert(index_ids_is_gone(&ids, 3)); /* also after its id was looked up again */
     cr_assert_not(index_ids_is_gone(&ids, 0));
     index_ids_reset(&ids);
     end_world(&w);
@@ -178,9 +178,9 @@ Test(index_ids, a_batch_that_grows_looks_up_one_by_one)
 
 /* === near ===
  *
- * The best document of a batch before another, against a naive model: every document that is in
- * and was not taken out, with a key of some band in common, its similarity counted value by
- * value. */
+ * The best match of a document among those before it in a batch, against a naive model. The model
+ * takes every document that was added, was not removed and shares a key in some band, and
+ * counts its similarity value by value. */
 
 #define NEAR_BANDS 4u
 #define WORDS      8u
@@ -212,7 +212,7 @@ static near_world *near_make_world(void)
                 w->hashes[i][n++] = value * UINT64_C(0x0101010101010101);
         w->docs[i].n_shingles = draw(15) == 0 ? 0 : n;
         w->sets[i] = w->hashes[i];
-        for (uint32_t b = 0; b < NEAR_BANDS; b++) /* few, and the same in several bands */
+        for (uint32_t b = 0; b < NEAR_BANDS; b++) /* few keys, some in several bands */
             w->keys[i * NEAR_BANDS + b] = draw(12) + UINT64_C(1024) * draw(2);
         for (uint32_t k = 0; k < WORDS; k++)
             w->words[i * WORDS + k] = draw(2);
@@ -245,8 +245,8 @@ static bool are_near(const near_world *w, size_t i, size_t k)
     return false;
 }
 
-/* Documents are asked in their order, then added; now and then one is taken out, or left out of a
- * question. */
+/* Asks for the best match of each document in turn, then adds the document. Now and then a document
+ * is removed, or left out of a query. */
 static void expect_as_model(const bm_gather_shape *shape, double threshold)
 {
     near_world *w = near_make_world();
@@ -324,8 +324,8 @@ Test(index_near, a_batch_begins_without_what_was_in_the_last)
 
 /* === notes ===
  *
- * What an index notes of inputs and adds, through a store: names and their numbers; how far an
- * add came, and that another is not taken for it. */
+ * What an index records of inputs and of adds, through a store: the names of inputs and their
+ * numbers; how far an add has come; and that no other add resumes from that place. */
 
 #define N_INPUTS 3u
 
@@ -393,7 +393,7 @@ static bm_store_view *view_of(notes_world *w)
 
 /* --- inputs --- */
 
-/* List the inputs and note them: the number of the first. */
+/* Lists and records the inputs. Returns the number of the first. */
 static uint32_t list(notes_world *w, bm_buf *names)
 {
     uint32_t first;
@@ -427,9 +427,9 @@ Test(index_notes, inputs_are_listed_once_and_found_by_their_numbers)
     expect_name(&names, N_INPUTS, "");
     expect_name(&names, BM_INDEX_NO_INPUT, "");
     cr_assert_eq(list(&w, &names), 0); /* the same again */
-    open_inputs(&w, all + 1, 2);       /* some of them, side by side */
+    open_inputs(&w, all + 1, 2);       /* some of them, in the same order */
     cr_assert_eq(list(&w, &names), 1);
-    open_inputs(&w, (const char *[]){all[2], all[0]}, 2); /* in another order: two names more */
+    open_inputs(&w, (const char *[]){all[2], all[0]}, 2); /* in another order: two more names */
     cr_assert_eq(list(&w, &names), N_INPUTS);
     expect_name(&names, N_INPUTS, all[2]);
     expect_name(&names, N_INPUTS + 1, all[0]);
@@ -465,7 +465,7 @@ static void save(notes_world *w, bm_index_add_place place)
     bm_store_view *view = view_of(w);
     cr_assert_eq(bm_index_add_note_open(&w->job, view, &note, &none, NULL), BM_OK);
     cr_assert(note.noted);
-    cr_assert_eq(none.records, 0); /* not asked to go on */
+    cr_assert_eq(none.records, 0); /* not asked to resume */
     cr_assert_eq(index_add_note_save(&note, &w->job, &place, w->store, NULL), BM_OK);
     index_add_note_reset(&note);
     bm_store_view_close(view);
@@ -505,7 +505,7 @@ Test(index_notes, an_add_goes_on_where_it_came_to)
     expect_place(&w, 0);
     save(&w, half);
     expect_place(&w, 12);
-    save(&w, (bm_index_add_place){.records = 30}); /* the end: in place of the other */
+    save(&w, (bm_index_add_place){.records = 30}); /* the end replaces `half` */
     expect_place(&w, 30);
     close_world(&w);
 }
@@ -540,7 +540,7 @@ Test(index_notes, other_options_and_changed_inputs_are_refused)
     bm_index_add_place place;
     bm_error err = {0};
     open_world(&w);
-    save(&w, half); /* in the midst of the second input */
+    save(&w, half); /* in the middle of the second input */
     w.settings.index.unique = !w.settings.index.unique;
     cr_assert_eq(resume(&w, &place, &err), BM_ERR_FORMAT);
     cr_assert_not_null(strstr(err.message, "other options"));

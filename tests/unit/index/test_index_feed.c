@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of a job's inputs, handed over in input order: every one once, whatever is full, and
- * what is wrong in its turn. */
+/* Documents of a job's inputs are handed over in input order, each of them once, whatever the limit
+ * that ends a batch; and errors are reported in that order too. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ typedef struct world {
     const char *paths[1];
 } world;
 
-/* Documents d0, d1 … of as many words as their number modulo 7 says; `broken`: the record that is
- * none; N: none is. */
+/* N documents d0, d1 …; document i has i % 7 words. `broken` is the number of the malformed record;
+ * N: there is none. */
 static void open_world(world *w, int broken)
 {
     bm_index_build_options options;
@@ -65,9 +65,9 @@ static void close_world(world *w)
 }
 
 typedef struct taker {
-    size_t n, calls;     /* documents, and how often some came */
-    size_t fails_behind; /* so many documents */
-    double *due;         /* moved on whenever something comes */
+    size_t n, calls;     /* documents and calls so far */
+    size_t fails_behind; /* the call fails once there are more documents than this */
+    double *due;         /* set to the current time by each call; NULL: no time */
 } taker;
 
 static bm_status take(void *ctx, bm_gathered *g, bm_error *err)
@@ -109,8 +109,7 @@ Test(index_feed, all_documents_come_in_order_however_little_is_full)
         feed.full_input = full[i][1];
         cr_assert_eq(bm_index_feed_run(&feed, &err), BM_OK, "%s", err.message);
         cr_assert_eq(t.n, N);
-        if (i <
-            2) /* three documents a batch at most: each batch is full, but for empty documents */
+        if (i < 2) /* at most three documents a batch: each is full, apart from empty documents */
             cr_assert_gt(t.calls, N / 7);
         cr_assert_eq(w.job.context.counts.documents, N);
         close_world(&w);
@@ -140,7 +139,7 @@ Test(index_feed, documents_before_a_broken_record_come_first)
     bm_index_feed feed = make_feed(&w, &t);
     cr_assert_eq(bm_index_feed_run(&feed, &err), BM_ERR_INPUT, "%s", err.message);
     cr_assert_eq(err.line, 302);
-    cr_assert_eq(t.n, 301); /* the last ones, whose batch failed, are not signed */
+    cr_assert_eq(t.n, 301); /* those of the failed batch are not signed */
     close_world(&w);
 }
 
@@ -155,6 +154,6 @@ Test(index_feed, when_taking_fails_reading_ends)
     cr_assert_eq(bm_index_feed_run(&feed, &err), BM_ERR_INTERNAL);
     cr_assert_str_eq(err.message, "enough");
     cr_assert(t.n > 100 && t.n < N, "%zu",
-              t.n); /* a batch, and the few documents that one more may bring */
+              t.n); /* a full batch, and the few documents of one more input batch */
     close_world(&w);
 }

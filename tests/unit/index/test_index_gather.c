@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of several batches one after another: each with the values that it came with, its set
+/* Documents of several batches, gathered one after another: each keeps its values, and its set is
  * sorted. */
 #include <criterion/criterion.h>
 
@@ -23,7 +23,7 @@ static uint32_t draw(uint32_t n)
     return world_below(&state, n);
 }
 
-/* Values that are told by the number of a document. */
+/* Values computed from the number of a document. */
 static uint32_t size_of(size_t i)
 {
     return (uint32_t)(i * 7 % 11); /* 0 too */
@@ -42,7 +42,7 @@ typedef struct made {
     bm_hash128 content[N];
 } made;
 
-/* Documents first … first+N-1; their sets in any order. */
+/* Makes a batch of documents first … first+N-1, whose sets are in no order. */
 static void make_batch(made *m, size_t first)
 {
     bm_buf ids = {0};
@@ -191,7 +191,7 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     bm_gathered_reset(&g);
 }
 
-/* Room that was taken for many is kept for those after: alone it makes none of these full. */
+/* Memory allocated for many documents is kept for later ones, and does not count as full. */
 Test(index_gather, what_is_cleared_is_not_full)
 {
     static const bm_gather_shape shape = {.sets = true, .bands = BANDS, .words = WORDS};

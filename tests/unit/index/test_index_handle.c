@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index that is kept open, against every pair of documents compared hash by hash: 128 bands of
- * one row miss a pair at .5 with a chance of 2^-128. Queries of many threads while one adds,
- * removes and commits; what a forked child and a callback may do; close beside queries. */
+/* An open index, against comparing every pair of documents hash by hash: 128 bands of one row miss
+ * a pair of similarity .5 with probability 2^-128. Also: queries by many threads while another
+ * adds, removes and commits; what a forked child and a callback may do; close during queries. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ typedef struct corpus {
     bm_str text[N_DOCS], id[N_DOCS];
 } corpus;
 
-/* Documents of words of a few families, so that some are near to one another. */
+/* Documents whose words come from a few families, so that some are similar. */
 static corpus *make_corpus(void)
 {
     corpus *c = calloc(1, sizeof *c);
@@ -49,7 +49,7 @@ static corpus *make_corpus(void)
     return c;
 }
 
-/* An index of the first n documents. */
+/* Builds an index of the first n documents. */
 static void build(scratch *s, const corpus *c, uint32_t n, bm_index_store store)
 {
     FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
@@ -109,7 +109,8 @@ static double jaccard(const bm_hash_sets *sets, uint32_t a, uint32_t b)
     return all == 0 ? 0 : (double)common / (double)all;
 }
 
-/* There is a document i in the index where there[i]; do the matches of all documents say so? */
+/* The matches of all documents must be right, where there[i] tells whether document i is in the
+ * index. */
 static void expect_matches(const bm_matches *m, const bm_hash_sets *sets, const corpus *c,
                            const bool *there)
 {
@@ -220,7 +221,7 @@ Test(index_handle, signatures_give_estimates)
     cr_assert_eq(bm_index_query(index, NULL, &docs, &m, NULL), BM_OK);
     cr_assert_geq(bm_matches_offsets(m)[1], 1);
     cr_expect_eq(bm_matches_similarities(m)[0], 1);
-    for (uint64_t i = 0; i < bm_matches_offsets(m)[1]; i++) /* shares of 128 words */
+    for (uint64_t i = 0; i < bm_matches_offsets(m)[1]; i++) /* multiples of 1/128 */
         cr_expect_eq(bm_matches_similarities(m)[i] * 128,
                      (int)(bm_matches_similarities(m)[i] * 128));
     bm_matches_free(m);
@@ -244,7 +245,7 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     const bm_documents one = bm_documents_of_texts(c->text + 7, 1);
     bm_error err = {0};
     query_all(index, &all, sets, c, there);
-    /* an id that is there, or is twice: nothing is added */
+    /* with an id that exists, or that is given twice, nothing is added */
     cr_expect_eq(bm_index_add(index, c->id + 99, &more, &err), BM_ERR_INPUT);
     cr_expect_not_null(strstr(err.message, "'doc99'"), "%s", err.message);
     const bm_str twice[] = {c->id[200], c->id[200]};
@@ -256,7 +257,7 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
     memset(there, true, N_DOCS);
     query_all(index, &all, sets, c, there);
-    /* removed, of the last commit and since; an id may come back, with another document */
+    /* remove documents committed and not committed; an id may return with another document */
     cr_assert_eq(bm_index_remove(index, c->id + 5, 50, &err), BM_OK, "%s", err.message);
     cr_expect_eq(bm_index_remove(index, c->id + 54, 2, NULL), BM_NOT_FOUND); /* 54 is gone */
     cr_assert_eq(bm_index_add(index, c->id + 7, &one, &err), BM_OK, "%s", err.message);
@@ -272,7 +273,7 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     index = open_index(&s, false, 1);
     query_all(index, &all, sets, c, there);
     bm_str id = c->id[0];
-    cr_expect_eq(bm_index_remove(index, &id, 1, NULL), BM_ERR_USAGE); /* it reads */
+    cr_expect_eq(bm_index_remove(index, &id, 1, NULL), BM_ERR_USAGE); /* read-only */
     bm_index_close(index);
     bm_hash_sets_free(sets);
     free(c);
@@ -347,7 +348,7 @@ Test(index_handle, what_one_thread_adds_another_does_not_commit)
     scratch_close(&s);
 }
 
-/* LMDB's locks are the process's: what a second handle would let go of, the first one needs. */
+/* LMDB's locks belong to the process, so closing a second handle must not release the first's. */
 Test(index_handle, handles_of_one_process_read_beside_each_other_and_write_alone)
 {
     scratch s;
@@ -399,7 +400,7 @@ typedef struct reader {
     char why[256];
 } reader;
 
-/* Each commit adds a copy of document 0: there are never fewer of them than before. */
+/* Each commit adds a copy of document 0, so a reader must never find fewer copies than before. */
 static void *read_on(void *arg)
 {
     reader *r = arg;
@@ -445,7 +446,7 @@ Test(index_handle, many_query_while_one_writes)
         cr_assert_eq(bm_index_add(index, &id, &copy, &err), BM_OK, "%s", err.message);
         cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
     }
-    for (int i = 0; i < 3; i++) /* on a busy machine one may not have begun */
+    for (int i = 0; i < 3; i++) /* on a busy machine a reader may not have begun */
         while (atomic_load(&readers[i].rounds) == 0)
             sched_yield();
     atomic_store(&stop, true);
@@ -469,7 +470,8 @@ static bool is_refused(bm_status status, const bm_error *err)
            strstr(err->message, "process that opened it") != NULL;
 }
 
-/* Of documents of their own; the index has the first of them. */
+/* In a child, all calls on the parent's index are refused, and the child may open and query the
+ * index itself. Returns 0, or the number of the step that failed. */
 static int use_in_child(bm_index *index, scratch *s, const corpus *c)
 {
     const bm_documents docs = bm_documents_of_texts(c->text, N_DOCS);
@@ -499,7 +501,7 @@ static int exit_code_of_child(bm_index *index, scratch *s, const corpus *c)
     int how = 0;
     const pid_t child = quiet_fork();
     if (child == 0) {
-        alarm(120); /* what waits for a thread that is not there waits for ever */
+        alarm(120); /* ends a child that waits for a thread it does not have */
         _exit(use_in_child(index, s, c));
     }
     cr_assert_eq(waitpid(child, &how, 0), child);
@@ -554,7 +556,7 @@ static bool call_back(void *ctx)
     own->statuses[1] = bm_index_add(own->index, own->c->id, &docs, NULL);
     own->statuses[2] = bm_index_remove(own->index, own->c->id, 1, NULL);
     own->statuses[3] = bm_index_commit(own->index, NULL);
-    bm_index_close(own->index); /* refused as well: the test uses it on */
+    bm_index_close(own->index); /* ignored here: the test goes on using the index */
     return false;
 }
 
@@ -638,7 +640,7 @@ Test(index_handle, close_waits_for_a_query_that_is_under_way)
     cr_assert_eq(pthread_create(&closes, NULL, close_it, &own), 0);
     const bm_documents docs = bm_documents_of_texts(c->text, 1);
     bm_status status = BM_OK;
-    while (status == BM_OK) { /* until close has begun: the query keeps the index where it is */
+    while (status == BM_OK) { /* until close has begun: the held query keeps the index alive */
         bm_matches *m = NULL;
         status = bm_index_query(index, NULL, &docs, &m, NULL);
         bm_matches_free(m);

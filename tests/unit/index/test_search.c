@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of a search against a naive model: every document of the index that shares a key in some
- * band, its similarity counted hash by hash; for any batch, threads and memory, with sets in any
- * order, and where the first of the same documents answers for the others. */
+ * band, with its similarity counted hash by hash. For any batches, threads and memory; for sets in
+ * any order; and with the answers for identical queries stored once, at the first of them. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #define WORDS   10u
 #define N_DOCS  3000u
 #define N_ASKED 700u
-#define N_KEYS  400u /* of a band: so some keys are crowded */
-#define MOST    24u  /* hashes of a document */
+#define N_KEYS  400u /* of a band: few enough that some are crowded */
+#define MOST    24u  /* most hashes of a document */
 
 typedef struct doc {
     char id[16];
@@ -32,9 +32,9 @@ typedef struct doc {
 
 typedef struct world {
     doc *docs, *asked;
-    /* Of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate. */
+    /* Of query a and document d of the index, at [a * N_DOCS + d]; < 0: not a candidate. */
     double *similarity;
-    uint64_t left; /* out, by the bound of a query */
+    uint64_t left; /* candidates left out because of the bound per query */
     bm_store *store;
     bm_store_view *view;
     bm_store_facts facts;
@@ -68,7 +68,7 @@ static void make_doc(doc *d, const char *prefix, uint32_t i)
     qsort(d->set, d->n, sizeof *d->set, by_value);
     for (uint32_t b = 0; b < BANDS; b++)
         d->keys[b] = draw(10) == 0 ? 7 : draw(N_KEYS) * UINT64_C(0x9E3779B97F4A7C15);
-    if (draw(3) == 0) /* keys of which only the lowest bits differ */
+    if (draw(3) == 0) /* keys that differ only in their lowest bits */
         d->keys[draw(BANDS)] = draw(20);
     for (uint32_t w = 0; w < WORDS; w++)
         d->words[w] = draw(2);
@@ -112,7 +112,7 @@ static world make_world(bm_store_kind kind)
         make_doc(&w.docs[i], "d", i);
     for (uint32_t i = 0; i < N_ASKED; i++) {
         if (i % 5 == 0)
-            w.asked[i] = w.docs[draw(N_DOCS)]; /* the very same */
+            w.asked[i] = w.docs[draw(N_DOCS)]; /* a document of the index */
         else
             make_doc(&w.asked[i], "q", i);
         if (i > 0 && draw(3) == 0) { /* asked before, under another id */
@@ -168,8 +168,8 @@ static int best_first(const void *x, const void *y)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Documents of the index that have a key of the asked one; more than `first`, or 64 and more, are
- * many. */
+/* Whether many documents of the index have this key of the query: more than `first`, or at least
+ * 64. */
 static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t first)
 {
     uint32_t n = 0;
@@ -178,8 +178,8 @@ static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t fi
     return n > first || n >= 64;
 }
 
-/* Of those that share a key the first `first` are candidates; how many are left out is in
- * w->left: each once for each key that many have, once for all others. */
+/* The candidates of a query are the first `first` documents that share a key. w->left counts those
+ * left out: once for each shared key that many documents have, and once for all other keys. */
 static void compare_all(world *w, uint32_t first)
 {
     if (w->similarity == NULL)
@@ -235,7 +235,7 @@ static uint64_t count_candidates(const world *w)
 
 /* --- the search --- */
 
-/* What is asked at once. */
+/* One batch of queries. */
 typedef struct question {
     const uint64_t *sets[N_ASKED];
     uint64_t keys[N_ASKED * BANDS], hashes[N_ASKED * MOST];
@@ -250,7 +250,8 @@ static bool is_same(const doc *a, const doc *b)
            memcmp(a->words, b->words, sizeof a->words) == 0;
 }
 
-/* Sets in any order, in one array; of each document the first that is the same. */
+/* Fills a batch. Sets are in one array, each in random order; same[i] is the first query identical
+ * to i. */
 static void fill(question *q, const doc *asked, size_t n)
 {
     size_t used = 0;
@@ -275,7 +276,7 @@ static void fill(question *q, const doc *asked, size_t n)
     }
 }
 
-/* The documents from `first` on; how many were answered. */
+/* Searches for n queries from `first` on and checks the answers. Returns how many were answered. */
 static size_t search_and_compare(const world *w, const bm_search_cfg *cfg, size_t first, size_t n,
                                  bm_search_result *result)
 {
@@ -311,7 +312,7 @@ static size_t search_and_compare(const world *w, const bm_search_cfg *cfg, size_
     return result->n;
 }
 
-/* All documents, so many at once at most. */
+/* Searches for all queries, at most `at_once` in a batch. */
 static void expect_as_model(const world *w, bm_search_cfg cfg, size_t at_once)
 {
     bm_search_result result = {0};
@@ -345,7 +346,7 @@ static void try_all(bm_store_kind kind)
     cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
     for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {
         bm_search_cfg cfg = cfgs[i];
-        const bool all = !sized_small(); /* else two of the four, in turn */
+        const bool all = !sized_small(); /* else two of the four, alternately */
         compare_all(&w, cfg.first);
         if (all || i % 2 == 0)
             expect_as_model(&w, cfg, N_ASKED); /* without threads */
@@ -389,8 +390,8 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b)
         parents[x] = y;
 }
 
-/* Asked documents that found one in common, directly or by others: parents of both kinds, of
- * documents of the index after. */
+/* Queries connected by answers in common, directly or through others, as a union-find forest:
+ * `parents` has the queries first, then the documents of the index. */
 typedef struct found_by {
     uint32_t parents[N_ASKED + N_DOCS], first[N_DOCS];
     bm_answer best[N_ASKED];
@@ -484,10 +485,10 @@ Test(search, joins_tell_the_best_who_was_found_and_who_found_the_same)
 
 /* --- work --- */
 
-#define NEAR 40u /* hashes of a document, of which one is its own */
+#define NEAR 40u /* hashes of a document; one of them is in no other document */
 
-/* Steps of n documents that differ in one hash, and share all keys, asked for against themselves.
- */
+/* The steps of a search for n documents in an index of themselves. All share the key; each differs
+ * from the others in one hash. */
 static uint64_t steps_of(uint32_t n, bm_search_cfg cfg)
 {
     const bm_store_cfg store_cfg = {.mode = BM_STORE_WRITE, .temp_dir = "/tmp"};
@@ -549,7 +550,7 @@ Test(search, near_copies_asked_against_themselves_take_steps_by_their_number)
                                          {.threshold = 0.99}};
     for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {
         const uint64_t steps = steps_of(4000, cfgs[i]), twice = steps_of(8000, cfgs[i]);
-        /* Not 4 times as many. What is above 2 is a bit for each pair, of which 512 are a step. */
+        /* Linear, not quadratic. The part above 2 is one bit per pair; 512 bits are a step. */
         cr_expect_leq((double)twice, 2.4 * (double)steps, "%zu: %llu, then %llu", i,
                       (unsigned long long)steps, (unsigned long long)twice);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_text.h -- a text in memory that stops whoever reads it, until a test lets it go on: so a
- * call is known to be under way, in the middle of its work and holding no lock. Header only.
+/* held_text.h -- a text in memory that blocks the thread that reads it until the test lets it go
+ * on. So a test can be sure that a call is in the middle of its work, holding no lock. Header only.
  *
- * The text lies in pages that nobody may read. The first thread that does gets SIGSEGV, whose
- * handler waits, and then makes the pages readable. */
+ * The pages of the text are unreadable. The first thread that reads them gets SIGSEGV; the handler
+ * waits for the test, then makes the pages readable. */
 #ifndef BM_TESTS_HELD_TEXT_H
 #define BM_TESTS_HELD_TEXT_H
 
@@ -23,7 +23,7 @@ typedef struct held_text {
 
 enum { HELD_TEXTS = 2 };
 
-static held_text held_texts[HELD_TEXTS]; /* data NULL: it is not in use */
+static held_text held_texts[HELD_TEXTS]; /* data NULL: not in use */
 
 static void held_text_reached(int number, siginfo_t *info, void *context)
 {
@@ -39,10 +39,10 @@ static void held_text_reached(int number, siginfo_t *info, void *context)
         mprotect(held->data, held->size, PROT_READ);
         return;
     }
-    signal(number, SIG_DFL); /* a fault of somebody else's */
+    signal(number, SIG_DFL); /* a fault outside these texts */
 }
 
-/* Text number i: `like` again and again, `size` bytes (whole pages). */
+/* Makes text number i: `like` repeated to `size` bytes (whole pages). */
 static inline bm_str held_text_make(size_t i, const char *like, size_t size)
 {
     const struct sigaction action = {.sa_sigaction = held_text_reached, .sa_flags = SA_SIGINFO};
@@ -59,7 +59,7 @@ static inline bm_str held_text_make(size_t i, const char *like, size_t size)
     return (bm_str){data, size};
 }
 
-/* Wait until a thread is in the middle of the text. */
+/* Waits until a thread has begun to read the text. */
 static inline void held_text_wait(size_t i)
 {
     while (sem_wait(&held_texts[i].reached) != 0)

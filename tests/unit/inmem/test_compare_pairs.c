@@ -12,7 +12,7 @@ enum { N = 40, MOST = 30, PAIRS = N * N };
 
 static uint64_t offsets[N + 1], hashes[N * MOST];
 
-/* Sets that ascend, many of which share hashes; the first two are empty. */
+/* Ascending sets, many of which share hashes; the first two are empty. */
 static bm_documents make(void)
 {
     uint64_t state = 7;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A few documents by one thread against the public calls, which share no code with it above the
- * shingler and the backend. */
+/* A few documents signed by one thread, against the public calls, which share only the shingler and
+ * the backend with it. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a caller hands in, and ranges of it: every document once, about the same work, long ones
- * first and alone. */
+/* Documents that a caller hands in, and ranges of them: each document is in one range, ranges have
+ * about the same work, and long documents come first, alone. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -64,14 +64,14 @@ Test(documents, offsets_that_memory_could_not_hold_are_bad_input)
     for (size_t i = 0; i <= N; i++)
         offsets[i] = i * (uint64_t)UINT32_MAX;
     bm_documents docs = bm_documents_of_hashes(offsets, &hash, N);
-    cr_assert_eq(take(&docs, NULL), BM_OK); /* 1.3e16 hashes: only their memory is missing */
+    cr_assert_eq(take(&docs, NULL), BM_OK); /* 1.3e16 hashes: valid offsets */
     for (size_t i = 0; i <= N; i++)
         offsets[i] = i == 0 ? 0 : UINT64_MAX;
     cr_assert_eq(take(&docs, NULL), BM_ERR_INPUT);
     free(offsets);
 }
 
-/* n texts of up to `most` bytes; each `every`-th (0: none) of `len`. */
+/* n texts of less than `most` bytes, except that every `every`-th (0: none) has `len`. */
 static bm_str *texts_of(size_t n, size_t most, size_t every, size_t len)
 {
     bm_str *texts = calloc(n + 1, sizeof *texts);
@@ -80,7 +80,7 @@ static bm_str *texts_of(size_t n, size_t most, size_t every, size_t len)
     return texts;
 }
 
-/* Take all ranges; each document must come once, and ranges be no larger than is allowed. */
+/* Takes all ranges. Each document must be in exactly one, and no range may be too large. */
 static void expect_ranges(bm_str *texts, size_t n, const bm_range_size *size)
 {
     bm_documents docs = bm_documents_of_texts(texts, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_find_pairs against counting what every two documents share. What LSH finds depends on luck
- * only for pairs that some band misses; with a band of one row and many permutations a miss has a
- * probability that is computed and negligible. */
+/* bm_find_pairs against counting the hashes that every two documents share. LSH can miss a pair by
+ * chance; with bands of one row and many permutations the probability is computed below and
+ * negligible. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -34,7 +34,7 @@ static uint64_t word(void)
     return z ^ z >> 31;
 }
 
-/* Unsorted, with repeats, some empty, many edited copies. */
+/* n documents with hashes unsorted and repeated; some are empty, many are edited copies. */
 static corpus make(size_t n)
 {
     corpus c = {n, calloc(n + 1, 8), malloc(n * 48 * 8 + 8)};
@@ -60,7 +60,7 @@ static corpus make(size_t n)
     return c;
 }
 
-/* The call on a corpus; the result is freed with bm_pair_set_free. */
+/* Calls bm_find_pairs on a corpus. The caller frees the result with bm_pair_set_free. */
 static bm_pair_set *find(const bm_find_options *options, const corpus *c)
 {
     bm_documents docs = bm_documents_of_hashes(c->offsets, c->hashes, c->n);
@@ -236,7 +236,7 @@ Test(find_pairs, answers_are_the_same_for_any_threads_and_no_worse_than_true)
     drop(&c);
 }
 
-/* Words by the public signer, another way to the same signatures. */
+/* The words that the public signer computes for the same documents. */
 static uint32_t *sign(const corpus *c, uint32_t perms)
 {
     bm_signer_options options;
@@ -257,7 +257,7 @@ Test(find_pairs, signature_verification_reports_the_share_of_equal_words)
     corpus c = make(300);
     uint32_t *words = sign(&c, 128);
     bm_find_options config = defaults();
-    config.bands.bands = 128; /* any equal word is a candidate */
+    config.bands.bands = 128; /* documents with any equal word are candidates */
     config.bands.rows = 1;
     config.bands.threshold = .5;
     config.verify = BM_VERIFY_SIGNATURE;
@@ -402,7 +402,7 @@ Test(find_pairs, options_out_of_range_are_usage_errors)
     cr_assert_str_eq(err.field, "perms");
     bad = good;
     bad.sketch.perms = 128;
-    bad.bands.rows = 7; /* 350 of 128 */
+    bad.bands.rows = 7; /* 350 words, more than 128 */
     bad.bands.bands = 50;
     cr_assert_eq(bm_find_pairs(&bad, &docs, &set, NULL), BM_ERR_USAGE);
     bad = good;
@@ -415,7 +415,7 @@ Test(find_pairs, options_out_of_range_are_usage_errors)
 /* --- callbacks, limits, statistics --- */
 
 typedef struct asked {
-    int left; /* answers of no */
+    int left; /* calls that `stop` still answers with false */
     pthread_t by;
     bool other;
 } asked;
@@ -526,7 +526,7 @@ Test(find_pairs, statistics_count_what_was_looked_at)
                       stats->seconds * 1.001 + 1e-9);
         bm_pair_set_free(set);
     }
-    config.candidates = BM_CANDIDATES_LSH; /* of NONE: all candidates */
+    config.candidates = BM_CANDIDATES_LSH; /* BM_VERIFY_NONE returns all candidates */
     bm_pair_set *verified = find(&config, &c);
     config.verify = BM_VERIFY_NONE;
     bm_pair_set *none = find(&config, &c);

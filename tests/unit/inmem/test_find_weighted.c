@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_find_weighted.c -- bm_find_pairs of documents that bring weights, against the plain formula
- * over every two: sources src/inmem/finder.c, src/inmem/finder.c. */
+/* test_find_weighted.c -- bm_find_pairs of documents with weights, against the plain formula for
+ * every two of them: source src/inmem/finder.c. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "tests/world/world_random.h"
 
 #define N      120u
-#define WORDS  64u /* that there are; documents have some of them */
-#define REPEAT 3u  /* every document names one of its words again, with half its weight */
+#define WORDS  64u /* words in all; each document has some of them */
+#define REPEAT 3u  /* every third document has a second entry of a word, with half its weight */
 
 static uint64_t state = 3;
 
@@ -22,7 +22,7 @@ static uint64_t draw(void)
 }
 
 typedef struct world {
-    double weight[N][WORDS]; /* 0: not there */
+    double weight[N][WORDS]; /* 0: the document lacks the word */
     uint64_t offsets[N + 1], hashes[N * (WORDS + 1)];
     double weights[N * (WORDS + 1)];
 } world;
@@ -126,8 +126,7 @@ Test(find_weighted, what_has_no_meaning_is_refused)
     cr_assert_eq(bm_find_pairs(&options, &docs, &pairs, &err), BM_ERR_USAGE);
     cr_assert_str_eq(err.field, "bag");
     options.text.bag = false;
-    options.text.weights =
-        BM_WEIGHTS_TFIDF; /* documents of one call have no others to be counted with */
+    options.text.weights = BM_WEIGHTS_TFIDF; /* only a job counts documents for tf-idf */
     cr_assert_eq(bm_find_pairs(&options, &docs, &pairs, &err), BM_ERR_USAGE);
     cr_assert_str_eq(err.field, "weights");
     w->weights[3] = -1;

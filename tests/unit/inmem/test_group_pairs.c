@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_group_pairs against the rule said plainly: labels, who is kept, members. */
+/* bm_group_pairs against a plain statement of the rule: labels, kept documents, members. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static bool preferred(const corpus *c, bm_keep keep, uint32_t x, uint32_t y)
     return keep == BM_KEEP_LAST ? x > y : x < y;
 }
 
-/* kept[i] by the rule of components: spread the preferred one until nothing changes. */
+/* kept[i] by the rule of components: the preferred document spreads until nothing changes. */
 static void naive_components(const corpus *c, bm_keep keep, uint32_t *kept)
 {
     for (uint32_t i = 0; i < N; i++)

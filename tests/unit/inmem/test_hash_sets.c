@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_shingle_texts against XXH3 of shingles that are known, and against itself: order, threads,
- * limits. */
+/* bm_shingle_texts against XXH3 of known shingles, and against itself with other orders, threads
+ * and limits. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -74,7 +74,7 @@ enum { N = 5000 };
 static char *data;
 static bm_str texts[N];
 
-/* Of 0 … 2000 words out of few, so that they repeat; one is a megabyte. */
+/* Texts of 0 … 2000 words from a small vocabulary, so that words repeat; one has a megabyte. */
 static void make(void)
 {
     uint64_t state = 3;
@@ -137,7 +137,7 @@ Test(hash_sets, no_texts_make_an_empty_set_of_sets)
 }
 
 typedef struct asked {
-    int left; /* answers of no */
+    int left; /* calls that `stop` still answers with false */
     pthread_t by;
     bool other;
 } asked;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_set_links.c -- links among random sets, of which some are copies, against all pairs compared
- * one by one. */
+/* test_set_links.c -- links among random sets, some of them copies, against comparing all pairs one
+ * by one. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -16,10 +16,10 @@ enum { SETS = 24, WORDS = 20 };
 typedef struct world {
     uint64_t state;
     uint64_t hashes[SETS * WORDS], offsets[SETS + 1];
-    uint32_t bits[SETS]; /* word w is in set i: a bit */
+    uint32_t bits[SETS]; /* bit w of bits[i]: word w is in set i */
     bm_hash128 contents[SETS];
-    double similarity[SETS][SETS]; /* 0: no link; of a copy with its first 1 */
-    double links[SETS][SETS];      /* that came */
+    double similarity[SETS][SETS]; /* 0: no link; 1 for a copy and the first of its kind */
+    double links[SETS][SETS];      /* the links found */
 } world;
 
 static uint32_t draw(world *w, uint32_t below)

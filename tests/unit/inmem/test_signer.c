@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public signer against the reference vectors of the scheme and against a loop over its
- * formula: hashes of 32 and 64 bits, texts, band keys, batches, bad input. */
+/* The public signer against the reference vectors of the scheme and against a plain loop over the
+ * scheme's formula: hashes of 32 and 64 bits, texts, band keys, batches, bad input. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static uint32_t fmix32(uint32_t h)
     return h ^ h >> 16;
 }
 
-/* The formula, word by word. */
+/* The scheme's formula, word by word. */
 static void naive_words(const uint32_t *x, size_t n, uint32_t perms, uint32_t *words)
 {
     uint32_t a[1024], b[1024];
@@ -129,8 +129,8 @@ Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
     bm_signer_close(signer);
 }
 
-/* n documents of 0 … 59 hashes, every hundredth longer than a task is meant to be. Of the low
- * halves a sixteenth repeat: if an eighth did, they would be refused. */
+/* n documents of 0 … 59 hashes; every hundredth is longer than a task should be. One in sixteen low
+ * halves is a repeat; with one in eight the documents would be refused. */
 static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
 {
     size_t total = 0;
@@ -157,7 +157,7 @@ Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
     for (size_t i = 0; i < total; i++) /* the high half must not matter to words */
         wide[i] = draw() << 32 | x[i];
     bm_signer *signer = open(K, B, R);
-    for (int round = 0; round < 2; round++) { /* twice: nothing may be left over */
+    for (int round = 0; round < 2; round++) { /* nothing may be left over from the first round */
         bm_signer_out out32 = {.struct_size = sizeof out32,
                                .signatures = words[0],
                                .keys = keys[0],
@@ -179,7 +179,7 @@ Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
             cr_assert(memcmp(words[0] + i * K, wanted, sizeof wanted) == 0, "document %zu", i);
             cr_assert(memcmp(keys[0] + i * B, wanted_keys, sizeof wanted_keys) == 0);
             cr_assert_eq(counts[0][i], naive_distinct(x + offsets[i], n));
-            cr_assert_eq(counts[1][i], n); /* 64-bit ones differ above */
+            cr_assert_eq(counts[1][i], n); /* 64-bit hashes differ in the high half */
         }
     }
     bm_signer_close(signer);
@@ -259,7 +259,7 @@ Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_s
     bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 2, &out, NULL), BM_OK);
     cr_assert(memcmp(words, words + 16, 64) == 0);
-    cr_assert_eq(counts[0], 62); /* 64 code points, no 3 of them twice */
+    cr_assert_eq(counts[0], 62); /* 64 code points, no three in a row repeated */
     cr_assert_eq(counts[1], 62);
     bm_signer_close(signer);
 }
@@ -354,7 +354,7 @@ Test(signer, keys_of_a_signer_without_bands_are_a_usage_error)
     bm_signer_close(signer);
 }
 
-/* A scheme of 32 bits signs low halves. A signer remembers what came in earlier calls. */
+/* A 32-bit scheme signs the low halves of hashes. A signer counts hashes over all its calls. */
 Test(signer, hashes_whose_low_halves_are_the_same_are_refused_in_any_number_of_calls)
 {
     enum { N = 6000, EACH = 3 };
@@ -377,13 +377,13 @@ Test(signer, hashes_whose_low_halves_are_the_same_are_refused_in_any_number_of_c
     while (doc < N && sign64(signer, offsets, hashes + EACH * doc, 1, &out) == BM_OK)
         doc++;
     cr_expect_lt(doc, N);
-    for (size_t i = 0; i < (size_t)N * EACH; i++) /* what was refused does not count any more */
+    for (size_t i = 0; i < (size_t)N * EACH; i++) /* refused hashes are not counted */
         hashes[i] = draw();
     cr_expect_eq(sign64(signer, offsets, hashes, N, &out), BM_OK);
     bm_signer_close(signer);
 }
 
-/* Words of 64 bits are filled as such, and compared as such. */
+/* The signer writes 64-bit words, and 64-bit words are compared. */
 Test(signer, a_scheme_of_64_bits_fills_words_of_64_bits_and_takes_no_hashes_of_32)
 {
     enum { PERMS_64 = 30, DOCS_64 = 3 };

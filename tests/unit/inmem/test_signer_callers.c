@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several callers of one signer: none waits for another, all get what is right, close waits for all
- * of them, and a callback is no caller. */
+/* Several callers of one signer: none waits for another, all get right results, close waits for all
+ * of them, and a callback may not call the signer. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ static bm_status sign(bm_signer *signer, const bm_str *from, size_t n, uint32_t 
     return bm_signer_sign_texts(signer, from, n, &out, err);
 }
 
-/* The words by one thread that is alone. */
+/* Makes the texts, and their words by a signer with one thread and one caller. */
 static void make(void)
 {
     uint64_t state = 5;
@@ -129,7 +129,7 @@ Test(signer_callers, no_call_waits_for_one_that_is_under_way)
     static uint32_t words[N * PERMS];
     static const size_t lengths[] = {4096, LARGE};
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
-        for (size_t i = 0; i < 2; i++) { /* beside a small call, and beside a large one */
+        for (size_t i = 0; i < 2; i++) { /* during a small call, and during a large one */
             bm_signer *signer = open_signer(threads, NULL);
             holder h = {.signer = signer, .text = held_text_make(0, "a word or two ", lengths[i])};
             pthread_t thread;
@@ -166,7 +166,7 @@ static void *close_it(void *arg)
     return NULL;
 }
 
-/* A call that is under way keeps the signer where it is, so others may still ask. */
+/* A call in progress keeps the signer alive, so other calls are safe until they are refused. */
 static void wait_until_it_closes(bm_signer *signer)
 {
     uint32_t words[PERMS];
@@ -193,7 +193,7 @@ Test(signer_callers, close_waits_for_a_call_that_is_under_way)
         held_text_release(0);
         pthread_join(calls, NULL);
         pthread_join(closes, NULL);
-        cr_assert_eq(h.status, BM_OK); /* it had begun its only batch */
+        cr_assert_eq(h.status, BM_OK); /* its only batch had begun before close */
         held_text_drop(0);
     }
 }
@@ -221,14 +221,14 @@ Test(signer_callers, close_ends_tasks_and_those_who_wait_for_them)
         const bm_str held = held_text_make(0, "a word or two ", 4096);
         waiter waiters[TASKS];
         pthread_t ids[TASKS], calls, closes;
-        for (size_t i = 0; i < TASKS; i++) { /* the first keeps the others from being done */
+        for (size_t i = 0; i < TASKS; i++) { /* the first task blocks the others */
             const bm_documents docs = bm_documents_of_texts(i == 0 ? &held : texts, i == 0 ? 1 : N);
             const bm_signer_out out = {.struct_size = sizeof out, .signatures = words[i]};
             waiters[i] = (waiter){.signer = signer, .status = BM_OK};
             cr_assert_eq(bm_signer_submit(signer, &docs, &out, &waiters[i].task, NULL), BM_OK);
         }
         held_text_wait(0);
-        /* A call keeps the signer where it is until all waiters have come and gone. */
+        /* A held call keeps the signer alive until all waiters have returned. */
         holder h = {.signer = signer, .text = held_text_make(1, "a word or two ", 4096)};
         cr_assert_eq(pthread_create(&calls, NULL, sign_held, &h), 0);
         held_text_wait(1);
@@ -269,14 +269,14 @@ static bool call_back(void *ctx)
     const bm_documents docs = bm_documents_of_texts(texts + 1, 1);
     const bm_signer_out out = {.struct_size = sizeof out, .signatures = words};
     uint64_t task = 0;
-    if (c->signer == NULL) /* it is being opened */
+    if (c->signer == NULL) /* called while the signer is being opened */
         return false;
     c->n++;
     c->statuses[0] = sign(c->signer, texts + 1, 1, words, &c->err);
     c->statuses[1] = bm_signer_sign(c->signer, &docs, &out, NULL);
     c->statuses[2] = bm_signer_submit(c->signer, &docs, &out, &task, NULL);
     c->statuses[3] = bm_signer_wait(c->signer, 0, NULL);
-    bm_signer_close(c->signer); /* refused as well: the test uses it on */
+    bm_signer_close(c->signer); /* ignored here: the test goes on using the signer */
     c->others = sign(c->other, texts + 1, 1, words, NULL);
     return false;
 }
@@ -316,7 +316,7 @@ Test(signer_callers, a_callback_cannot_use_the_signer_that_calls_it)
     }
 }
 
-/* One caller stops; those beside it do not. */
+/* One caller cancels its calls; the others go on. */
 typedef struct stopper {
     pthread_t thread;
 } stopper;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which device a signer takes, and that every OpenCL device here signs what the CPU signs: texts
- * and hashes, by several threads, in calls and in tasks. Without such devices only the first two
- * tests say something. */
+/* Which device a signer takes, and that every OpenCL device of this machine gives the same
+ * signatures as the CPU: for texts and hashes, with several threads, in calls and in tasks. Without
+ * such devices only the first two tests check anything. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void expect_same(const rows *x, const rows *y)
     cr_assert(memcmp(x->counts, y->counts, sizeof x->counts) == 0);
 }
 
-/* Texts, their hashes, and as tasks. */
+/* Signs the texts, their hashes, and the texts as tasks; all must give the wanted rows. */
 static void expect_device(const char *spec, uint32_t threads, const bm_documents *hashes,
                           const rows *wanted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A forked child of a process that has signers: its calls are refused, its close waits for nothing,
- * and it may open signers of its own. The process itself goes on. */
+/* A forked child of a process that has signers: calls on them are refused, their close does not
+ * wait, and the child may open signers of its own. The parent goes on as before. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static bool is_refused(bm_status status, const bm_error *err)
            strstr(err->message, "process that opened it") != NULL;
 }
 
-/* All that a child may try; 0, or the number of what went wrong. */
+/* Tries every call in a child. Returns 0, or the number of the step that failed. */
 static int use_in_child(bm_signer *signer)
 {
     uint32_t words[PERMS];
@@ -97,7 +97,7 @@ static int exit_code_of_child(bm_signer *signer)
     int how = 0;
     const pid_t child = quiet_fork();
     if (child == 0) {
-        alarm(120); /* a call that waits for a thread that is not there waits for ever */
+        alarm(120); /* ends a child that waits for a thread it does not have */
         _exit(use_in_child(signer));
     }
     cr_assert_eq(waitpid(child, &how, 0), child);
@@ -156,8 +156,8 @@ Test(signer_fork, a_process_may_fork_while_another_thread_signs)
     bm_signer_close(signer);
 }
 
-/* Its driver has threads too, which the child does not have: so the child opens a signer on the
- * native CPU, and the driver is left alone. */
+/* The driver of a device has threads too, which a child lacks. So the child opens its own signer on
+ * the native CPU, and its close does not call the driver. */
 Test(signer_fork, a_child_closes_signers_of_opencl_devices_without_their_driver)
 {
     make();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call like the one before it allocates nothing: malloc and its kin are counted. Not under a
- * sanitizer, which has its own, and only where the C library is glibc. */
+/* A call like the one before it allocates nothing: calls of malloc and its relatives are counted.
+ * Not under sanitizers, which replace malloc, and only with glibc. */
 #include <criterion/criterion.h>
 
 #include <stdatomic.h>
@@ -70,7 +70,7 @@ Test(signer_memory, a_call_like_the_one_before_allocates_nothing)
     bm_signer_options options;
     bm_signer_options_init(&options);
     options.sketch.perms = PERMS;
-    options.resources.threads = 1; /* with more, who gets which documents changes */
+    options.resources.threads = 1; /* with more, the split of documents varies */
     bm_signer *signer = NULL;
     cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
     bm_signer_out out = {.struct_size = sizeof out, .signatures = words, .n_shingles = counts};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* submit and wait: in any order, mixed with calls that are waited for, from several threads, and
- * never waited for at all. */
+/* submit and wait: in any order, mixed with synchronous calls, from several threads, and tasks that
+ * nobody waits for. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -61,7 +61,7 @@ static void submit(bm_signer *signer, task *t, size_t first)
     memset(t->words, 0xAB, sizeof t->words);
     cr_assert_eq(bm_signer_submit(signer, &t->docs, &t->out, &t->number, &err), BM_OK, "%s",
                  err.message);
-    t->docs.texts = NULL; /* the structs themselves are the library's no more */
+    t->docs.texts = NULL; /* the library must not use the structs any more */
     t->out.signatures = NULL;
 }
 
@@ -201,7 +201,7 @@ Test(signer_tasks, a_signer_may_be_closed_with_tasks_that_nobody_waits_for)
             wait_for(signer, &tasks[0]);
         bm_signer_close(signer);
         for (size_t i = 0; i < TASKS; i++)
-            memset(tasks[i].words, 1, sizeof tasks[i].words); /* nobody else's */
+            memset(tasks[i].words, 1, sizeof tasks[i].words); /* must not race */
     }
     free(tasks);
 }

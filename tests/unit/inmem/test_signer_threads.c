@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The signer on any number of threads, with any batches and lengths, against itself with the scalar
- * loops, one text a call; cancelled at any time. */
+/* The signer with any number of threads, batches and lengths, against a signer with scalar loops
+ * and one text per call; and cancelled at any time. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ static uint64_t draw(void)
     return world_split(&state);
 }
 
-/* A text of `len` bytes, one thousandth of them not UTF-8. */
+/* A text of `len` bytes, of which about one in a thousand is not UTF-8. */
 static char *prose(size_t len)
 {
     char *data = malloc(len + 1);
@@ -35,7 +35,7 @@ typedef struct texts {
     bm_str *texts;
 } texts;
 
-/* n texts of up to `most` bytes, a fifth of them empty; `whole` (an index) has `whole_len`. */
+/* n texts of up to `most` bytes, a fifth of them empty; number `whole` has `whole_len` bytes. */
 static texts make_texts(size_t n, size_t most, size_t whole, size_t whole_len)
 {
     texts t = {.n = n, .data = prose(n * most + whole_len), .texts = calloc(n, sizeof *t.texts)};
@@ -105,7 +105,7 @@ static bm_signer *open_with(bm_text_options text, const char *cpu, bm_resource_o
     return signer;
 }
 
-/* The rows by the oracle: one text a call, one thread, scalar loops. */
+/* The expected rows: one text per call, one thread, scalar loops. */
 static rows oracle(const texts *t, bm_text_options text)
 {
     rows wanted = make_rows(t->n);
@@ -121,7 +121,7 @@ static rows oracle(const texts *t, bm_text_options text)
     return wanted;
 }
 
-/* Sign with every number of threads and several sizes of batches; the whole, and in two calls. */
+/* Signs with each number of threads and several batch sizes, in one call and in two. */
 static void sign_all_ways(const texts *t, bm_text_options text, const uint32_t *batch_docs,
                           size_t n_sizes)
 {
@@ -205,7 +205,7 @@ Test(signer_threads, many_tiny_and_many_empty_texts_are_signed_rightly)
     drop(&t);
 }
 
-/* n documents of 0 … 59 hashes, every tenth longer than a task is meant to be. */
+/* n documents of 0 … 59 hashes; about every hundredth is longer than a task should be. */
 static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
 {
     size_t total = 0;
@@ -256,7 +256,7 @@ Test(signer_threads, any_threads_sign_hashes_as_one_does)
 /* --- callbacks --- */
 
 typedef struct asked {
-    int left; /* answers of no */
+    int left; /* calls that `stop` still answers with false */
     pthread_t by;
     bool other, told_more_than_all;
     uint64_t told;

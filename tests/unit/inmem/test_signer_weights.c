@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weighted documents through the public signer: the words are those of the scheme's reference,
- * however many threads; what does not fit is refused by name. */
+/* Weighted documents through the public signer: the words are those of the scheme's reference for
+ * any number of threads; options that do not fit are refused by name. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -93,13 +93,13 @@ Test(signer_weights, a_weight_that_is_none_is_bad_input_and_the_row_is_named)
         cr_expect_eq(bm_signer_sign(signer, &docs, &out, &err), BM_ERR_INPUT);
         cr_expect(strstr(err.message, "row 2") != NULL, "%s", err.message);
     }
-    /* two such documents would add up to infinity, and a copy would not be found */
+    /* the sum of two such documents is infinite, so a copy would not be found */
     bm_error err = {0};
     weight[2] = weight[3] = 6e307;
     weight[4] = 5e-324;
     cr_expect_eq(bm_signer_sign(signer, &docs, &out, &err), BM_ERR_INPUT);
     cr_expect(strstr(err.message, "row 2 add up to 1.2e+308") != NULL, "%s", err.message);
-    weight[2] = weight[3] = 4e307; /* they may be large, and small */
+    weight[2] = weight[3] = 4e307; /* large and small weights are fine */
     cr_expect_eq(bm_signer_sign(signer, &docs, &out, &err), BM_OK, "%s", err.message);
     bm_signer_close(signer);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of bandmill/sketch.h with options that were not initialised, with each enum out of
- * range, and with each pointer NULL that may not be: BM_ERR_USAGE that names the field, also
- * without a bm_error, and no crash. */
+/* Every function of bandmill/sketch.h with uninitialised options, with each enum out of range, and
+ * with NULL for each pointer that is required: BM_ERR_USAGE naming the field, also without a
+ * bm_error, and no crash. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -44,7 +44,7 @@ static bm_group_options group_options(void)
     return options;
 }
 
-/* Each call on options that are otherwise good. */
+/* Each of these functions makes one call, whose other arguments are good. */
 static bm_status open_signer(const bm_signer_options *options, bm_error *err)
 {
     bm_signer *signer = NULL;
@@ -94,7 +94,7 @@ static bm_status group(const bm_group_options *options, bm_error *err)
         cr_expect_eq(call(options, NULL), BM_ERR_USAGE);                                           \
     } while (0)
 
-/* One field of good options set to a value that it cannot have. */
+/* Sets one field of good options to an invalid value and expects an error that names `named`. */
 #define EXPECT_BAD(make, call, field, value, named)                                                \
     do {                                                                                           \
         __typeof__(make()) options = make();                                                       \
@@ -117,7 +117,7 @@ Test(sketch_usage, options_that_are_null_or_were_not_initialised_are_refused)
     EXPECT_REFUSED(find, &finder, "struct_size");
     EXPECT_REFUSED(shingle, &cut, "struct_size");
     EXPECT_REFUSED(group, &grouping, "struct_size");
-    memset(&signer, 0xA5, sizeof signer); /* whatever lay on the stack */
+    memset(&signer, 0xA5, sizeof signer); /* like uninitialised stack memory */
     signer.struct_size = 1;
     EXPECT_REFUSED(open_signer, &signer, "struct_size");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_special_texts.c -- bags and stop words in memory: similarities by hand, and the same from
- * texts and from the hashes of their shingles. */
+/* test_special_texts.c -- bags and stop words in memory: similarities computed by hand, and equal
+ * results from texts and from the hashes of their shingles. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 static const bm_str texts[] = {{"x y x x z y x w", 15}, {"w w y y y x x q", 15}, {"", 0}, {"x", 1}};
 enum { N = sizeof texts / sizeof texts[0] };
 
-/* The shingles of the texts, repeats and all, as the library hashes them: of one word each, asked
- * for alone. */
+/* The hashes of all words of the texts, with repeats, as the library hashes them: each word is
+ * hashed as a text of its own. */
 static size_t hash_words(uint64_t *hashes, uint64_t offsets[N + 1])
 {
     bm_shingle_options options;
@@ -53,7 +53,7 @@ static void expect_pair(const bm_documents *docs, bool bag, double similarity)
     bm_pair_set_free(pairs);
 }
 
-/* {x4 y2 z w} and {w2 y3 x2 q}: as sets 3 of 5, as bags 2 + 2 + 1 of 4 + 3 + 1 + 2 + 1. */
+/* {x4 y2 z w} and {w2 y3 x2 q}: as sets 3 / 5, as bags (2 + 2 + 1) / (4 + 3 + 1 + 2 + 1). */
 Test(special_texts, bags_are_compared_by_their_counts)
 {
     uint64_t hashes[64], offsets[N + 1];
@@ -66,8 +66,8 @@ Test(special_texts, bags_are_compared_by_their_counts)
     expect_pair(&of_hashes, true, 5 / 11.);
 }
 
-/* Each two share 10 hashes, 10 times each, and one of them has 10 more: .5 as sets, 100 / 110 as
- * bags, which bands for .8 miss with a probability below .01. */
+/* The documents of a pair share 10 hashes, each 10 times, and one of them has 10 more: similarity
+ * .5 as sets, 100 / 110 as bags. Bands for .8 miss such bags with probability below .01. */
 Test(special_texts, bags_of_hashes_are_candidates_as_bags)
 {
     enum { PAIRS = 40, SHARED = 10, TIMES = 10, OWN = 10 };
@@ -126,7 +126,7 @@ Test(special_texts, bags_are_signed_alike_from_texts_and_from_hashes)
     const uint32_t expected[N] = {8, 8, 0, 1};
     cr_expect_arr_eq(counts[0], expected, sizeof expected);
     cr_expect_arr_eq(counts[1], expected, sizeof expected);
-    /* of hashes of 32 bits as many, though other elements */
+    /* 32-bit hashes give the same counts, but other elements */
     for (size_t i = 0; i < n; i++)
         hashes32[i] = (uint32_t)hashes[i];
     const bm_documents of_hashes32 = bm_documents_of_hashes32(offsets, hashes32, N);
@@ -180,7 +180,7 @@ Test(special_texts, stop_words_are_english_or_those_of_a_file)
     signing.text = options.text;
     cr_assert_eq(bm_signer_open(&signing, &signer, NULL), BM_OK);
     close(fd);
-    unlink(path); /* the signer has the words */
+    unlink(path); /* the signer has read the stop words */
     uint32_t n[2];
     const bm_signer_out out = {.struct_size = sizeof out, .n_shingles = n};
     cr_assert_eq(bm_signer_sign(signer, &docs, &out, NULL), BM_OK);
