@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels.h -- the labels of a band, made of one for each document. */
+/* labels.h -- builds the labels of a band from the first document of each document's bucket. */
 #ifndef BM_TESTS_LSH_LABELS_H
 #define BM_TESTS_LSH_LABELS_H
 

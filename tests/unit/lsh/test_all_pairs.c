@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_all_pairs.c -- all pairs by the inverted index against all pairs by counting what every two
- * documents share. */
+/* test_all_pairs.c -- all pairs found with the inverted index, compared with counting the shingles
+ * that every two documents share. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "tests/world/world_random.h"
 
 static uint64_t state = 5;
-static bm_measure measure; /* of the pairs that are looked for */
+static bm_measure measure; /* the measure of the current test */
 
 static uint64_t draw(void)
 {
@@ -28,8 +28,8 @@ typedef struct corpus {
     uint8_t *skip;
 } corpus;
 
-/* Documents of up to `longest` shingles out of `words`; most are edited copies of an earlier one.
- */
+/* n documents of up to `longest` shingles below `words`; most are edited copies of an earlier
+ * document. */
 static corpus make(size_t n, size_t longest, uint64_t words)
 {
     corpus c = {n, calloc(n + 1, sizeof *c.docs), calloc(n + 1, sizeof *c.sizes), calloc(n + 1, 1)};
@@ -46,7 +46,7 @@ static corpus make(size_t n, size_t longest, uint64_t words)
             size -= size > 2 && draw() % 2;
         } else {
             for (size_t k = 0; k < size; k++)
-                doc[k] = draw() % words * (draw() % words); /* some far more frequent than others */
+                doc[k] = draw() % words * (draw() % words); /* uneven frequencies */
         }
         bm_hashes_sort(doc, size, scratch);
         c.sizes[i] = (uint32_t)bm_hashes_distinct(doc, size);
@@ -113,7 +113,7 @@ static bm_all_pairs_job job_of(const corpus *c, double threshold, list *out)
                               .ctx = out};
 }
 
-/* In the order in which they come. */
+/* Runs the search; the list keeps the order in which pairs are emitted. */
 static list run_raw(const corpus *c, bool skip, double threshold, uint32_t threads,
                     uint64_t *compared)
 {
@@ -188,7 +188,7 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
 
 Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
 {
-    corpus c = make(5000, 40, 3000); /* more documents than are searched at once */
+    corpus c = make(5000, 40, 3000); /* more documents than one search batch holds */
     uint64_t compared = 0, other_compared = 0;
     list one = run_raw(&c, false, .4, 0, &compared);
     cr_assert_gt(one.n, 5000);
@@ -259,9 +259,10 @@ Test(all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
     drop(&c);
 }
 
-/* --- sets that lie elsewhere --- */
+/* --- sets that are read from a file --- */
 
-/* Prefixes of all ranges, made of the sets; the read of range `fails` fails. */
+/* A stand-in for a file of sets: prefixes of all ranges, built from the sets. Reading range `fails`
+ * fails. */
 typedef struct store {
     uint64_t **records;
     uint32_t *n_keys, *order;
@@ -320,7 +321,7 @@ static void drop_store(store *s)
     free(s->order);
 }
 
-/* The job of a store: sets are not given. */
+/* A job that reads from the store; it has no sets in memory. */
 static bm_all_pairs_job job_of_store(const corpus *c, store *s, double threshold, list *out)
 {
     bm_all_pairs_job job = job_of(c, threshold, out);
@@ -333,8 +334,8 @@ static bm_all_pairs_job job_of_store(const corpus *c, store *s, double threshold
     return job;
 }
 
-/* The candidates of a store, compared, are the pairs that sets in memory give. The blocks it took.
- */
+/* Expects the pairs from the store, after comparison, to equal those from sets in memory. Returns
+ * the number of blocks. */
 static uint64_t expect_from_store(const corpus *c, bm_all_pairs_job job, const list *wanted,
                                   uint64_t compared)
 {
@@ -396,7 +397,7 @@ Test(all_pairs, a_store_that_cannot_be_read_ends_the_job_with_its_status)
             list got = {0};
             bm_all_pairs_job job = job_of_store(&c, &s, .5, &got);
             s.fails = fails;
-            job.memory = 3500000; /* some blocks: the last ranges are read by the search first */
+            job.memory = 3500000; /* several blocks: the search reads the last ranges first */
             cr_assert_eq(bm_pool_open(threads, &job.pool, NULL), BM_OK);
             cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_IO);
             bm_pool_close(job.pool);
@@ -407,9 +408,9 @@ Test(all_pairs, a_store_that_cannot_be_read_ends_the_job_with_its_status)
     drop(&c);
 }
 
-/* Two documents of num shared shingles out of den in both, `only_x` of the others in the first. The
- * shared ones are in many more documents than the others, so they come last in every order by
- * rarity: the two meet at the very end of their prefixes, if at all. */
+/* Adds two documents that share num of den shingles; the first gets `only_x` of the others, the
+ * second the rest. The extra documents make the shared shingles more frequent, so these come last
+ * in every order by rarity: the two meet at the very end of their prefixes, if at all. */
 static void add_edge(corpus *c, size_t num, size_t den, size_t only_x, uint64_t *next)
 {
     uint64_t first = *next;
@@ -425,7 +426,7 @@ static void add_edge(corpus *c, size_t num, size_t den, size_t only_x, uint64_t 
     }
     for (int copy = 0; copy < 3; copy++) {
         for (int frequent = 0; frequent < 2 - copy / 2; frequent++) {
-            uint64_t *doc = malloc(den * 8); /* all, then three times the shared ones alone */
+            uint64_t *doc = malloc(den * 8); /* once all shingles, then only the shared ones */
             uint32_t n = 0;
             for (size_t k = 0; k < (copy == 0 && frequent == 0 ? den : num); k++)
                 doc[n++] = first + k;
@@ -465,7 +466,8 @@ Test(all_pairs, shingles_in_very_many_documents_are_no_obstacle)
 {
     enum { N = 1500 };
     corpus c = {N, calloc(N, sizeof *c.docs), calloc(N, sizeof *c.sizes), NULL};
-    for (size_t i = 0; i < N; i++) { /* 30 that all have, and some of 4,000 */
+    /* 30 shingles that all documents share, and ten random ones out of 4,000 */
+    for (size_t i = 0; i < N; i++) {
         uint64_t scratch[40], *doc = malloc(sizeof scratch);
         for (size_t k = 0; k < 40; k++)
             doc[k] = k < 30 ? k : 100 + draw() % 4000;
@@ -475,7 +477,8 @@ Test(all_pairs, shingles_in_very_many_documents_are_no_obstacle)
     }
     static const double thresholds[] = {.55, .61, .65, .7};
     for (int i = 0; i < 4;
-         i += (int)sized(1, 2)) { /* all, nearly all, some, hardly any: more than a buffer holds */
+         /* all pairs pass, nearly all, some, hardly any: more than a buffer holds */
+         i += (int)sized(1, 2)) {
         list wanted = {0}, got = run(&c, false, thresholds[i], 2, NULL);
         naive(&c, false, thresholds[i], &wanted);
         expect_same(&got, &wanted);
@@ -501,7 +504,8 @@ Test(all_pairs, identical_documents_are_all_paired)
     list got = run_raw(&same, false, 1, 2, NULL);
     uint8_t *seen = calloc(N, N);
     cr_assert_eq(got.n, (size_t)N * (N - 1) / 2);
-    for (size_t i = 0; i < got.n; i++) { /* as many as there are, and none twice: each */
+    /* the total is right and no pair comes twice, so every pair is found */
+    for (size_t i = 0; i < got.n; i++) {
         const bm_pair *p = &got.pairs[i];
         cr_assert(p->a < p->b && p->b < N && p->similarity == 1 && !seen[p->a * N + p->b]++);
     }

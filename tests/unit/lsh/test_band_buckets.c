@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_band_buckets.c -- the chains of a band against looking for the next equal key, one document
- * after another. */
+/* test_band_buckets.c -- the chains of a band, compared with a linear search for the next equal
+ * key. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -43,7 +43,8 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
         bm_band_buckets b;
         const uint8_t *skipped = round % 2 == 0 ? NULL : skip;
         cr_assert_eq(bm_band_buckets_init(&b, n, skipped, NULL, NULL), BM_OK);
-        for (int band = 0; band < 3; band++) { /* nothing may be left over from the one before */
+        /* the buckets are reused: nothing may remain of the previous band */
+        for (int band = 0; band < 3; band++) {
             uint64_t range = distinct[(round + band) % 5];
             for (size_t i = 0; i < n; i++)
                 keys[i] = range == 0 ? draw() : draw() % range;
@@ -64,10 +65,10 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
     }
 }
 
-/* The key that candidates.c mixes into `product` before it folds the halves. */
+/* The key that candidates.c turns into `product` before it folds the two halves. */
 static uint64_t unmix(uint64_t product)
 {
-    uint64_t inverse = 1; /* Newton: each round doubles the bits that are right */
+    uint64_t inverse = 1; /* Newton's iteration: each round doubles the number of correct bits */
     for (int i = 0; i < 6; i++)
         inverse *= 2 - 0x9E3779B97F4A7C15u * inverse;
     cr_assert_eq(inverse * 0x9E3779B97F4A7C15u, 1);
@@ -78,17 +79,18 @@ Test(band_buckets, different_keys_with_equal_tags_are_in_no_chain)
 {
     enum { N = 3000 };
     static uint64_t keys[N];
-    for (uint64_t i = 0; i < N; i++) /* the halves of the product differ by the same bits */
+    /* XOR of both halves is the same for all products, so all tags are equal */
+    for (uint64_t i = 0; i < N; i++)
         keys[i] = unmix(i % (N - 5) << 32 | (i % (N - 5) ^ 0xABCDEF));
     bm_band_buckets b;
     cr_assert_eq(bm_band_buckets_init(&b, N, NULL, NULL, NULL), BM_OK);
     cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
-    for (size_t i = 0; i < N; i++) /* only the last five repeat a key, of the first five */
+    for (size_t i = 0; i < N; i++) /* only the last five keys are repeats: of the first five */
         cr_assert_eq(b.next[i], i < 5 ? i + N - 5 : BM_NO_DOC);
     bm_band_buckets_reset(&b);
 }
 
-/* Products that are small numbers: all documents fall into one part, and its table must grow. */
+/* The products are small numbers, so all documents fall into one part and its table must grow. */
 Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
 {
     enum { N = 200000 };
@@ -111,7 +113,7 @@ Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
     free(keys);
 }
 
-/* As above, of one tag, but many: a table that does not look out takes n * n / 2 steps for them. */
+/* Many keys with one tag, as above: a table without protection takes n * n / 2 steps for them. */
 Test(band_buckets, keys_of_one_tag_take_no_more_than_a_factor)
 {
     for (size_t n = 5000; n <= sized(80000, 10000); n *= 2) {

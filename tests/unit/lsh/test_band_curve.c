@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_band_curve.c -- slope and steepest point against derivatives taken numerically, in long
- * double arithmetic, of 1 - (1 - s^r)^b written as it stands. */
+/* test_band_curve.c -- slope and steepest point, compared with numeric derivatives of the plain
+ * formula 1 - (1 - s^r)^b in long double arithmetic. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -42,11 +42,12 @@ Test(band_curve, slope_has_its_limits_at_the_ends)
     cr_expect(isnan(bm_band_slope(2, 7, (double)NAN)));
     cr_expect_eq(bm_band_slope(0, 7, .5), 0);
     cr_expect_eq(bm_band_slope(7, 0, .5), 0);
-    /* b r s^(r-1) to first order, where nothing else is left */
+    /* b r s^(r-1) to first order; the other terms are too small to matter */
     cr_expect(fabs(bm_band_slope(3, 100, 1e-2) / 3e-196 - 1) < 1e-12);
 }
 
-/* The maximum of the numeric derivative by halving: its own derivative changes its sign once. */
+/* Finds the maximum of the numeric derivative by bisection: the second derivative changes its sign
+ * only once. */
 static double search_steepest(uint32_t b, uint32_t r)
 {
     long double low = .001L, high = .999L;
@@ -73,7 +74,7 @@ Test(band_curve, steepest_point_of_one_band_or_one_row)
 {
     cr_expect_eq(bm_band_steepest(1, 5), 1); /* s^5 */
     cr_expect_eq(bm_band_steepest(5, 1), 0); /* 1 - (1 - s)^5 */
-    cr_expect_eq(bm_band_steepest(1, 1), 0); /* as steep everywhere */
+    cr_expect_eq(bm_band_steepest(1, 1), 0); /* the slope is the same everywhere */
     cr_expect_eq(bm_band_steepest(0, 3), 0);
 }
 

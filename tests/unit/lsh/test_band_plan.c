@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_band_plan.c -- band plans against the formula of the S-curve: a search that tries
- * everything, long double arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman:
+/* test_band_plan.c -- band plans checked against the formula of the S-curve: by exhaustive search,
+ * in long double arithmetic, and with values from the literature (Leskovec, Rajaraman, Ullman:
  * Mining of Massive Datasets, figure 3.8: b = 20, r = 5). */
 #include <criterion/criterion.h>
 
@@ -15,7 +15,7 @@ static void near(double got, double wanted, double slack)
     cr_assert(fabs(got - wanted) <= slack, "%.17g is not %.17g", got, wanted);
 }
 
-/* 1 - (1 - s^r)^b with the 64 bits of mantissa of long double, by another formula. */
+/* 1 - (1 - s^r)^b by another formula, with the 64-bit mantissa of long double. */
 static long double curve(uint32_t b, uint32_t r, long double s)
 {
     return 1 - powl(1 - powl(s, r), b);
@@ -55,7 +55,7 @@ Test(band_plan, probability_is_0_at_0_and_1_at_1)
     cr_assert(isnan(bm_band_probability(4, 4, (double)NAN)));
 }
 
-/* Every rows and bands in turn. */
+/* Tries all numbers of rows and bands. */
 static bool search(double t, double recall, uint32_t perms, uint32_t *bands, uint32_t *rows)
 {
     for (*rows = perms; *rows > 0; (*rows)--)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bucket_join.c -- components of the candidates: against a union of all pairs that share a key
- * and pass a rule, for buckets of every size, and the work that large buckets cost, counted in
- * pairs. */
+/* test_bucket_join.c -- components of the candidates, compared with a union of all pairs that share
+ * a key and pass a rule, for buckets of every size; and the work that large buckets cost, counted
+ * in pairs. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -20,15 +20,15 @@ static uint64_t draw(void)
     return world_split(&state);
 }
 
-/* What stands for verification: documents of one colour are alike if their heights differ by at
- * most `reach`. reach 0 and distinct heights: nothing is alike. */
+/* A stand-in for verification: documents of one colour are alike if their heights differ by at most
+ * `reach`. With reach 0 and distinct heights, no two documents are alike. */
 typedef struct world {
     uint32_t bands;
     size_t n;
     uint64_t **keys;
     uint32_t *colour, *height, reach;
     bm_union_find groups;
-    uint64_t n_pairs, chunks; /* chunks: a hash of what was emitted, in order */
+    uint64_t n_pairs, chunks; /* chunks: a hash of all emitted chunks, in order */
 } world;
 
 static bool alike(const world *w, uint32_t a, uint32_t b)
@@ -46,7 +46,8 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
         bool share = false;
         for (uint32_t band = 0; band < w->bands && !share; band++)
             share = w->keys[band][a] == w->keys[band][b];
-        /* An assertion that holds is counted, which takes longer than all this. */
+        /* Not cr_assert for each pair: Criterion counts every passed assertion, which takes longer
+         * than the test itself. */
         if (a >= b || !share)
             cr_assert_fail("(%u, %u) is no candidate", a, b);
         w->chunks = (w->chunks ^ ((uint64_t)a << 32 | b)) * 0x9E3779B97F4A7C15u;
@@ -58,13 +59,13 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* How alike documents are: the same of `colours`, and of `heights` (0: its number) at most `reach`
- * apart. */
+/* Documents are alike if they have the same of `colours` colours, and their heights (of `heights`
+ * values; 0: the document's number) differ by at most `reach`. */
 typedef struct likeness {
     uint32_t colours, heights, reach;
 } likeness;
 
-/* Keys: `distinct` of them a band. */
+/* Each band has `distinct` different keys. */
 static world make(uint32_t bands, size_t n, uint64_t distinct, likeness like)
 {
     world w = {.bands = bands, .n = n, .reach = like.reach};
@@ -109,7 +110,7 @@ static bm_join_stats run(world *w, uint32_t threads, size_t chunk)
     return stats;
 }
 
-/* `finer`: each group of w lies in one of the model's; else the two are the same. */
+/* `finer`: each group of w must be part of one group of the model; otherwise both must be equal. */
 static void expect_components(world *w, bool finer)
 {
     bm_union_find model;
@@ -197,7 +198,8 @@ Test(bucket_join, of_documents_that_share_one_band_every_pair_is_compared_or_cou
     }
 }
 
-/* Pairs that agree in a second band are found though the first bucket is past the bound. */
+/* Pairs that agree in a second band are found although the bucket of the first band is over its
+ * bound. */
 Test(bucket_join, sub_buckets_find_what_agrees_in_a_later_band)
 {
     enum { N = 40000 };
@@ -229,7 +231,7 @@ static void all_bands(world *w)
     (void)w;
 }
 
-static void twenty_kinds(world *w) /* clusters in one bucket */
+static void twenty_kinds(world *w) /* 20 clusters in one bucket */
 {
     for (size_t i = 0; i < w->n; i++) {
         w->colour[i] = (uint32_t)(draw() % 20);
@@ -237,7 +239,7 @@ static void twenty_kinds(world *w) /* clusters in one bucket */
     }
 }
 
-static void half_met(world *w) /* band 1 is crowded as band 0 is, but for every other document */
+static void half_met(world *w) /* band 1 is crowded with every other document */
 {
     one_band(w);
     for (size_t i = 0; i < w->n; i += 2)
@@ -289,7 +291,7 @@ Test(bucket_join, a_cancelled_job_ends_with_its_status)
     drop(&w);
 }
 
-/* The first document with the same key, by a plain loop. */
+/* Labels made by a plain loop: the first document with the same key. */
 static bm_band_labels *first_with_key(const world *w)
 {
     bm_band_labels *labels = malloc(w->bands * sizeof *labels);

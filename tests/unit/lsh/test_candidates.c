@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_candidates.c -- candidates against a plain loop over all pairs, for keys with buckets of
- * every size, documents left out, chunks and threads. */
+/* test_candidates.c -- candidates, compared with a plain loop over all pairs, for buckets of every
+ * size, skipped documents, and different chunk sizes and thread counts. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ typedef struct corpus {
     uint8_t *skip;
 } corpus;
 
-/* `distinct` keys a band (0: all 64 bits), moved up by `shift`. */
+/* Each band has `distinct` keys (0: any 64-bit value), shifted left by `shift`. */
 static corpus make(uint32_t bands, size_t n, uint64_t distinct, unsigned shift)
 {
     corpus c = {bands, n, malloc(bands * sizeof *c.keys), calloc(n + 1, 1)};
@@ -94,7 +94,8 @@ static bm_status run(const corpus *c, how h, list *out, bm_error *err)
     return status;
 }
 
-/* Labels as they are defined: the first document of the bucket, by a plain loop. */
+/* Candidates from labels that a plain loop makes by their definition: the first document of each
+ * bucket. */
 static bm_status run_labels(const corpus *c, bool skip, size_t chunk, list *out)
 {
     bm_band_labels *labels = malloc(c->bands * sizeof *labels);
@@ -119,7 +120,8 @@ static bm_status run_labels(const corpus *c, bool skip, size_t chunk, list *out)
     return status;
 }
 
-/* The order of candidates.h by brute force: band, first document of the bucket, a, b. */
+/* All candidates by brute force in the order of candidates.h: band, first document of the bucket,
+ * a, b. */
 static void naive(const corpus *c, bool skip, list *out)
 {
     for (uint32_t band = 0; band < c->bands; band++) {
@@ -176,12 +178,12 @@ Test(candidates, equal_all_pairs_with_an_equal_key_each_once_in_the_promised_ord
     }
 }
 
-/* What must hold of a large answer, by sorting each band instead of hashing it. */
+/* The number of pairs that a large result must have, by sorting each band instead of hashing it. */
 static size_t count_by_sorting(const corpus *c)
 {
     size_t n_pairs = 0;
     for (uint32_t band = 0; band < c->bands; band++) {
-        /* sorting (key, doc) by counting: keys are below 2^17 here */
+        /* counting sort of (key, doc): keys are below 2^17 here */
         size_t *begin = calloc((1u << 17) + 2, sizeof *begin);
         uint32_t *docs = malloc((c->n + 1) * sizeof *docs);
         for (size_t i = 0; i < c->n; i++)
@@ -231,7 +233,7 @@ Test(candidates, a_bucket_of_100000_documents_is_walked_without_holding_its_pair
 {
     enum { N = 100000 };
     corpus c = make(3, N, 1, 0);
-    list got = {.stop_at = 3 * 65536}; /* stop early: 5 * 10^9 pairs would follow */
+    list got = {.stop_at = 3 * 65536}; /* stops early: otherwise 5 * 10^9 pairs would follow */
     bm_error err = {0};
     cr_assert_eq(run(&c, (how){false, 0, 0, NULL}, &got, &err), BM_ERR_IO);
     cr_assert_str_eq(err.message, "stopped by the test");

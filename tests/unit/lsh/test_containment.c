@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_containment.c -- shares against fractions of whole numbers. */
+/* test_containment.c -- shares, compared with integer fractions. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -48,7 +48,7 @@ Test(containment, enough_is_the_least_whole_number_that_reaches_the_share)
             cr_assert_eq(bm_share_least(share_of(above / 1000.0), n), wanted, "%u/1000 of %u",
                          above, n);
         }
-    cr_expect_eq(bm_share_least(share_of(.9), 10), 9); /* in double .9 is a little more */
+    cr_expect_eq(bm_share_least(share_of(.9), 10), 9); /* the double .9 is slightly over 9/10 */
     cr_expect_eq(bm_share_least(share_of(1), UINT32_MAX), UINT32_MAX);
     cr_expect_eq(bm_share_least(share_of(.5), UINT32_MAX), UINT32_C(2147483648));
     cr_expect_eq(bm_share_least(share_of(1e-15), UINT32_MAX), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_edit_distance.c -- the distance against the recurrence that defines it. */
+/* test_edit_distance.c -- the distance, compared with the recurrence that defines it. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void expect(bm_points x, bm_points y)
               y.n, (size_t)got, (size_t)swapped, (size_t)wanted);
 }
 
-/* An edited copy; *n code points at most are there. */
+/* Writes a copy of `from` with `edits` edits to `to`; returns its length. */
 static size_t edit(const uint32_t *from, size_t n, uint32_t *to, uint64_t symbols, size_t edits)
 {
     memcpy(to, from, n * sizeof *to);
@@ -88,7 +88,7 @@ Test(edit_distance, equals_the_recurrence_for_any_two_texts)
     }
 }
 
-/* A block that moved: the path leaves the diagonal by its length, so that bands of many widths are
+/* One block moves: the path leaves the diagonal by the block's length, so bands of many widths are
  * tried. */
 Test(edit_distance, of_a_text_whose_parts_changed_places)
 {

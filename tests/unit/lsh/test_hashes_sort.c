@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hashes_sort.c -- the radix sort against qsort, on the shapes that hurt radix sorts. */
+/* test_hashes_sort.c -- the radix sort, compared with qsort, on inputs that are hard for radix
+ * sorts. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -35,17 +36,17 @@ static uint64_t make(int shape, size_t i)
     case 3:
         return i; /* sorted small integers */
     case 4:
-        return ~(uint64_t)i; /* falling, common prefix */
+        return ~(uint64_t)i; /* descending, with a common prefix */
     case 5:
         return 0xABCDEF; /* all equal */
     case 6:
         return x % 3; /* many repeats */
     case 7:
-        return (uint64_t)1 << x % 64; /* one bit each: skewed at every level */
+        return (uint64_t)1 << x % 64; /* one bit set in each: skewed at every level */
     case 8:
         return x >> x % 64; /* every magnitude */
     default:
-        return i % 2 == 0 ? x : 7; /* half one value */
+        return i % 2 == 0 ? x : 7; /* half of the values are equal */
     }
 }
 
@@ -65,7 +66,8 @@ static void check(int shape, size_t n)
         if (caps[c] >= n)
             continue;
         memcpy(got, made, n * 8);
-        bm_sorter sorter = {.most = caps[c]}; /* no more: sanitizers watch the end of its scratch */
+        /* the exact size, so that sanitizers catch any access past the scratch */
+        bm_sorter sorter = {.most = caps[c]};
         cr_assert_eq(bm_sorter_sort(&sorter, got, n, NULL), BM_OK);
         cr_assert_leq(sorter.cap, caps[c]);
         bm_sorter_reset(&sorter);

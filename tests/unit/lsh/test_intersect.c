@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_intersect.c -- each loop that counts common hashes, and the choice among them, against
- * looking every one up. */
+/* test_intersect.c -- each loop that counts common hashes, and the choice among them, compared with
+ * looking up every hash. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static uint64_t draw(void)
     return world_split(&state);
 }
 
-/* A sorted distinct set of about n values below `range` (0: any), in a block of just its size so
- * that the address sanitizer sees a read past its end. */
+/* A sorted set of about n distinct values below `range` (0: any), in an allocation of exactly its
+ * size, so the address sanitizer catches reads past its end. */
 static uint64_t *make_set(size_t n, uint64_t range, size_t *n_out)
 {
     uint64_t *v = malloc(n * 8 + 8), scratch[512];

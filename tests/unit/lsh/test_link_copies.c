@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_link_copies.c -- copies as one node, with counts of documents in bridges and cuts; the
- * threshold at which two part. Real groups are compared in tests/reference/test_groups.py. */
+/* test_link_copies.c -- copies merged into one node, with documents counted in bridges and cuts;
+ * and the threshold at which two documents part. tests/reference/test_groups.py compares real
+ * groups. */
 #include <criterion/criterion.h>
 #include <math.h>
 
 #include "lsh/link_copies.h"
 
-/* 0 and 4 are copies, 4 and 2 too; 5 is a copy of 1. Links of 3 lead to two copies. */
+/* Copies: 0, 2 and 4; 1 and 5. Document 3 has links to two of the copies 0, 2 and 4. */
 Test(link_copies, copies_are_one_node_for_which_a_preferred_document_stands)
 {
     bm_pair pairs[] = {{0, 1, .8}, {0, 4, 1},  {1, 5, 1},  {2, 3, .7},
@@ -33,12 +34,12 @@ Test(link_copies, copies_are_one_node_for_which_a_preferred_document_stands)
     g.weights = copies.n;
     cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
     cr_expect_eq(found.n_bridges, 3);
-    cr_expect(found.bridges[0].n_a == 3 && found.bridges[0].n_b == 4); /* 1 5 6, and 0 2 3 4 */
+    cr_expect(found.bridges[0].n_a == 3 && found.bridges[0].n_b == 4); /* 1 5 6 | 0 2 3 4 */
     cr_assert_eq(bm_min_cut(&g, 3, 6, &cut, NULL), BM_OK);
     cr_expect_eq(cut.n_near, 1);
     bm_cut_reset(&cut);
     cr_assert_eq(bm_min_cut(&g, 4, 6, &cut, NULL), BM_OK);
-    cr_expect_eq(cut.n_near, 4); /* with 3, which hangs on it */
+    cr_expect_eq(cut.n_near, 4); /* 0 2 4, and 3, which is linked only to them */
     bm_cut_reset(&cut);
     bm_bridges_reset(&found);
     bm_link_graph_reset(&g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_link_graph.c -- adjacency against a plain list of pairs; long chains. Chains, cuts and
- * bridges of other graphs are compared with SciPy's in tests/reference/test_groups.py. */
+/* test_link_graph.c -- adjacency, compared with a plain list of pairs; and long chains.
+ * tests/reference/test_groups.py compares chains, cuts and bridges of other graphs with SciPy's. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static uint32_t model_draw(graph_model *m, uint32_t below)
     return world_below(&m->state, below);
 }
 
-/* `n_pairs` pairs of different documents; `repeats`: the same two may come again, either way round.
- * Similarities are few, so that there are ties; one in twenty is not known. */
+/* Makes `n_pairs` pairs of different documents; with `repeats`, a pair may come again, in either
+ * order. There are few distinct similarities, so that ties occur; one in twenty is unknown. */
 static void model_make(graph_model *m, uint32_t n_docs, size_t n_pairs, bool repeats)
 {
     bool there[MODEL_DOCS][MODEL_DOCS] = {{false}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_prefix_index.c -- the inverted index of a block: its lists against looking at every prefix;
- * blocks; bounds. */
+/* test_prefix_index.c -- the inverted index of a block: its lists, compared with a search of every
+ * prefix; its blocks; its bounds. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -31,14 +31,14 @@ typedef struct corpus {
     bm_sized_sets sized;
 } corpus;
 
-static corpus c; /* sizes ascend, so the order is the order of numbers */
+static corpus c; /* sizes ascend, so the order by size is the order by number */
 
 static void make(uint64_t words, bm_join_rule rule)
 {
     for (size_t i = 0; i < N; i++) {
         uint64_t scratch[LONGEST];
         size_t n = 1 + i * (LONGEST - 1) / N;
-        for (size_t k = 0; k < n; k++) /* distinct; some far more frequent than others */
+        for (size_t k = 0; k < n; k++) /* distinct shingles, some far more frequent than others */
             c.hashes[i][k] = draw() % words * (draw() % words) << 8 | k;
         bm_hashes_sort(c.hashes[i], n, scratch);
         c.docs[i] = c.hashes[i];
@@ -51,7 +51,7 @@ static void make(uint64_t words, bm_join_rule rule)
         .sets = &c.sets, .order = c.order, .n = N, .counts = &c.counts, .rule = rule};
 }
 
-/* What each document has in the index. */
+/* The keys that the index must have for each document. */
 static struct {
     uint64_t keys[LONGEST];
     size_t n, n_alone;
@@ -70,7 +70,7 @@ static void want(void)
     }
 }
 
-/* Has the document this key among those, and at what rank? SIZE_MAX: no. */
+/* The rank of `key` among the wanted keys of the document; SIZE_MAX: not among them. */
 static size_t rank_of(size_t doc, uint64_t key)
 {
     for (size_t i = 0; i < wanted[doc].n && wanted[doc].keys[i] <= key; i++)
@@ -79,7 +79,7 @@ static size_t rank_of(size_t doc, uint64_t key)
     return SIZE_MAX;
 }
 
-/* The list of `key` has all documents of the block with that key. */
+/* Expects the list of `key` to have all documents of the block with that key. */
 static void expect_list(const bm_prefix_index *index, uint64_t key)
 {
     size_t at = bm_prefix_index_find(index, key);
@@ -157,7 +157,7 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
             cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, begin, 1000000, 0, NULL}),
                          BM_OK);
             cr_assert_eq(prefix_finder_open(&finder, &c.sized, &index, NULL), BM_OK);
-            finder.stamp = UINT32_MAX - 5; /* it begins anew soon */
+            finder.stamp = UINT32_MAX - 5; /* the stamp soon overflows and starts again */
             for (size_t x = begin; x < N; x++) {
                 cr_assert_eq(prefix_find(&finder, x, NULL), BM_OK);
                 uint8_t found[N] = {0};
@@ -183,14 +183,14 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
     cr_assert_gt(n_found, 1000);
 }
 
-/* Two documents of the same shingles, whose keys agree in the bits that lead to a place. */
+/* Two documents with the same shingles, whose keys agree in the bits that select a slot. */
 Test(prefix_index, shingles_that_meet_in_one_place_take_no_more_than_a_factor)
 {
     const size_t n = sized(60000, 20000);
     uint64_t *hashes = malloc(2 * n * sizeof *hashes);
     const uint64_t *docs[] = {hashes, hashes};
     const uint32_t sizes[] = {(uint32_t)n, (uint32_t)n}, order[] = {0, 1};
-    for (uint64_t i = 0; i < n; i++) { /* the middle of the mixed hash is 0 */
+    for (uint64_t i = 0; i < n; i++) { /* the middle bits of the mixed hash are 0 */
         uint64_t x = i << 48;
         x = (x ^ x >> 32) * colliding_inverse(UINT64_C(0xD6E8FEB86659FD93));
         hashes[i] = (x ^ x >> 32) * colliding_inverse(UINT64_C(0x9E3779B97F4A7C15));

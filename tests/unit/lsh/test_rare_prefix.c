@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rare_prefix.c -- prefixes: their lengths against trying every number, and the promise on
- * which all_pairs.c rests, that two documents at the threshold have a key of their prefixes in
- * common. */
+/* test_rare_prefix.c -- prefixes: their lengths, compared with trying every number; and the
+ * guarantee that all_pairs.c needs: two documents at the threshold share a key of their prefixes.
+ */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -43,7 +43,7 @@ Test(rare_prefix, lengths_leave_out_one_less_than_what_must_be_shared)
             for (int i = 0; i < 3; i++) {
                 if (around[i] > 1)
                     continue;
-                size_t probe = 0, index = 0; /* least shared with a larger document */
+                size_t probe = 0, index = 0; /* fewest shingles shared with a larger document */
                 while (probe < n && (double)probe / (double)n < around[i])
                     probe++;
                 while (index < n && (double)index / (double)(2 * n - index) < around[i])

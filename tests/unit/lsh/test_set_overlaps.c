@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_set_overlaps.c -- hashes in common against counting them one by one, for sets of all sizes,
- * hashes that are anything, and many look-ups with one scratch. */
+/* test_set_overlaps.c -- counts of common hashes, compared with counting them one by one, for sets
+ * of all sizes, arbitrary hashes, and many look-ups with one scratch. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct made {
     uint32_t n;
 } made;
 
-/* Distinct hashes from a pool of `pool` of them; `spread` 1: small numbers side by side. */
+/* Distinct hashes drawn from a pool of `pool` hashes; `spread` 1: consecutive small numbers. */
 static void make_set(bm_random *random, uint32_t pool, uint64_t spread, made *out)
 {
     const uint32_t wanted = (uint32_t)bm_random_range(random, 0, MOST);
@@ -80,8 +80,8 @@ Test(set_overlaps, are_those_that_counting_finds)
 Test(set_overlaps, do_not_depend_on_what_the_hashes_are)
 {
     compare(1, 500);                 /* 0, 1, 2 … */
-    compare(UINT64_C(1) << 32, 500); /* nothing in the low half */
-    compare(UINT64_C(1) << 54, 500); /* little in the high half */
+    compare(UINT64_C(1) << 32, 500); /* only the high half varies */
+    compare(UINT64_C(1) << 54, 500); /* only the top ten bits vary */
 }
 
 Test(set_overlaps, of_nothing_are_nothing)
@@ -108,7 +108,7 @@ Test(set_overlaps, of_nothing_are_nothing)
     cr_expect_gt(bm_overlap_index_bytes(1000), 1000 * 24);
 }
 
-/* Hashes of one tag: their mixed upper halves are equal. */
+/* Hashes with equal tags: their mixed upper halves are equal. */
 Test(set_overlaps, hashes_that_meet_in_one_place_take_no_more_than_a_factor)
 {
     const uint64_t back = colliding_inverse(UINT64_C(0x9E3779B97F4A7C15));

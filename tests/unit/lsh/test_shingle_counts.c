@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shingle_counts.c -- counters without keys: never too low, exact where there is room, the
- * same for any threads. */
+ * same for any number of threads. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct corpus {
 } corpus;
 
 /* Shingle k is in every document whose number is divisible by k / 2 + 1, so in 3000 down to 1
- * documents; every fifth document is left out. `spread`: what a hash is. */
+ * documents; every fifth document is skipped. The hash of shingle k is k * `spread`. */
 static corpus *make(uint64_t spread)
 {
     corpus *c = calloc(1, sizeof *c);
@@ -42,7 +42,7 @@ static void drop(corpus *c)
     free(c);
 }
 
-/* In how many documents that are not left out shingle k stands. */
+/* The number of documents, without the skipped ones, that contain shingle k. */
 static void truth(const corpus *c, uint64_t spread, uint32_t counts[2 * N])
 {
     memset(counts, 0, 2 * N * sizeof *counts);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_similarity.c -- each rule against a count over all elements of two sets, or all words. */
+/* test_similarity.c -- each rule, compared with a count over all elements (or all words) of two
+ * sets. */
 #include <criterion/criterion.h>
 #include <math.h>
 
 #include "lsh/similarity.h"
 
-/* 6 of their hashes are common; x has 8 of them, y 10, so that they have 12 together. */
+/* The two sets share 6 hashes; x has 8, y has 10, so the union has 12. */
 #define N_X    8
 #define N_Y    10
 #define COMMON 6
@@ -63,7 +64,8 @@ Test(similarity, none_looks_at_nothing)
 
 Test(similarity, weights_follow_the_hashes)
 {
-    /* Of 1 to 3 the smaller weights are 1 + 2 + 1, of all 1 to 4 the greater ones 3 + 2 + 4 + 7. */
+    /* Sum of the smaller weights, elements 1 to 3: 1 + 2 + 1; of the greater weights, elements 1 to
+     * 4: 3 + 2 + 4 + 7. */
     const struct {
         uint64_t hashes[3];
         double weights[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_union_find.c -- union-find against components found by flooding an adjacency matrix. */
+/* test_union_find.c -- union-find, compared with components found by flood fill in an adjacency
+ * matrix. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verify.c -- similarity at a threshold: the bound against plain division, for every size and
- * for thresholds on and beside every fraction. */
+/* test_verify.c -- similarity at a threshold: the bound, compared with plain division, for every
+ * size and for thresholds at and next to every fraction. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -13,7 +13,7 @@ static double ratio(size_t common, size_t n_x, size_t n_y)
     return (double)common / (double)(n_x + n_y - common);
 }
 
-/* x = 0 … n_x-1; y shares `common` of them, spread out, and has others above. */
+/* x is 0 to n_x-1; y has `common` of these, spread out, and its other values above them. */
 static void make_sets(uint64_t *x, size_t n_x, uint64_t *y, size_t n_y, size_t common)
 {
     for (size_t i = 0; i < n_x; i++)

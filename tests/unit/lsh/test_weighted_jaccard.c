@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_weighted_jaccard.c -- against sums over every element of both, by a plain look-up. */
+/* test_weighted_jaccard.c -- weighted Jaccard, compared with sums over every element of both sets.
+ */
 #include "lsh/verify.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements 0 … 63; a bit for each tells whether it is there. Element i weighs weights[i]. */
+/* A subset of the elements 0 to 63: bit i tells whether element i is in it, with weight weights[i].
+ */
 static bm_weighted_set make(uint64_t bits, const double weights[64], uint64_t block[128])
 {
     size_t n = 0, k = 0;
@@ -34,7 +36,7 @@ Test(weighted_jaccard, is_the_sum_of_the_smaller_over_that_of_the_greater)
                 weights[s][i] = 1 + (double)(state >> 40) * 0x1p-20;
             }
             bits[s] = state ^ state >> 29;
-            bits[s] &= turn % 3 == 0 ? UINT64_MAX : bits[s] >> 7; /* fewer */
+            bits[s] &= turn % 3 == 0 ? UINT64_MAX : bits[s] >> 7; /* a subset with fewer elements */
             if (turn % 50 == s)
                 bits[s] = 0;
             sets[s] = make(bits[s], weights[s], blocks[s]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
- * lie in a file; and all pairs of them by counting what every two share. Header only. */
+ * may be in a file; and the true pairs, by counting what every two sets share. Header only. */
 #ifndef BM_TESTS_ALL_PAIRS_WORLD_H
 #define BM_TESTS_ALL_PAIRS_WORLD_H
 
@@ -28,8 +28,8 @@ static inline uint64_t draw(uint64_t *state)
     return world_split(state);
 }
 
-/* n documents of up to `longest` shingles: one in eight a copy, half edited copies. Of the shingles
- * of the others half are frequent, half of this document alone. */
+/* n documents of up to `longest` shingles: one in eight is a copy, half are edited copies. The
+ * others have frequent shingles and shingles of their own in turn. */
 static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
 {
     drawn *s = calloc(1, sizeof *s);
@@ -77,7 +77,7 @@ static inline void drop_sets(drawn *s)
     free(s);
 }
 
-/* Sets reach a corpus in no order: here backwards. */
+/* Sets may reach a corpus in any order: here, backwards. */
 static inline bm_status put(const drawn *s, bm_corpus *corpus, size_t first, size_t end,
                             bm_error *err)
 {
@@ -112,10 +112,11 @@ static inline bm_status fill(const drawn *s, bool in_file, bm_corpus *corpus, bm
     return status == BM_OK ? bm_corpus_end_adding(corpus, err) : status;
 }
 
-/* From now on the corpus may use `left` bytes for matching beside what it holds. */
+/* Limits the memory of the corpus so that matching has `left` bytes. */
 static inline void leave_memory(bm_corpus *corpus, uint64_t left)
 {
-    uint64_t low = 1, high = (uint64_t)1 << 40; /* the least with which there are `left` */
+    /* bisection for the smallest limit that leaves `left` bytes */
+    uint64_t low = 1, high = (uint64_t)1 << 40;
     while (low < high) {
         corpus->cfg.memory = low + (high - low) / 2;
         if (bm_corpus_check_matching(corpus, left, NULL) == BM_OK)
@@ -126,8 +127,8 @@ static inline void leave_memory(bm_corpus *corpus, uint64_t left)
     corpus->cfg.memory = high;
 }
 
-/* Similarities of every two different documents that share a shingle, by place; *n of them. Copies
- * and empty ones have none. */
+/* All pairs with a shared shingle and at least `threshold` similarity, in ascending order; *n
+ * pairs. Copies are left out. */
 static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
 {
     size_t cap = 1024;

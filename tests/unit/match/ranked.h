@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranked.h -- documents of a table, ranked by one rule, as a job ranks them. */
+/* ranked.h -- ranks the documents of a table by one rule, as a job does. */
 #ifndef BM_TEST_MATCH_RANKED_H
 #define BM_TEST_MATCH_RANKED_H
 

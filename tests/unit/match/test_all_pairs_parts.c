@@ -12,12 +12,12 @@
 
 /* === counts ===
  *
- * Counts made part by part are those of the whole table, and none is below the number of times
- * that a hash was added. */
+ * Counts made part by part equal those of one whole table, and no count is below the number of
+ * times that a hash was added. */
 
 enum { DISTINCT = 30000, N = 200000, TABLE_BITS = 17 };
 
-/* Hash k is added about N / (k + 1) times: some thousands of times, most once or never. */
+/* Hash k is added about N / (k + 1) times: a few hashes thousands of times, most once or never. */
 static uint32_t *draw_all(uint64_t spread, uint64_t *hashes)
 {
     uint32_t *times = calloc(DISTINCT, sizeof *times);
@@ -119,8 +119,8 @@ Test(all_pairs_counts, no_directory_is_an_error)
 
 /* === window ===
  *
- * Every set comes once, in order of sizes, whatever a window may hold; and again when it begins
- * anew. */
+ * Every set comes exactly once, in order of size, whatever the capacity of the window; and again
+ * after a restart. */
 
 Test(all_pairs_window, every_set_comes_once_in_order_and_again)
 {
@@ -146,9 +146,10 @@ Test(all_pairs_window, every_set_comes_once_in_order_and_again)
                 for (size_t at = w.begin; at < w.end; at++) {
                     uint32_t doc = order[at];
                     const uint64_t *set = bm_set_window_set(&w, at);
-                    for (size_t k = 0; k < s->sizes[doc]; k++) /* they were added backwards */
+                    for (size_t k = 0; k < s->sizes[doc]; k++) /* the sets were added backwards */
                         cr_assert_eq(set[k], s->docs[doc][s->sizes[doc] - 1 - k]);
-                    memset(bm_set_window_set(&w, at), 0, s->sizes[doc] * 8); /* it is ours */
+                    /* the window's copy belongs to the caller, who may overwrite it */
+                    memset(bm_set_window_set(&w, at), 0, s->sizes[doc] * 8);
                 }
             }
             cr_assert(status == BM_NOT_FOUND && next == n);

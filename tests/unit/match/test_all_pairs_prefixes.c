@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_all_pairs_prefixes.c -- prefixes in a file are those that are made of sets in memory, for
- * any memory and any number of threads. */
+/* test_all_pairs_prefixes.c -- prefixes in a file equal those made from sets in memory, for any
+ * memory limit and any number of threads. */
 #include "all_pairs_world.h"
 
 #include "match/match_all_pairs.h"
 
-/* Positions are in order of size, then number, and each prefix is that of the counts of all sets.
- */
+/* Expects positions ordered by size, then by number, and each prefix to follow from the counts over
+ * all sets. */
 static size_t expect_prefixes(const drawn *s, const bm_corpus *corpus, const bm_set_prefixes *p,
                               double threshold)
 {
@@ -50,7 +50,7 @@ static size_t expect_prefixes(const drawn *s, const bm_corpus *corpus, const bm_
 
 Test(all_pairs_prefixes, are_those_of_memory_for_any_memory)
 {
-    static const uint64_t memory[] = {0, (uint64_t)64 << 20, 1200000, 0 /* the least */};
+    static const uint64_t memory[] = {0, (uint64_t)64 << 20, 1200000, 0 /* the minimum */};
     static const double thresholds[] = {.1, .6, 1};
     unsigned parts = 0;
     size_t n_keys = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_known.c -- links to known documents: many, sorted in parts. The groups that they make are
- * compared with a model in tests/reference/test_against.py. */
+/* test_known.c -- links to known documents: so many that they are sorted in parts.
+ * tests/reference/test_against.py compares the groups that they make with a model. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ Test(known, ids_are_found_and_links_that_repeat_join_their_documents)
 {
     bm_known known;
     char id[32];
-    const uint32_t n = 300000; /* more than are sorted at once */
+    const uint32_t n = 300000; /* more than are sorted in one part */
     cr_assert_eq(bm_known_init(&known, n, NULL), BM_OK);
     for (uint32_t i = 0; i < n; i++)
         cr_assert_eq(bm_known_add(&known, (bm_known_link){(i * 7u) % 1000u * 3u, i}, .9, NULL),

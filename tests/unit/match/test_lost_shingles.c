@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lost_shingles.c -- what is known of removed bytes. What is lost is counted with sets in
- * Python by tests/reference/test_lost.py. */
+/* test_lost_shingles.c -- the number of removed bytes, where it is known.
+ * tests/reference/test_lost.py counts lost shingles with Python's sets. */
 #include <criterion/criterion.h>
 
 #include "match/edges.h"
 
-/* A directory of signatures of an earlier version has no lengths. */
+/* A signature directory that an earlier version wrote has no text lengths. */
 Test(lost_shingles, bytes_are_not_known_where_those_of_one_removed_document_are_not)
 {
     bm_doc_row rows[] = {{.text_bytes = 0}, {.text_bytes = 7}, {.text_bytes = 9}};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_match_all_pairs.c -- edges of --candidates all with sets in a file, against comparing every
- * two documents; any memory, any number of threads. */
+/* test_match_all_pairs.c -- edges of --candidates all with sets in a file, compared with a
+ * comparison of every two documents, for any memory limit and any number of threads. */
 #include "model/ids.h"
 #include "all_pairs_world.h"
 #include "tests/unit/base/sized.h"
 
-static const char *said; /* the last line of the log that speaks of indexes */
+static const char *said; /* the last line of the log that mentions indexes */
 static char line[256];
 
 static void listen(void *ctx, bm_log_level level, const char *text)
@@ -31,7 +31,7 @@ static bm_status run(drawn *s, bm_corpus *corpus, double threshold, bm_match *ma
     return bm_match_run(match, err);
 }
 
-/* The edges, wherever they are, are these pairs; frees them. */
+/* Expects the edges, in memory or in files, to be these pairs; frees them. */
 static void expect_edges(bm_match *match, const bm_pair *wanted, size_t n)
 {
     cr_assert_eq(match->result.counts.edges, n, "%zu edges for %zu",
@@ -63,7 +63,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
         size_t n;
         bm_pair *wanted = every_two(s, thresholds[t], &n);
         cr_assert_gt(n, 30);
-        for (int m = -1; m < 4; m++) { /* first all in memory */
+        for (int m = -1; m < 4; m++) { /* first with all sets in memory */
             bm_corpus corpus;
             bm_match match;
             bm_error err = {0};
@@ -117,7 +117,7 @@ Test(match_all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
     bm_error err = {0};
     cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
     uint64_t mib = 1, refused = 0;
-    for (;; refused++) { /* once for the prefixes, once for the search */
+    for (;; refused++) { /* refused for the prefixes, then for the search */
         leave_memory(&corpus, mib << 20);
         if (run(s, &corpus, .5, &match, &err) == BM_OK)
             break;

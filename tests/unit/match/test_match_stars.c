@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_match_stars.c -- stars whose crowded buckets are looked at turn by turn: against a model
- * that compares all pairs and takes turns, and the work of large buckets, counted in pairs. */
+/* test_match_stars.c -- stars whose crowded buckets are searched turn by turn, compared with a
+ * model that compares all pairs and takes turns; and the work that large buckets cost, counted in
+ * pairs. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,13 +13,13 @@
 #include "tests/unit/match/ranked.h"
 #include "tests/world/world_random.h"
 
-#define SET       10u /* hashes of a document */
+#define SET       10u /* hashes per document */
 #define THRESHOLD 0.6
 
 typedef struct world {
     size_t n;
     uint32_t bands;
-    uint64_t *sets, *keys; /* SET and `bands` a document */
+    uint64_t *sets, *keys; /* SET hashes and `bands` keys per document */
     bool *empty;
     bm_corpus corpus;
     bm_doc_table docs;
@@ -39,7 +40,7 @@ static world *new_world(size_t n, uint32_t bands)
     return w;
 }
 
-/* Documents of some colours that share up to nine of ten hashes, and keys of which few are rare. */
+/* Documents of a few colours that share up to nine of ten hashes; few of their keys are rare. */
 static world *random_world(size_t n, uint64_t seed)
 {
     world *w = new_world(n, 5);
@@ -49,7 +50,8 @@ static world *random_world(size_t n, uint64_t seed)
         w->empty[i] = world_congruent(&state) % 40 == 0;
         for (uint64_t j = 0; j < SET; j++)
             w->sets[i * SET + j] = (colour * SET + j) * 104729 + 1;
-        for (uint64_t k = 1 + world_congruent(&state) % 3; k > 0; k--) /* its own ones */
+        /* hashes that only this document has */
+        for (uint64_t k = 1 + world_congruent(&state) % 3; k > 0; k--)
             w->sets[i * SET + world_congruent(&state) % SET] = ((uint64_t)i << 20) + k;
         for (uint32_t band = 0; band < w->bands; band++)
             w->keys[i * w->bands + band] =
@@ -146,7 +148,7 @@ static bool comes_before(const world *w, bm_keep keep, size_t x, size_t y)
     return keep == BM_KEEP_LONGEST ? p > q : p < q;
 }
 
-/* Each turn goes to the first, in order of preference, of those that had none. */
+/* Each turn goes to the document first in order of preference that had no turn yet. */
 static void model_stars(const world *w, bm_keep keep, uint32_t *kept)
 {
     bool *had = calloc(w->n, sizeof *had);
@@ -191,7 +193,8 @@ Test(match_stars, kept_documents_are_those_of_a_model_that_compares_all_pairs)
     }
 }
 
-/* What is looked at does not depend on threads, nor on where sets and edges lie. */
+/* The pairs that are compared depend neither on the number of threads nor on whether sets and edges
+ * are in memory or in files. */
 Test(match_stars, counts_are_the_same_for_any_threads_and_memory)
 {
     world *w = random_world(3000, 77);
@@ -208,7 +211,7 @@ Test(match_stars, counts_are_the_same_for_any_threads_and_memory)
     free_world(w);
 }
 
-/* All in one bucket of each band; `own` hashes of each are its own. */
+/* All documents share one bucket in each band; each has `own` hashes that no other has. */
 static world *one_bucket(size_t n, uint32_t bands, uint64_t own)
 {
     world *w = new_world(n, bands);
@@ -221,7 +224,7 @@ static world *one_bucket(size_t n, uint32_t bands, uint64_t own)
 Test(match_stars, near_copies_cost_a_pair_each)
 {
     for (size_t n = 10000; n <= 20000; n *= 2) {
-        world *w = one_bucket(n, 3, 1); /* 9 of 11 in common */
+        world *w = one_bucket(n, 3, 1); /* 9 shared of 11 hashes in all */
         run(w, BM_KEEP_FIRST, 2, false);
         cr_expect_eq(w->match.result.counts.candidates, n - 1);
         cr_expect_eq(w->match.result.counts.edges, n - 1);

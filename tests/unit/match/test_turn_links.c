@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turn_links.c -- links stay as they were when they were opened, whatever is found later.
- */
+/* test_turn_links.c -- links do not change after they are opened, even if more are found later. */
 #include <criterion/criterion.h>
 
 #include "model/ids.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_weighted_pairs.c -- edges of weighted documents without bands, against comparing every two;
- * sets in memory and in a file, any memory, any number of threads: sources
- * src/match/weighted_pairs.c, src/match/weighted_pairs.c. */
+/* test_weighted_pairs.c -- edges of weighted documents without bands, compared with a comparison of
+ * every two documents, for sets in memory and in a file, any memory limit and any number of
+ * threads. */
 #include "match/weighted_pairs.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "model/ids.h"
 #include "weighted_world.h"
 
-#define LONGEST 100u          /* shingles of a document */
-#define BLOCK   (2 * LONGEST) /* words of a set */
+#define LONGEST 100u          /* shingles per document */
+#define BLOCK   (2 * LONGEST) /* words per set */
 
-static unsigned long n_indexes; /* that the log tells of */
+static unsigned long n_indexes; /* indexes that the log reports */
 
 static void listen(void *ctx, bm_log_level level, const char *text)
 {
@@ -77,7 +77,7 @@ Test(weighted_pairs, equal_comparing_every_two_for_any_memory)
         cr_assert_gt(n, 3);
         bm_meter_reset(&s->meter);
         bm_meter_init(&s->meter, &callbacks);
-        for (int m = -1; m < 3; m++) { /* first all in memory */
+        for (int m = -1; m < 3; m++) { /* first with all sets in memory */
             bm_corpus corpus;
             bm_error err = {0};
             fill_weighted(s, m >= 0, &corpus);
@@ -102,7 +102,7 @@ Test(weighted_pairs, equal_comparing_every_two_for_any_memory)
         free(wanted);
         drop_sets(s);
     }
-    cr_assert_gt(most, 1); /* several indexes were seen */
+    cr_assert_gt(most, 1); /* some run needed several indexes */
 }
 
 Test(weighted_pairs, no_pair_is_lost_where_the_similarity_is_the_threshold_itself)

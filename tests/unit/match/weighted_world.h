@@ -9,8 +9,8 @@
 #include "all_pairs_world.h"
 #include "lsh/similarity.h"
 
-/* Of a hash in a document: its own logarithm, and how often it is there. Copies have the same.
- */
+/* The weight of a hash in a document: a rarity of the hash, times a count that depends on the
+ * document. Copies have equal weights. */
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
 {
     uint64_t state = hash, here = hash ^ s->same_as[doc];
@@ -18,7 +18,7 @@ static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
     return rare * (double)(1 + (draw(&here) % 5 == 0) * (draw(&here) % 7));
 }
 
-/* The set of a document, as a corpus holds it. */
+/* The set of a document, in the form a corpus holds. */
 static inline bm_weighted_set set_of(const drawn *s, size_t doc, uint64_t *block)
 {
     const size_t n = s->sizes[doc];

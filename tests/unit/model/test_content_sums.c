@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_content_sums.c -- known answers by tests/reference/content_model.py; parts against the
- * whole; and sequences with structure, whose hashes must collide no more than those of chance
- * would. */
+/* test_content_sums.c -- known answers from tests/reference/content_model.py; sums of parts,
+ * compared with the sum of the whole; and structured sequences, whose hashes must collide no more
+ * often than random ones. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -86,11 +86,11 @@ static void add(family *f, const uint64_t *run, size_t n)
     f->hashes[f->n++] = hash_of(run, n);
 }
 
-/* How many of them equal one before: by a table of all so far, no fuller than a third. */
+/* The number of sums that equal an earlier one. The hash table is at most a third full. */
 static size_t collisions(const family *f)
 {
     enum { BITS = 18, SLOTS = 1 << BITS };
-    static uint32_t table[SLOTS]; /* 0: none; else a number and 1 */
+    static uint32_t table[SLOTS]; /* 0: empty; else index + 1 */
     size_t found = 0;
     memset(table, 0, sizeof table);
     for (size_t i = 0; i < f->n; i++) {
@@ -104,8 +104,8 @@ static size_t collisions(const family *f)
     return found;
 }
 
-/* Every 28 bits of the hash collide as often as chance has it: n^2 / 2^29 times, give or take six
- * standard deviations (and two). All sequences of the family differ. */
+/* Expects every 28 bits of the hash to collide as often as random bits: n^2 / 2^29 times, within
+ * six standard deviations (and two). All sequences of the family differ. */
 static void expect_chance(family *f, const char *what)
 {
     const double mean = (double)f->n * (double)f->n / (double)(1u << 29);
@@ -153,7 +153,7 @@ Test(content_hash, of_sequences_of_every_length)
     expect_chance(&hashes_of, "zeros");
 }
 
-/* `n` shingles, and each with two of them swapped. */
+/* A run of `n` shingles, and each variant with two of them swapped. */
 static void add_swaps(uint64_t *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -180,7 +180,7 @@ Test(content_hash, of_swaps_and_rotations)
         }
     }
     expect_chance(&hashes_of, "rotations");
-    /* blocks and stretches that change places, and one that moves */
+    /* blocks and ranges that swap places, and one range that moves */
     static uint64_t moved[8 * 128], blocks[8 * 128];
     for (size_t i = 0; i < 8 * 128; i++)
         blocks[i] = world_split(&state);
@@ -197,7 +197,7 @@ Test(content_hash, of_swaps_and_rotations)
     expect_chance(&hashes_of, "blocks that change places");
 }
 
-/* All arrangements of two shingles in 16 places, `step` apart. */
+/* All arrangements of two shingles in 16 positions, `step` apart. */
 static void add_arrangements(size_t step, uint64_t x, uint64_t y)
 {
     static uint64_t run[16 * 128];
@@ -234,7 +234,7 @@ Test(content_hash, of_patterns_that_repeat)
     static uint64_t run[2048];
     uint64_t state = 13;
     const uint64_t x = world_split(&state), y = world_split(&state);
-    /* Thue-Morse, its complement, and each with a stretch of it turned over */
+    /* Thue-Morse, its complement, and variants with one range reversed */
     for (size_t n = 16; n <= 2048; n *= 2)
         for (size_t begin = 0; begin < n; begin += 1 + n / 64)
             for (size_t end = begin + 1; end <= n; end += 1 + n / 64) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_counts.c -- each count has a place of its own, and documents add to theirs. */
+/* test_counts.c -- each count has its own place, and adding a document changes only its own counts.
+ */
 #include <criterion/criterion.h>
 
 #include <string.h>

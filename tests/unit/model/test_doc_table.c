@@ -16,7 +16,7 @@ static bm_status add(bm_doc_table *table, const char *id, uint64_t line, bm_erro
     return bm_doc_table_add(table, &row, hashed, "f.jsonl", err);
 }
 
-/* Of all insertions. */
+/* Steps of all insertions. */
 static size_t steps(const bm_doc_table *table)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ Test(doc_table, numbering_takes_the_next_free_id)
     bm_doc_table_reset(&table);
 }
 
-/* The model of "the next number that is free": look from 2 on, among all ids so far. */
+/* A model of "the next free number": search from 2 on, among all ids so far. */
 Test(doc_table, numbers_are_those_of_a_search_from_two_on_whatever_the_ids)
 {
     enum { N = 600 };
@@ -108,7 +108,7 @@ Test(doc_table, numbering_takes_two_looks_an_id_at_most)
     enum { N = 20000 };
     bm_doc_table table = {.number_duplicates = true};
     char id[32];
-    for (int i = 2; i < N; i += 2) { /* every second number is taken before */
+    for (int i = 2; i < N; i += 2) { /* every second number is already taken */
         snprintf(id, sizeof id, "same#%d", i);
         cr_assert_eq(add(&table, id, (uint64_t)i, NULL), BM_OK);
     }
@@ -148,7 +148,7 @@ Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_st
     bm_doc_table_reset(&table);
 }
 
-/* The folder was removed: before anything moved, or when rows had. */
+/* The folder is gone: before anything moved to files, or after the rows moved. */
 Test(doc_table, rows_and_ids_stay_in_memory_where_the_folder_is_gone)
 {
     enum { ALL = 10000, MEMORY = 1 << 20 };
@@ -216,7 +216,7 @@ Test(doc_table, a_repeated_id_names_both_places)
     bm_doc_table_reset(&table);
 }
 
-/* What bad records take is their reasons, most of all. */
+/* Most of the memory of bad records is their reasons. */
 Test(doc_table, bad_records_and_their_reasons_count_too)
 {
     enum { REASON = 100 };
@@ -242,7 +242,8 @@ Test(doc_table, bad_records_and_their_reasons_count_too)
     bm_doc_table_reset(&table);
 }
 
-/* Of 8 characters, in as many bits as lead to a place in the table, and in those that did. */
+/* Ids of 8 characters whose hashes agree in the bits that select a slot, at either end of the hash.
+ */
 Test(doc_table, ids_that_meet_in_one_place_take_no_more_than_a_factor)
 {
     for (size_t n = 5000; n <= sized(40000, 5000); n *= 2)

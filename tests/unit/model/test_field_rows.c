@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_field_rows.c -- each row names a field that is there: what is set is read back, a default is
- * none that was asked for, and rows agree with the public bits and words. */
+/* test_field_rows.c -- each row names a field that exists: a value that is set is read back, a
+ * default does not count as a value asked for, and rows agree with the public bits and words. */
 #include <bandmill/schemes.h>
 
 #include <criterion/criterion.h>
@@ -52,7 +52,7 @@ Test(field_rows, defaults_are_not_set)
     }
 }
 
-/* Each in turn, so that no row lies where another does. */
+/* Sets the fields one by one, to show that no two rows overlap. */
 Test(field_rows, what_is_set_is_read_back_and_moves_no_other_field)
 {
     const settings before = plain();

@@ -59,6 +59,6 @@ Test(file_heads, so_many_bytes_are_enough)
     cr_assert_leq(sizeof BM_HEAD_PICTURE, sizeof head);
     cr_assert_leq(sizeof BM_HEAD_PLANS_PICTURE("1234567"), sizeof head);
     memset(head, '9', sizeof head);
-    memcpy(head, "group ", 6); /* a number without an end */
+    memcpy(head, "group ", 6); /* a number that is cut off */
     cr_expect_not(bm_file_head_is_ours(head, sizeof head));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_id_kind.c -- the type of ids, and the number that comes after all of them. */
+/* test_id_kind.c -- the type of ids, and the number after the largest id. */
 #include "model/ids.h"
 #include "tests/world/world_text.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_id_set.c -- numbers of ids against a plain list that is looked through from its beginning.
- */
+/* test_id_set.c -- numbers of ids, compared with a linear search of a plain list. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -32,7 +31,7 @@ static uint32_t place_of(const plain_id *list, uint32_t n, bm_str id)
     return BM_ID_NONE;
 }
 
-/* Up to four bytes of a small alphabet with NUL: most ids are beginnings of others. */
+/* Up to four bytes of a small alphabet with NUL, so most ids are prefixes of others. */
 static plain_id draw(unsigned *seed)
 {
     static const char alphabet[] = "\0ab\xff\n0";
@@ -96,7 +95,7 @@ Test(id_set, an_empty_set_holds_nothing_and_can_be_used_again)
     bm_id_set_reset(&set);
 }
 
-/* Numbers of n ids, of which every second one comes again; the steps that their table took. */
+/* Numbers n ids, adding every second one twice; returns the steps that the table took. */
 static uint64_t steps_for(size_t n, void (*make)(uint64_t i, char out[32]), size_t len)
 {
     bm_id_set set = {0};
@@ -114,7 +113,7 @@ static uint64_t steps_for(size_t n, void (*make)(uint64_t i, char out[32]), size
     return steps;
 }
 
-/* XXH3 is known: somebody may give us nothing but ids of one hash. */
+/* XXH3 is public: an input may consist of ids that all have one hash. */
 Test(id_set, ids_of_one_hash_take_no_more_than_a_factor)
 {
     char first[32], last[32];

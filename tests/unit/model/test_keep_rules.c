@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keep_rules.c -- lists of rules taken apart, and lists that are refused. */
+/* test_keep_rules.c -- lists of rules that are parsed, and lists that are refused. */
 #include <criterion/criterion.h>
 
 #include <string.h>

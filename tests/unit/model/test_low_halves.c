@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_low_halves.c -- random hashes pass, however many and however often each; shifted numbers,
- * and those of which few bits of the low half differ, do not; of many hashes every 64th document
+/* test_low_halves.c -- random hashes pass, whatever their number and repetition; shifted numbers,
+ * and hashes that differ in few bits of the low half, do not. Of many hashes, every 64th document
  * counts. */
 #include "model/low_halves.h"
 
@@ -16,7 +16,7 @@ static void begin(void)
     bm_low_halves_begin(&seen, "hashes.npy", BM_SCHEME_AFFINE32);
 }
 
-/* A document of one hash. */
+/* Adds a document of one hash. */
 static bm_status add_one(uint64_t hash)
 {
     static const uint64_t offsets[] = {0, 1};
@@ -24,7 +24,7 @@ static bm_status add_one(uint64_t hash)
     return bm_low_halves_add(&seen, offsets, &hash, 1, &err);
 }
 
-/* The status of the first check that is not BM_OK, or of the last one. */
+/* The status of the first check that fails; BM_OK if all pass. */
 static bm_status of_random(uint64_t n, unsigned shift)
 {
     uint64_t state = n;
@@ -80,7 +80,7 @@ Test(low_halves, they_are_checked_when_their_number_has_doubled)
         n++;
     cr_expect_eq(n + 1, BM_LOW_HALVES_FIRST);
     begin();
-    for (n = 0; n < BM_LOW_HALVES_FIRST; n++) /* good ones first: the next check sees both */
+    for (n = 0; n < BM_LOW_HALVES_FIRST; n++) /* good hashes first: the next check covers both */
         cr_assert_eq(add_one(n), BM_OK);
     while (add_one(n << 32) == BM_OK)
         n++;
@@ -107,7 +107,7 @@ Test(low_halves, of_many_every_64th_document_counts_however_they_are_cut)
     }
     cr_expect_arr_eq(seen.whole, other.whole, sizeof seen.whole);
     cr_expect_arr_eq(seen.low, other.low, sizeof seen.low);
-    begin(); /* shifted, after as many good ones as are all counted: they are seen by a sample */
+    begin(); /* shifted hashes after so many good ones that only a sample is checked */
     size_t i = 0;
     for (; i < BM_LOW_HALVES_ALL; i++)
         cr_assert_eq(add_one(hashes[i]), BM_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_next_numbers.c -- numbers of rows against a plain array. */
+/* test_next_numbers.c -- the numbers of rows, compared with a plain array. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each part of options: its defaults and the ends of its ranges pass, one step further is refused
- * by name. Enums and reserved words of whole calls are in tests/unit/jobs/test_public_api*.c. */
+/* Each part of the options: its defaults and the ends of its ranges pass, and one step beyond is
+ * refused with its name. tests/unit/jobs/test_public_api*.c cover enums and reserved words of whole
+ * calls. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -188,12 +189,12 @@ Test(option_check, bands_and_rows_come_together_and_within_the_permutations)
 {
     world w = make();
     w.bands.bands = 4;
-    EXPECT_WRONG(w, "bands"); /* the one that is given */
+    EXPECT_WRONG(w, "bands"); /* the option that was set */
     w.bands.rows = BM_PERMS_MAX / 4;
     EXPECT_FINE(w);
     w.bands.rows++;
     EXPECT_WRONG(w, "bands");
-    w.bands.bands = w.bands.rows = UINT32_MAX; /* no product of 32 bits */
+    w.bands.bands = w.bands.rows = UINT32_MAX; /* the product does not fit in 32 bits */
     EXPECT_WRONG(w, "bands");
     w.bands.bands = UINT32_C(1) << 16;
     w.bands.rows = UINT32_C(1) << 16;
@@ -202,7 +203,7 @@ Test(option_check, bands_and_rows_come_together_and_within_the_permutations)
     EXPECT_WRONG(w, "rows");
 }
 
-/* One of them after the other, as often as asked: parts have used up some of theirs. */
+/* Reserved words in turn, wrapping around: some parts already use some of theirs. */
 #define RESERVED(part, i) (part).reserved[(i) % (sizeof(part).reserved / sizeof(part).reserved[0])]
 
 Test(option_check, each_reserved_word_is_zero)
@@ -233,7 +234,7 @@ Test(option_check, each_reserved_word_is_zero)
         EXPECT_WRONG(w, "callbacks");
     }
     world w = make();
-    w.input.row_ids = 1; /* of paths */
+    w.input.row_ids = 1; /* refused: the input is paths */
     EXPECT_WRONG(w, "row_ids");
     w = make();
     w.text.weights = BM_WEIGHTS_TFIDF;

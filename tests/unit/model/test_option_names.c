@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of option values against the lists of docs/cli.md, written here by hand. */
+/* Words of option values, compared with the lists of docs/cli.md, repeated here by hand. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 typedef struct list {
     bm_option option;
     const char *field;
-    unsigned first; /* the first value that has a word */
+    unsigned first; /* the first value that has a name */
     const char *words[16];
 } list;
 

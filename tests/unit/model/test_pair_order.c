@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pair_order.c -- keys of pairs ascend as pairs do, and a pair comes back from its two words.
- */
+/* test_pair_order.c -- keys of pairs sort as pairs do, and a pair can be recovered from its two
+ * words. */
 #include <criterion/criterion.h>
 #include <math.h>
 

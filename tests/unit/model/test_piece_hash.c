@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_piece_hash.c -- XXH3 by pieces, against Python's xxhash, for bytes that come in any steps.
- */
+/* test_piece_hash.c -- XXH3 by pieces, compared with Python's xxhash, for bytes that arrive in
+ * steps of any size. */
 #include <criterion/criterion.h>
 
 #include "model/stream_hash.h"
@@ -32,7 +32,7 @@ Test(piece_hash, equals_that_of_the_list_of_pieces_for_any_steps)
     bm_piece_hash_close(NULL);
 }
 
-/* The output of xxh128sum for the same 200 bytes. */
+/* The expected value is the output of xxh128sum for the same 200 bytes. */
 Test(piece_hash, without_pieces_it_is_that_of_the_whole)
 {
     bm_piece_hash *hash = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pairs of scheme and hash are those of the tables that the schemes' own authors publish
+/* The pairs of scheme and hash match the tables that the schemes' own authors publish
  * (docs/schemes.md). */
 #include <bandmill/option_names.h>
 
@@ -9,7 +9,7 @@
 
 static const struct {
     bm_scheme scheme;
-    const char *hashes; /* the first is the scheme's own */
+    const char *hashes; /* the first is the scheme's default */
     uint32_t seed;
 } rows[] = {{BM_SCHEME_AFFINE32, "xxh3, xxh64, sha1, murmur3", 1},
             {BM_SCHEME_OPH, "xxh3", 1},
@@ -39,8 +39,8 @@ Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
     cr_expect_null(bm_option_name(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
 }
 
-/* From the formulas of docs/schemes.md: the least hash of oph is at most 2^32 - 2, datatrove is
- * modulo 2^61 - 1, lance keeps 16 bits. */
+/* From the formulas of docs/schemes.md: the largest word of oph is 2^32 - 2, datatrove's words are
+ * modulo 2^61 - 1, and lance's have 16 bits. */
 Test(scheme_facts, some_words_are_of_no_document)
 {
     cr_expect_eq(bm_scheme_greatest_word(BM_SCHEME_OPH), 0xFFFFFFFE);

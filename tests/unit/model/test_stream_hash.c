@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stream_hash.c -- every instruction set gives what xxHash gives in one call, whatever the
- * pieces. */
+/* test_stream_hash.c -- every instruction set gives the result of a single xxHash call, whatever
+ * the pieces. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -26,7 +26,7 @@ static void expect_of(bm_isa isa, size_t n, size_t piece)
     bm_stream_hash *hash = NULL;
     cr_assert_eq(bm_stream_hash_open(isa, &hash, NULL), BM_OK);
     bm_stream_hash_add(hash, "before", 6);
-    bm_stream_hash_begin(hash); /* forgets it */
+    bm_stream_hash_begin(hash); /* discards all previous input */
     for (size_t at = 0; at < n; at += piece)
         bm_stream_hash_add(hash, data + at, n - at < piece ? n - at : piece);
     const bm_hash128 got = bm_stream_hash_end(hash);

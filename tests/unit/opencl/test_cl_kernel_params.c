@@ -15,9 +15,9 @@ static bm_device_info gpu_of(const char *name, const char *platform)
     return info;
 }
 
-static char path[64]; /* of the user's file; "": none */
+static char path[64]; /* the user's file; "": none */
 
-/* Our own file alone, or a user's with this text. */
+/* Writes the user's file with this text, or removes it if there is none. */
 static void user_file(const char *text)
 {
     path[0] = '\0';

@@ -14,7 +14,7 @@ static bm_cl_device device_of(bm_device_kind kind, size_t max_group, uint32_t la
     return d;
 }
 
-/* The shape of the row that the device gets. */
+/* Finds the kernel shape for the device. */
 static bm_status tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
                       bm_cl_shape *out, bm_error *err)
 {
@@ -41,7 +41,7 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     bm_cl_shape s;
                     bm_error err = {0};
                     bm_status status = tune(&d, forced[f], plan, &s, &err);
-                    if (status != BM_OK) { /* 8 words an item is the most */
+                    if (status != BM_OK) { /* refused: 8 words per work-item is the maximum */
                         cr_assert(perms > 8 * groups[g] && status == BM_ERR_DEVICE, "%u: %s", perms,
                                   err.message);
                         continue;
@@ -68,7 +68,7 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                 }
 }
 
-/* Of the kernels of both families, for any local memory that a device may have. */
+/* Kernels of both families, for any local memory size that a device may have. */
 Test(cl_tune, local_memory_holds_what_the_kernels_declare)
 {
     for (uint64_t bytes = 4 << 10; bytes <= 228 << 10; bytes += 4 << 10)
@@ -133,14 +133,15 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
         "*,*,gpu,gpu",
         "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0",   /* a number is missing */
         "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,3", /* no such unroll */
-        "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2", /* over 8 words an item */
+        "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2", /* more than 8 words per work-item */
         "*,*,gpu,gpu,16,8,8,0,128,100,100,512,64,0,2",
         "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         cr_assert_not(bm_kernel_params_parse(bad[i], &row), "%s", bad[i]);
 }
 
-/* bm_text_count has a table in local memory, which four SIMDs of AMD share; a wave has 64 items. */
+/* bm_text_count keeps a table in local memory, which the four SIMDs of an AMD compute unit share; a
+ * wave has 64 work-items. */
 Test(cl_tune, texts_on_amd_get_four_waves_that_share_a_table)
 {
     static const char *const vendors[] = {"AMD", "Advanced Micro Devices, Inc."};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of devices: what comes from another process, and what is remembered of drivers. What
- * whole drivers do is tests/fault/icd/drivers.sh. */
+/* The list of devices: the answer of the child process, and the record of what drivers did before.
+ * tests/fault/icd/drivers.sh covers whole drivers. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ Test(cl_list_answer, comes_back_as_it_was_written)
     close(fd);
 }
 
-/* A child that dies has written a part, or nothing. */
+/* A child that dies has written part of its answer, or nothing. */
 Test(cl_list_answer, that_is_not_whole_is_none)
 {
     int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 2});
@@ -75,7 +75,7 @@ Test(cl_list_answer, that_is_not_whole_is_none)
     close(fd);
 }
 
-/* Every byte of a device set to all ones: refused, or a device whose texts end. */
+/* Each byte of a device set to all ones: refused, or the device's texts are still terminated. */
 Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
 {
     int fd = file_of(&(bm_cl_listing){.rows = infos, .n = 1});
@@ -106,7 +106,7 @@ Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
     close(fd);
 }
 
-/* --- how long a driver is waited for --- */
+/* --- how long to wait for a driver --- */
 
 typedef struct heard {
     int n_lines;
@@ -154,7 +154,7 @@ Test(cl_patience, ends_at_its_limit_or_when_it_is_cancelled_and_says_once_that_i
     cr_assert_gt(bm_cl_patience_left(&p), 0);
 }
 
-/* --- what is remembered --- */
+/* --- the record of earlier runs --- */
 
 static char dir[64];
 static const bm_cl_listing nothing = {.n = 0};
@@ -285,7 +285,7 @@ Test(cl_known_drivers, that_hung_are_told_for_ten_minutes_in_this_environment, .
     hang.at = bm_clock_seconds() - 601;
     bm_cl_drivers_remember_hang(dir, &hang);
     cr_assert_not(bm_cl_drivers_hung(dir, &told));
-    hang.at = bm_clock_seconds() + 100; /* no time of this start of the machine */
+    hang.at = bm_clock_seconds() + 100; /* not a time since this boot of the machine */
     bm_cl_drivers_remember_hang(dir, &hang);
     cr_assert_not(bm_cl_drivers_hung(dir, &told));
     hang.at = bm_clock_seconds();

@@ -12,7 +12,7 @@
 
 static char script_path[64];
 
-/* A shell script as a program. */
+/* Makes a shell script that stands in for the program; returns its path. */
 static const char *script_of(const char *script)
 {
     strcpy(script_path, "/tmp/bandmill_script_XXXXXX");
@@ -26,7 +26,7 @@ static const char *script_of(const char *script)
 
 static const bm_callbacks *callbacks;
 
-/* Run a shell script as the probe. */
+/* Runs a shell script as the probe. */
 static bm_status run_within(const char *script, double seconds, bm_error *err)
 {
     const bm_device_settings settings = {.probe_program = script_of(script),
@@ -57,7 +57,7 @@ Test(cl_probe, is_told_what_to_open)
         BM_OK, "%s", err.message);
 }
 
-/* Drivers write to stderr before and after the line that our child leaves there. */
+/* Drivers write to stderr before and after the line of our child. */
 Test(cl_probe, that_fails_is_a_device_error_with_our_own_line_whatever_the_driver_wrote)
 {
     bm_error err = {0};
@@ -163,7 +163,7 @@ Test(cl_probe, is_given_shingles_limit_and_kernel_parameters_and_our_environment
     unlink(script_path);
 }
 
-/* What the parent says of a device is read by the child: it gets as far as to look for it. */
+/* The child reads the device that the parent describes: it gets as far as searching for it. */
 Test(cl_probe, what_it_is_told_it_reads)
 {
     const bm_device_settings limited = {.buffer_limit_bytes = 65536}, none = {0};

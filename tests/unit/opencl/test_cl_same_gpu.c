@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One GPU under two platforms, and what is none. Rows are made up; that drivers are asked for their
- * addresses is tests/fault/icd/same_gpu.sh. */
+/* One GPU under two platforms, and cases that only look so. The rows are made up;
+ * tests/fault/icd/same_gpu.sh shows that drivers are asked for their addresses. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,13 +10,13 @@
 
 /* === text ===
  *
- * Where texts lie for the kernels: everything is read back by the letter of
- * kernels/text_hash.cl. */
+ * Where texts are stored for the kernels: everything is read back exactly as kernels/text_hash.cl
+ * does. */
 
 enum { N = 500, K = 3 };
 
-/* Documents of words of up to 240 letters, so that 256 starts span as much as they ever may; every
- * fifth is empty. */
+/* Documents of words of up to 240 letters, so that 256 starts cover the largest possible range;
+ * every fifth is empty. */
 static bm_text_batch make_words(uint64_t seed)
 {
     static char letters[256];
@@ -134,8 +134,8 @@ static bm_text_batch make_characters(uint64_t seed)
     return text;
 }
 
-/* As kernels/text_hash.cl has it: the rank of each byte, from the count at the 64th byte before it
- * or, where the document begins after that, from its own first byte. */
+/* Ranks as kernels/text_hash.cl computes them: the rank of each byte, from the count at the 64th
+ * byte before it or, if the document begins after that byte, from the document's first byte. */
 static void check_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
 {
     const bm_cl_shape shape = {.gpu = true, .unit = 4, .perms = 8};
@@ -211,7 +211,7 @@ Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_
     cr_assert_eq(status, BM_ERR_UNSUPPORTED);
     cr_assert_eq(at.doc, longest, "all before it were planned");
     cut.max_text_bytes = text.bytes.len;
-    cut.max_units = 1; /* and one of more slots than a batch has units */
+    cut.max_units = 1; /* and one with more slots than a batch has units */
     at = (bm_cl_cursor){0};
     status = BM_OK;
     while (status == BM_OK && at.doc < N)
@@ -223,12 +223,12 @@ Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_
 
 /* === chunks ===
  *
- * The cutting against its contract, on random tasks: every hash is in exactly one chunk, no
- * chunk exceeds its limit, and the copy holds the right hashes. */
+ * The contract of the cutting, checked on random tasks: every hash is in exactly one chunk, no
+ * chunk exceeds its limit, and the copy has the right hashes. */
 
 enum { MAX_DOCS = 600 };
 static uint64_t offsets[MAX_DOCS + 1], *hashes;
-static size_t seen_hashes; /* of the task, by the plans so far */
+static size_t seen_hashes; /* hashes of the task in the plans so far */
 
 static void check_chunks(const bm_cl_plan *plan, const bm_cl_cut *cut)
 {
@@ -350,7 +350,7 @@ Test(cl_chunks, every_hash_is_in_one_chunk_within_the_limits)
          .max_units = 1 << 20,
          .max_docs = 1 << 20,
          .max_chunks = 32768},
-        {.pack_units = 16, /* a document has a part of a batch at most, and is never split */
+        {.pack_units = 16, /* a document fits in one part of a batch and is never split */
          .whole_units = 16,
          .part_units = UINT32_MAX,
          .max_units = 200,
@@ -366,7 +366,7 @@ Test(cl_chunks, every_hash_is_in_one_chunk_within_the_limits)
         }
 }
 
-/* In time a launch is its hashes times the words of a signature. */
+/* The time of a launch is its hashes times the words of a signature. */
 Test(cl_chunks, a_launch_signs_no_more_than_16_million_hashes)
 {
     for (uint32_t unit = 1; unit <= 4; unit += 3)

@@ -5,7 +5,7 @@
 
 #include "opencl/cl_backend.h"
 
-/* What happens when a driver hangs is shown by tests/fault/device/deaths.sh, with the program. */
+/* tests/fault/device/deaths.sh tests a hanging driver with the whole program. */
 
 Test(cl_watchdog, an_open_that_fails_tells_why_and_leaves_nobody_behind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_xxh3.c -- the hash that kernels are compiled with, compiled for the host, against the xxHash
- * library: every length, every alignment. */
+/* test_xxh3.c -- the hash of the kernels, compiled for the host, compared with the xxHash library
+ * for every length and alignment. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ Test(xxh3, reads_no_word_that_begins_more_than_8_bytes_behind_the_text)
 {
     for (uint32_t len = 1; len <= 240; ++len)
         for (uint32_t at = 0; at < 4; ++at) {
-            const size_t n = (at + len + 8) / 4; /* whole words: what lies beyond is not ours */
+            /* whole words: the bytes past the text are arbitrary */
+            const size_t n = (at + len + 8) / 4;
             uint32_t *words = malloc(n * sizeof *words);
             memset(words, 'x', n * sizeof *words);
             cr_assert_eq(bm_xxh3(words, at, len), XXH3_64bits((unsigned char *)words + at, len));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pieces.h -- bytes, and what Python's hashlib and xxhash say of them by pieces of 64 bytes. Header
- * only. */
+/* pieces.h -- test bytes, and their digests by pieces of 64 bytes, from Python's hashlib and
+ * xxhash. Header only. */
 #ifndef BM_TESTS_PIECES_H
 #define BM_TESTS_PIECES_H
 
@@ -16,7 +16,7 @@ static inline void fill_pieces(char *out, size_t n)
         out[i] = (char)(unsigned char)((uint64_t)i * 2654435761u >> 13);
 }
 
-/* join(h(p) for p in pieces), hashed again, where there is more than one. */
+/* Digests by pieces: h(p) of each piece, joined and hashed again if there is more than one. */
 static const struct by_pieces {
     size_t len;
     const char *sha256, *xxh3;

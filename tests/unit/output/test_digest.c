@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_digest.c -- SHA-256 against the examples of NIST (FIPS 180-4, and the CSRC's example
- * values), of whole files and of their parts. */
+/* test_digest.c -- SHA-256 of whole files and of their parts, compared with the examples of NIST
+ * (FIPS 180-4, and the CSRC's example values). */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -50,7 +50,7 @@ Test(digest, files_have_the_digests_of_the_standard)
     scratch_close(&s);
 }
 
-/* A million times "a": four blocks of reading, the last of them short. */
+/* One million times "a": four reads, the last of them short. */
 static void put_million(scratch *s)
 {
     char *text = malloc(MILLION);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_digest_files.c -- pieces of files on any number of threads, against Python's hashlib. */
+/* test_digest_files.c -- digests of files by pieces, on any number of threads, compared with
+ * Python's hashlib. */
 #include <criterion/criterion.h>
 
 #include <fcntl.h>
@@ -105,10 +106,10 @@ Test(digest_files, a_file_that_is_shorter_is_an_error_that_names_it)
 
 typedef struct meeting {
     int fd;
-    atomic_int here; /* pieces that were begun */
+    atomic_int here; /* pieces that have begun */
 } meeting;
 
-/* Waits until two pieces of the one file were begun: one thread alone would never go on. */
+/* Waits until two pieces of the file have begun: a single thread would wait forever. */
 static bm_status open_with_another(void *ctx, size_t file, int *fd, bool *owned, bm_error *err)
 {
     meeting *m = ctx;

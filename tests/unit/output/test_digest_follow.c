@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_digest_follow.c -- a digest that follows the writer, against NIST's vector and the
+/* test_digest_follow.c -- a digest that follows the writer, compared with NIST's vector and the
  * system's sha256sum. */
 #include "output/digest.h"
 
@@ -18,7 +18,7 @@ static int open_new(scratch *s, const char *name)
     return fd;
 }
 
-/* What the threads have not come to is hashed at the end, as bm_out_dir_finish does. */
+/* Hashes the pieces that the threads did not reach, as bm_out_dir_finish does. */
 static void hash_rest(int fd, uint64_t piece_bytes, uint64_t n, bm_digest_piece *pieces)
 {
     bm_digest *digest = NULL;
@@ -36,7 +36,8 @@ static void hash_rest(int fd, uint64_t piece_bytes, uint64_t n, bm_digest_piece 
 
 #define MILLION 1000000u
 
-/* Write a million times "a" in these steps, followed; the digests by pieces of `piece_bytes`. */
+/* Writes one million times "a" in these steps with a follower, and makes the digests by pieces of
+ * `piece_bytes`. */
 static void follow_million(scratch *s, size_t step, const bm_digest_followed *how, bm_digests *is)
 {
     static char bytes[MILLION];
@@ -57,7 +58,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
         at += n;
         bm_digest_follow_reach(follow, at);
     }
-    if (how->rewritable > 0) { /* all pieces but these are known by now, or never */
+    if (how->rewritable > 0) { /* every other piece is known by now, or never will be */
         usleep(20000);
         cr_assert_eq(pwrite(file.fd, bytes, how->rewritable, 0), (ssize_t)how->rewritable);
     }
@@ -73,7 +74,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
     close(file.fd);
 }
 
-/* By pieces of 300,000 bytes, from Python's hashlib. */
+/* The digest by pieces of 300,000 bytes, from Python's hashlib. */
 #define MILLION_A_BY_PIECES "d3937851b9d1b1157c05072c258bbce504621d7b94f86341018b430618b16ad4"
 
 Test(digest_follow, equals_the_known_digest_for_any_steps)
@@ -105,7 +106,9 @@ Test(digest_follow, bytes_that_are_not_there_are_an_io_error_that_names_the_file
     cr_assert_eq(write(file.fd, "abc", 3), 3);
     cr_assert_eq(bm_digest_follow_open(&file, &follow, NULL), BM_OK);
     bm_digest_follow_reach(follow, (uint64_t)4 << 20);
-    usleep(200000); /* most likely a thread has taken the piece; if not, nothing was read */
+    /* long enough for a thread to take the piece; if none did, nothing was read and the test
+     * still passes */
+    usleep(200000);
     bm_digest_follow_complete(follow, (uint64_t)4 << 20);
     const bm_status status = bm_digest_follow_end(follow, "kept.jsonl", &pieces, &err);
     if (status == BM_OK)

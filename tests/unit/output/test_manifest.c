@@ -9,9 +9,9 @@
 
 /* === listed ===
  *
- * A file that is read in any steps is the one that its manifest lists, or it is refused; by XXH3
- * where that is listed, else by SHA-256. "abc" is FIPS 180-2's example; its XXH3 is that of the
- * `xxhash` package for Python. */
+ * A file, read in steps of any size, is accepted if it matches its manifest's entry, and refused
+ * otherwise; by XXH3 if the manifest has it, else by SHA-256. "abc" is FIPS 180-2's example; its
+ * XXH3 comes from Python's `xxhash` package. */
 
 #define OURS   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\","
 #define HEAD   OURS "\"outputs\":"
@@ -44,9 +44,9 @@ static bm_status compare(const bm_manifest *manifest, const char *text, size_t s
 Test(listed, bytes_are_those_listed_or_refused)
 {
     static const char *const texts[] = {
-        HEAD SHA256 "}",                               /* of an earlier version */
-        HEAD SHA256 ",\"outputs_xxh3_128\":" XXH3 "}", /* ours */
-        HEAD OTHER ",\"outputs_xxh3_128\":" XXH3 "}",  /* the second is what counts here */
+        HEAD SHA256 "}",                               /* written by an earlier version */
+        HEAD SHA256 ",\"outputs_xxh3_128\":" XXH3 "}", /* as written today */
+        HEAD OTHER ",\"outputs_xxh3_128\":" XXH3 "}",  /* XXH3 takes precedence, and it is right */
     };
     scratch s;
     scratch_open(&s);
@@ -92,7 +92,8 @@ Test(listed, a_second_digest_of_no_output_is_refused)
     scratch_close(&s);
 }
 
-/* --- files of several pieces: "abc" by 2 bytes, as Python's hashlib and xxhash say --- */
+/* --- files of several pieces: "abc" by 2 bytes, with digests from Python's hashlib and xxhash ---
+ */
 
 #define PIECES_SHA                                                                                 \
     "{\"a.tsv\":\"115323e562c4a4fdf7ceacedca660dc4bbe1389dab9323aad08440907c7426d0\"}"
@@ -157,15 +158,15 @@ Test(listed, digests_of_a_later_version_or_of_no_pieces_are_refused)
 
 /* === seal ===
  *
- * A report that has its own digest: any other bytes are refused. The digests are those of the
- * `xxhash` package for Python. */
+ * A report that contains its own digest: any change of its bytes is refused. The digests come from
+ * Python's `xxhash` package. */
 
 static bm_status check(const char *text, size_t len, bm_error *err)
 {
     return manifest_seal_check("r.json", (bm_str){text, len}, err);
 }
 
-/* {"a":1,"run":{"s":2 and its seal */
+/* Writes {"a":1,"run":{"s":2 and its seal. */
 static void write_report(bm_json *json)
 {
     bm_json_begin_object(json);

@@ -6,7 +6,7 @@
 #include "output/out_target.h"
 #include "tests/unit/base/scratch.h"
 
-/* Two outputs below the scratch folder. */
+/* Checks two outputs in the scratch folder. */
 static bm_status apart(scratch *s, const char *first, bool is_dir, const char *second)
 {
     char a[512], b[512];

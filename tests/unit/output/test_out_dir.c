@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_dir.c -- an output directory: whole or not at all, replaced only if it is ours. */
+/* test_out_dir.c -- an output directory: complete or not there at all, and replaced only if
+ * Bandmill wrote it. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -45,7 +46,7 @@ Test(out_dir, digests_are_sha256_sorted_by_name_of_what_was_there_at_seal)
     cr_expect_eq(bm_out_dir_finish(dir, NULL), BM_ERR_INTERNAL, "once");
     add_file(dir, "report.json", "{}");
     cr_assert_eq(bm_out_dir_digests(dir, &json, NULL), BM_OK);
-    /* the vectors of FIPS 180-4's examples, and the digest of nothing */
+    /* the vectors of FIPS 180-4's examples, and the digest of empty input */
     cr_expect_str_eq(
         json,
         "{\"ids.txt\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\","
@@ -230,8 +231,8 @@ Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
     scratch_close(&s);
 }
 
-/* A job whose work directory is removed, moved or made anew: it ends with an error, and touches
- * nothing of what is there now. */
+/* A job whose work directory is removed, moved or recreated ends with an error, and leaves alone
+ * whatever is there now. */
 Test(out_dir, a_work_directory_that_was_taken_away_ends_the_job_and_what_came_after_stays)
 {
     for (int anew = 0; anew < 3; anew++) {
@@ -390,7 +391,7 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     scratch_close(&s);
 }
 
-/* --- folders above the target, and an empty one at it --- */
+/* --- missing parent folders, and an empty folder as the target --- */
 
 Test(out_places, folders_above_the_target_are_made)
 {
@@ -417,14 +418,14 @@ Test(out_places, folders_that_were_made_go_again_with_the_output_but_no_others)
     cr_expect_eq(scratch_count(&s, "mine"), 0u);
 
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/a/b/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    scratch_put_text(&s, "mine/a/theirs", "x"); /* somebody else has found the folder useful */
+    scratch_put_text(&s, "mine/a/theirs", "x"); /* another process has put a file into the folder */
     bm_out_dir_close(dir);
     cr_expect(scratch_holds(&s, "mine/a/theirs", "x"));
     cr_expect_not(scratch_has(&s, "mine/a/b"));
 
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/x/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(rename(scratch_at(&s, "mine/x"), scratch_at(&s, "mine/y")), 0);
-    scratch_folder(&s, "mine/x"); /* another one under the name of ours */
+    scratch_folder(&s, "mine/x"); /* another folder with the name of ours */
     bm_out_dir_close(dir);
     cr_expect(scratch_has(&s, "mine/x"));
     scratch_close(&s);
@@ -437,7 +438,7 @@ Test(out_places, two_jobs_in_one_new_folder_do_not_take_it_from_each_other)
     bm_out_dir *first = NULL, *second = NULL;
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/a"), BM_OUT_REFUSE, &first, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/b"), BM_OUT_REFUSE, &second, NULL), BM_OK);
-    bm_out_dir_close(first); /* it made the folder, and fails */
+    bm_out_dir_close(first); /* it created the folder, and then fails */
     add_file(second, "ids.txt", "b");
     cr_assert_eq(bm_out_dir_finish(second, NULL), BM_OK);
     cr_expect_eq(bm_out_dir_commit(second, NULL), BM_OK);

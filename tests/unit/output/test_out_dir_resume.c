@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_dir_resume.c -- a work directory that outlives its job: taken over whole, and of its
- * state nothing in the output. */
+/* test_out_dir_resume.c -- a work directory that outlives its job: it is taken over completely, and
+ * none of its state gets into the output. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ Test(out_dir_resume, without_a_journal_it_is_begun_anew)
 {
     scratch s;
     scratch_open(&s);
-    bm_out_dir *dir = again(&s, false); /* nothing there */
+    bm_out_dir *dir = again(&s, false); /* nothing to resume */
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "."), 0u, "a new one is not kept unless it is said so");
@@ -43,7 +43,7 @@ Test(out_dir_resume, without_a_journal_it_is_begun_anew)
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u, "the marker");
     bm_out_dir_close(dir);
     leave(&s, false);
-    scratch_folder(&s, "out.partial/.bandmill-journal"); /* none that we wrote */
+    scratch_folder(&s, "out.partial/.bandmill-journal"); /* a journal that we did not write */
     bool found = true;
     cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
                  BM_ERR_USAGE);
@@ -111,7 +111,8 @@ Test(out_dir_resume, without_its_marker_or_with_a_file_that_has_two_names_nothin
     bool found;
     scratch_open(&s);
     leave(&s, true);
-    scratch_put_text(&s, "input", "mine"); /* which the job would cut and write on */
+    /* a user's file, which a resumed job would truncate and append to */
+    scratch_put_text(&s, "input", "mine");
     cr_assert_eq(unlink(scratch_at(&s, "out.partial/output/ids.txt")), 0);
     cr_assert_eq(link(scratch_at(&s, "input"), scratch_at(&s, "out.partial/output/ids.txt")), 0);
     cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
@@ -180,7 +181,8 @@ Test(out_dir_resume, state_has_names_that_no_output_can_have)
     cr_assert_eq(bm_out_dir_state_path(dir, BM_OUT_JOURNAL, &path, NULL), BM_OK);
     cr_expect_str_eq(path, scratch_at(&s, "out.partial/.bandmill-journal"));
     free(path);
-    add_text(dir, "kept/.bandmill-x", "an input by that name"); /* below, it is an output */
+    /* in a subfolder the name is an ordinary output */
+    add_text(dir, "kept/.bandmill-x", "an input by that name");
     cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
@@ -230,7 +232,7 @@ Test(out_dir_resume, force_does_not_replace_a_directory_that_holds_state)
 
 /* --- other processes --- */
 
-/* Open OUT in a child that lives until it is killed; its answer comes through a pipe. */
+/* Opens OUT in a child that lives until it is killed; its status comes through a pipe. */
 static pid_t job_in_child(const char *target, bm_status *status)
 {
     int ends[2];

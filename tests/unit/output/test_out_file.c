@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_file.c -- a single output: whole or not at all, plain and compressed. */
+/* test_out_file.c -- a single output file: complete or not there at all, plain and compressed. */
 #include <bzlib.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -20,7 +20,8 @@ typedef struct content {
     int compression;
 } content;
 
-#define OURS "id_a\tid_b\tjaccard\nx\ty\t1.000000\n" /* so `force` replaces it */
+/* recognised as an output of ours, so `force` replaces it */
+#define OURS "id_a\tid_b\tjaccard\nx\ty\t1.000000\n"
 
 static bm_status write_file(const char *target, bool force, content c, bm_error *err)
 {
@@ -226,7 +227,7 @@ static size_t gunzip(const char *packed, size_t len, char *out, size_t cap)
     return cap - z.avail_out;
 }
 
-/* What the library itself makes of the bytes. */
+/* Decompresses with the library of the format. */
 static size_t unpack(bm_compression kind, const char *packed, size_t len, char *out, size_t cap)
 {
     size_t used = 0, n = 0;
@@ -274,7 +275,7 @@ static char *compressible(size_t len)
 {
     char *data = malloc(len);
     uint32_t state = 5;
-    for (size_t i = 0; i < len; i++) { /* half of it does not compress */
+    for (size_t i = 0; i < len; i++) { /* half of the bytes do not compress */
         state = state * 1664525u + 1013904223u;
         data[i] = (char)(i % 8192 < 4096 ? state >> 24 : 'a' + i % 7);
     }
@@ -314,7 +315,7 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
     static const size_t steps[] = {1 << 30, 1 << 20, 262145, 4096, 999};
     char *data = compressible(1 << 20);
     for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
-        /* bzip2: more than a block, which is 900,000 bytes */
+        /* bzip2 needs more than one block, which is 900,000 bytes */
         const size_t len = (kind == BM_COMPRESSION_BZ2 ? sized(900000, 600000) : 600000) + 4321;
         char *first = NULL;
         size_t n_first = 0;
@@ -347,7 +348,7 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
     scratch_close(&s);
 }
 
-/* The bytes of plain text in the first member of gz, or frame of zst, and how long it is. */
+/* Decompresses the first member of gz, or frame of zst; sets its compressed length. */
 static size_t first_part(bm_compression kind, const char *packed, size_t len, char *out, size_t cap,
                          size_t *used)
 {
@@ -456,7 +457,7 @@ Test(out_file, files_of_one_pool_are_ended_and_closed_later_and_have_the_same_by
         for (size_t i = 0; i < FILES; i++) {
             char name[16];
             snprintf(name, sizeof name, "%zu", i);
-            /* one that is a stream among those of blocks */
+            /* one format that is a single stream among formats of blocks */
             const bm_compression kind = i == 5       ? BM_COMPRESSION_LZ4
                                         : i % 3 == 1 ? BM_COMPRESSION_ZST
                                                      : BM_COMPRESSION_GZ;
@@ -510,7 +511,7 @@ Test(out_file, files_of_one_pool_can_be_aborted)
     cr_assert_eq(bm_out_file_close(files[0], NULL), BM_OK);
     bm_out_file_abort(files[2]);
     bm_pack_pool_close(pool);
-    cr_expect_eq(scratch_count(&s, "."), 3u); /* what was there before stays */
+    cr_expect_eq(scratch_count(&s, "."), 3u); /* the existing file is kept */
     free(data);
     scratch_close(&s);
 }
@@ -549,7 +550,7 @@ Test(out_file, compression_is_chosen_before_the_first_write)
 typedef struct taken {
     char bytes[64];
     size_t len;
-    bool full; /* nothing more is taken */
+    bool full; /* every further write fails */
 } taken;
 
 static int take(void *ctx, const char *data, size_t len)

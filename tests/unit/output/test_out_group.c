@@ -5,7 +5,8 @@
 #include "output/out_file.h"
 #include "tests/unit/base/scratch.h"
 
-#define OURS "id_a\tid_b\tjaccard\nearlier\trow\t1.000000\n" /* so it may be replaced */
+/* recognised as an output of ours, so it may be replaced */
+#define OURS "id_a\tid_b\tjaccard\nearlier\trow\t1.000000\n"
 
 static bm_status add(bm_out_group *group, const char *target, bm_out_existing existing,
                      const char *text)
@@ -44,7 +45,7 @@ Test(out_group, without_place_nothing_is_left_nor_the_folders_above)
     cr_assert_eq(add(&group, scratch_at(&s, "new/deep/b"), BM_OUT_REFUSE, "second"), BM_OK);
     bm_out_group_end(&group, false);
     cr_expect_eq(scratch_count(&s, "."), 0u);
-    bm_out_group_end(&group, false); /* of an empty group */
+    bm_out_group_end(&group, false); /* ending an empty group */
     scratch_close(&s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_marker.c -- a marker that its job left torn, because it was killed: at every byte. */
+/* test_out_marker.c -- a marker truncated at every byte, as by a job that was killed. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #define HEADER "bandmill work directory 1\n"
 #define MARKER "out.partial/" BM_OUT_MARKER
 
-/* OUT.partial with these bytes as its marker, and what nobody listed. */
+/* Makes OUT.partial with these bytes as its marker, and a file that is not listed. */
 static void put_work(scratch *s, const char *marker, size_t bytes)
 {
     scratch_folder(s, "out.partial");
@@ -20,7 +20,7 @@ static void put_work(scratch *s, const char *marker, size_t bytes)
     scratch_put_text(s, "out.partial/thesis.tex", "precious");
 }
 
-/* Each way to open a work directory refuses this one and leaves the marker as it is. */
+/* Expects every way to open a work directory to refuse this one and keep the marker unchanged. */
 static void expect_refused(scratch *s, const char *marker)
 {
     bm_out_dir *dir = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_ours.c -- which files of a work directory are ours; others are left alone. */
+/* test_out_ours.c -- which files of a work directory Bandmill wrote; others are left alone. */
 #include <criterion/criterion.h>
 #include <sys/stat.h>
 
@@ -21,9 +21,11 @@ Test(out_ours, what_a_marker_lists_is_cleared_and_so_is_an_empty_directory)
     scratch_put_text(&s, "out.partial/output/kept/a", "x");
     scratch_put_text(&s, "out.partial/output/a\tb", "x");
     cr_assert_eq(write_output(scratch_at(&s, "out"), false, "new", &err), BM_OK, "%s", err.message);
-    scratch_folder(&s, "out2.partial"); /* killed before the marker, or after it */
+    /* killed before the marker was written, or after it was removed */
+    scratch_folder(&s, "out2.partial");
     cr_assert_eq(write_output(scratch_at(&s, "out2"), false, "new", &err), BM_OK);
-    scratch_folder(&s, "out3.partial"); /* killed before its first line was whole */
+    /* killed before the first line of the marker was complete */
+    scratch_folder(&s, "out3.partial");
     scratch_put_text(&s, "out3.partial/.bandmill-work", "bandmill wo");
     cr_assert_eq(write_output(scratch_at(&s, "out3"), false, "new", &err), BM_OK);
     cr_expect_eq(scratch_count(&s, "."), 3u);
@@ -31,7 +33,8 @@ Test(out_ours, what_a_marker_lists_is_cleared_and_so_is_an_empty_directory)
     scratch_close(&s);
 }
 
-/* OUT.partial that lists output/ids.txt and output/kept/a, both there, and holds `name` too. */
+/* Makes OUT.partial whose marker lists output/ids.txt and output/kept/a, both present, plus the
+ * file `name`. */
 static void leave_with(scratch *s, const char *name)
 {
     char path[100];
@@ -78,24 +81,24 @@ Test(out_ours, names_alone_prove_nothing)
     scratch s;
     scratch_open(&s);
     bm_error err = {0};
-    scratch_folder(&s, "out.partial"); /* our names, no marker */
+    scratch_folder(&s, "out.partial"); /* our names, but no marker */
     scratch_put_text(&s, "out.partial/ids.txt", "x");
     cr_expect_eq(write_output(scratch_at(&s, "out"), true, "new", &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "out.partial/ids.txt", "x"));
-    scratch_folder(&s, "b.partial"); /* the marker's name, and another text */
+    scratch_folder(&s, "b.partial"); /* the marker's name, but a different text */
     scratch_put_text(&s, "b.partial/.bandmill-work", "my notes\n");
     cr_expect_eq(write_output(scratch_at(&s, "b"), true, "new", &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "b.partial/.bandmill-work", "my notes\n"));
-    scratch_folder(&s, "c.partial"); /* a list that would lead elsewhere */
+    scratch_folder(&s, "c.partial"); /* a list with a path that leads outside */
     scratch_put_text(&s, "c.partial/.bandmill-work", MARKER "../precious\n");
     scratch_put_text(&s, "precious", "mine");
     cr_expect_eq(write_output(scratch_at(&s, "c"), true, "new", &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "precious", "mine"));
-    scratch_folder(&s, "d.partial"); /* a listed name, and a link beside it */
+    scratch_folder(&s, "d.partial"); /* a listed name, and next to it a link */
     scratch_put_text(&s, "d.partial/.bandmill-work", MARKER "output/ids.txt\n");
     cr_assert_eq(symlink("..", scratch_at(&s, "d.partial/output")), 0);
     cr_expect_eq(write_output(scratch_at(&s, "d"), true, "new", &err), BM_ERR_USAGE);
-    scratch_folder(&s, "e.partial"); /* a pipe by the marker's name */
+    scratch_folder(&s, "e.partial"); /* a FIFO with the marker's name */
     cr_assert_eq(mkfifo(scratch_at(&s, "e.partial/.bandmill-work"), 0600), 0);
     cr_expect_eq(write_output(scratch_at(&s, "e"), true, "new", &err), BM_ERR_USAGE);
     cr_expect_eq(scratch_count(&s, "."), 6u);

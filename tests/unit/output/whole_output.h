@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole_output.h -- an output directory of a few files, written as a job does. Header only. */
+/* whole_output.h -- writes an output directory of a few files as a job does. Header only. */
 #ifndef BM_TESTS_WHOLE_OUTPUT_H
 #define BM_TESTS_WHOLE_OUTPUT_H
 
@@ -20,7 +20,8 @@ static inline void add_file(bm_out_dir *dir, const char *name, const char *text)
     cr_assert_eq(bm_out_file_close(file, &err), BM_OK, "%s", err.message);
 }
 
-/* A whole output: ids.txt and kept/x/a.jsonl with this text, and a report that lists them. */
+/* Writes a complete output: ids.txt and kept/x/a.jsonl with this text, and a report that lists
+ * them. */
 static inline bm_status write_output(const char *target, bool force, const char *text,
                                      bm_error *err)
 {
