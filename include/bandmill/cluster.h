@@ -13,9 +13,9 @@ extern "C" {
 typedef struct bm_cluster_options {
     size_t struct_size;
     const char *path;         /* the file of pairs; "-": standard input */
-    const double *thresholds; /* none: every pair of the file counts. With one or none, the output
-                               * has a row for each group; with several, a row for each threshold,
-                               * in this order */
+    const double *thresholds; /* no thresholds: every pair of the file counts. With at most one, the
+                               * output has a row for each group; with several, a row for each
+                               * threshold, in this order */
     size_t n_thresholds;
     bm_cluster cluster;
     bm_keep keep;             /* FIRST or LAST; else BM_ERR_USAGE */

@@ -41,15 +41,18 @@ typedef struct bm_device_info {
     bool usable;
     char why[256]; /* the reason if it is not usable */
     /* For OpenCL devices only: */
-    uint64_t unified_bytes; /* of its memory, shared with the host; 0: it has its own memory */
+    uint64_t unified_bytes; /* bytes of its memory that it shares with the host; 0: it has memory of
+                             * its own */
     char pci[24];           /* its address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* as its driver reports it, in hexadecimal digits; "": not known */
-    char same_as[32]; /* spec of another row for the same GPU, whose platform has the preferred
-                       * driver; a spec that fits both rows selects that one; "": none */
+    char same_as[32]; /* if another row is the same GPU under a preferred driver, the spec of that
+                       * row; a device spec that fits both rows then selects the other row. "":
+                       * none */
     char same_by[8];  /* how same_as is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 
-/* All devices, the native CPU first, and a row for each OpenCL platform without devices. */
+/* A list of all devices, the native CPU first, with a row for each OpenCL platform without
+ * devices. */
 typedef struct bm_device_list bm_device_list;
 BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
 
@@ -75,7 +78,7 @@ BM_API size_t bm_device_list_count(const bm_device_list *list);
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
 /* One line that says why there is no OpenCL device; "" if there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
-/* True: there is none because a driver hung, died or answered nonsense. */
+/* True: there is no OpenCL device because a driver hung, died or answered nonsense. */
 BM_API bool bm_device_list_broken(const bm_device_list *list);
 BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 

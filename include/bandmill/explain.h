@@ -36,10 +36,11 @@ typedef struct bm_explain_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    /* For the result of a table in memory: two streams of the same rows, for what only the inputs
-     * hold. Each is moved, like bm_input_options.stream, if it is needed. The caller has to make
-     * sure that the rows are the same. Both NULL: what only such a table holds is not known. For
-     * overlap, the first has the rows of the items, the second those of the documents. */
+    /* If the result was made from a table in memory: two streams of the same rows, for what only
+     * the inputs hold. Each is moved, like bm_input_options.stream, if it is needed. The caller has
+     * to make sure that the rows are the same. Both NULL: what only such a table holds is not
+     * known. For overlap, the first has the rows of the items, the second the rows of the
+     * documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 

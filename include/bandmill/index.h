@@ -296,10 +296,10 @@ typedef struct bm_index_info {
     uint64_t documents, empty;       /* empty: without shingles, never an answer */
     uint64_t removed;                /* compact frees their space */
     uint64_t shingles, text_bytes;   /* sums over the documents */
-    uint64_t file_bytes, free_bytes; /* size of its file; of that, not in use */
+    uint64_t file_bytes, free_bytes; /* size of its file, and the unused part of that */
     uint64_t unreadable;             /* of `documents`: not in UTF-8, so without shingles too */
     uint64_t short_docs;             /* of `documents`: too short for a shingle (BM_SHORT_SKIP) */
-    bm_id_kind ids; /* that of the first documents added; other kinds are refused */
+    bm_id_kind ids;                  /* kind of the first documents' ids; other kinds are refused */
     /* The id that the next row without an id gets: greater than any number that was ever an id
      * here. UINT64_MAX: an index of an earlier version, which does not record it yet. */
     uint64_t next_id;

@@ -30,7 +30,8 @@ typedef struct bm_sign_options {
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* plan of the keys; if bands and rows are given, also of the manifest */
+    bm_band_options bands; /* plan of the band keys; if bands and rows are given, the manifest has
+                            * it too */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
@@ -95,8 +96,8 @@ typedef struct bm_dedup_options {
      * first. */
     double containment;
     /* A component of more documents than this, counting copies, is divided into stars, which may
-     * still be larger; documents that no star takes stay. At least 2; with STAR BM_ERR_USAGE. 0:
-     * none is divided. */
+     * still be larger; documents that no star takes stay. At least 2; with STAR: BM_ERR_USAGE. 0:
+     * no component is divided. */
     uint64_t max_group_size;
     /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
      * the input's ending, or removed/PATH (docs/formats.md). Only for records: BM_ERR_USAGE for
@@ -132,12 +133,12 @@ typedef struct bm_dedup_options {
      * a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
      * document has the field. NULL: all documents are compared. */
     const char *within;
-    /* Decimals of similarities in removed.tsv and pairs.tsv: 6, or 20, which give back the exact
-     * double. 0: 6. */
+    /* Decimals of similarities in removed.tsv and pairs.tsv: 6 or 20 (20 give back the exact
+     * double); 0: 6. */
     uint32_t decimals;
 } bm_dedup_options;
 
-/* From the same inputs to pairs. */
+/* Options of a job that takes the same inputs as dedup but writes pairs. */
 typedef struct bm_pairs_options {
     size_t struct_size;
     bm_input_options input;
@@ -307,8 +308,8 @@ BM_API void bm_summary_free(bm_summary *summary); /* NULL is fine */
 
 /* --- jobs --- */
 
-/* Each: BM_OK and a summary (the caller frees it), or an error and nothing left at the target.
- * BM_ERR_USAGE, BM_ERR_INPUT, BM_ERR_IO, BM_ERR_DEVICE, BM_ERR_NOMEM, BM_ERR_FORMAT,
+/* Each job returns BM_OK and a summary (the caller frees it), or an error, with nothing left at the
+ * target. BM_ERR_USAGE, BM_ERR_INPUT, BM_ERR_IO, BM_ERR_DEVICE, BM_ERR_NOMEM, BM_ERR_FORMAT,
  * BM_ERR_LOCKED, BM_ERR_CANCELLED, BM_ERR_PIPE. */
 BM_API bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error *err);
 BM_API bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err);

@@ -61,8 +61,8 @@ typedef struct bm_overlap_options {
     /* Items of fewer words are not looked for. An item with fewer units than a shingle is looked
      * for as one run of all its units. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
     uint32_t min_words;
-    /* Shingles that are in more documents of `input` than this do not count, neither among those
-     * of an item nor among those that are found; `input` is read twice then. 0: all count. */
+    /* Shingles that are in more documents of `input` than this do not count, neither as shingles of
+     * an item nor as found ones; `input` is read twice then. 0: all count. */
     uint64_t stop_shingles;
     /* Keep the documents that hold items, and cut the stretches of these items out of them. The job
      * removes a document if the cuts leave only White_Space. Kept records can only be written for

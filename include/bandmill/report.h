@@ -21,7 +21,8 @@ typedef struct bm_report_options {
     const char *path; /* a directory that dedup or overlap wrote */
     uint32_t groups;  /* how many groups are shown at most, the largest first */
     /* How many pairs just above the threshold are shown at most, and how many of the most chained
-     * pairs. For overlap: how many items, those first of which documents hold most. */
+     * pairs. For overlap: how many items at most, ordered by how much of an item a document holds,
+     * the largest share first. */
     uint32_t pairs;
     uint32_t text_bytes; /* shown of each text, at most */
     bm_report_form form;

@@ -137,10 +137,10 @@ typedef struct bm_signer_options {
     bm_band_options bands;         /* plan of the band keys */
     bm_device_options device;      /* `device`: one device; NULL: "cpu". The threads cut texts,
                                     * whatever `text_offload` is */
-    bm_resource_options resources; /* `threads`: that work on one call, its caller included (also
-                                    * with a device, which they feed); `batch_docs`; `memory`: about
+    bm_resource_options resources; /* `threads`: how many work on one call, its caller included;
+                                    * with a device, they feed it. `batch_docs`. `memory`: about
                                     * what all batches take together while at most `threads` callers
-                                    * are at work (a larger document is signed all the same); 0: as
+                                    * are at work (a larger document is signed all the same). 0: as
                                     * is fastest */
     bool band_keys;                /* make band keys too, by `bands` */
     bm_callbacks callbacks;

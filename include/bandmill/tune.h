@@ -40,15 +40,15 @@ typedef struct bm_tune_options {
     bm_band_options bands; /* threshold and recall; or bands and rows: this plan alone, whatever its
                             * recall and the ceiling */
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
-    uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
-                       given, else 128 */
+    uint32_t perms; /* K: a plan may use bands * rows <= K values; up to BM_TUNE_PERMS_MAX. 0: bands
+                     * * rows where both are given, else 128 */
     uint32_t seed;  /* seed of the sample */
     /* Documents to forecast from. With neither paths nor files_from there is no forecast, and
      * `texts` and `sample` are ignored. Standard input can be read for one entry of `texts` only;
      * directories of signatures are BM_ERR_USAGE. */
     bm_input_options input;
     const bm_text_options
-        *texts; /* ways to cut documents, with a forecast for each; none: the default */
+        *texts; /* ways to cut documents, with a forecast for each; n_texts 0: the default */
     size_t n_texts;
     uint64_t sample; /* documents that are compared with all others, at least 2; 0: 2,000 */
     const char *svg; /* file, for a picture; NULL: none */
@@ -69,7 +69,7 @@ typedef struct bm_tune_plan {
 } bm_tune_plan;
 
 #define BM_TUNE_LADDER 20u /* P at 0.05, 0.10 … 1 */
-/* Hundredths of similarity; a bin holds its lower end, the last one 1 too. */
+/* Bins of a hundredth of similarity. A bin includes its lower end; the last one also includes 1. */
 #define BM_TUNE_BINS 100u
 
 /* Five levels, 0 to 4, and the threshold of level l: .9, .8, .7, .6, .5. */

@@ -112,7 +112,8 @@ typedef struct bm_input_options {
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
-    char delimiter; /* for tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
+    char delimiter; /* for tsv and csv: an ASCII character, no quote or line ending; 0: a tab for
+                     * tsv, a comma for csv */
     /* A table in memory instead of paths. Its arrays are read once. The call moves it: if `release`
      * is still set afterwards, the call refused it, and it stays the caller's. */
     struct ArrowArrayStream *stream;
@@ -185,7 +186,8 @@ typedef struct bm_text_options {
 typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
     BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
-    BM_SCHEME_CWS,      /* the chosen one of weighted shingles: consistent weighted sampling */
+    BM_SCHEME_CWS,      /* consistent weighted sampling: one of the weighted shingles for each
+                         * value */
     /* schemes of other tools, with the same values; each has its own hashes (bm_scheme_hash) and
      * seed */
     BM_SCHEME_LEGACY,     /* datasketch 1 */
@@ -317,7 +319,8 @@ typedef struct bm_device_options {
     const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
                                    __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
                                    is bandmill, else none; "": none */
-    double probe_seconds;      /* limit for that; 0: 120; and for listing devices; 0: 60 */
+    double probe_seconds;      /* seconds that building may take (0: 120), and that listing devices
+                                * may take (0: 60) */
     double call_seconds;       /* how long a device may not answer; 0: by the work it was given */
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
@@ -373,9 +376,9 @@ typedef struct bm_output_options {
     const char *const *command;
     /* For sign, dedup, pairs and filter; NULL: none. It is called once, from the thread of the
      * call, when all files are written and on the disk and none has its name yet: so the summary
-     * that the caller writes, or the rows that it passes on, can still be all or nothing. Any other
-     * status than BM_OK ends the job with it, and with what `err` was filled with; nothing is left
-     * at the targets. */
+     * that the caller writes, or the rows that it passes on, can still be all or nothing. Any
+     * status but BM_OK ends the job with that status and with the contents of `err`; nothing is
+     * left at the targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];

@@ -20,8 +20,8 @@ typedef struct bm_version_info {
     const char *version;          /* "0.1.0" */
     const char *compiler;         /* that built the library */
     const char *kernels;          /* digest of the embedded kernel sources */
-    const char *unicode;          /* version of the library's own tables */
-    const char *utf8proc_unicode; /* version in utf8proc, as linked */
+    const char *unicode;          /* Unicode version of the library's own tables */
+    const char *utf8proc_unicode; /* Unicode version of utf8proc, as linked */
     uint32_t format;              /* format number of manifest.json and report.json */
 } bm_version_info;
 

@@ -15,7 +15,7 @@ typedef struct bm_bench_options {
     bm_device_options device; /* `device` NULL: all usable ones */
     bm_sketch_options sketch; /* perms 0: the default */
     bm_text_options text;     /* for the text rows; each row sets its shingles */
-    const char *const *paths; /* documents to take text from; none: generated text */
+    const char *const *paths; /* documents to take text from; no paths: generated text */
     size_t n_paths;
     uint32_t threads;    /* 0: one per processor */
     uint32_t repeats;    /* 0: 5 */
@@ -43,7 +43,7 @@ typedef struct bm_bench_job {
     double shingles;                      /* in its documents */
     double signed_shingles;               /* shingles, times the share of permutations used */
     double up_bytes, down_bytes;          /* the least that the link must carry */
-    double written_bytes;                 /* by the job */
+    double written_bytes;                 /* bytes that the job writes */
     double seconds, cpu_seconds, opening; /* `opening`: of a job of one document, subtracted */
     double part[BM_BENCH_N_PARTS];        /* seconds */
     const char *binds;                    /* name of the longest part */

@@ -304,7 +304,8 @@ static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_be
     return BM_OK;
 }
 
-/* The device's limit and its resident hashes, measured in turns unless the limit is computed. */
+/* Add the rows for the device's limit and for resident hashes. The two are measured alternately,
+ * unless the limit is computed. */
 static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_case *c, bm_error *err)
 {
     const bm_device_info *info = device->info;

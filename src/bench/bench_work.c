@@ -259,8 +259,8 @@ void bm_bench_text_reset(bm_bench_text *text)
 }
 
 #define LIMIT_ROUNDS       200000u           /* about a millisecond */
-#define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* in a task: fits in the L2 cache */
-#define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* in a task: 16 MB, two per thread */
+#define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* hashes in a task: fits in the L2 cache */
+#define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* hashes in a task: 16 MB, two tasks per thread */
 
 /* --- a device and its workers --- */
 

@@ -73,7 +73,7 @@ typedef struct bm_bench_work {
 
 typedef struct bm_bench_plan {
     bm_pool *pool;
-    uint32_t threads; /* how many work; at most the pool's */
+    uint32_t threads; /* threads that work; at most the pool's */
     uint32_t repeats;
     double min_seconds;
     const bm_callbacks *callbacks; /* asked before each run whether to cancel; NULL: none */
@@ -167,8 +167,9 @@ extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
  * an OpenCL CPU device. 0: the limit is not measured. */
 uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 
-/* Take the loop of the instruction set in use on a native device, or of the best one for other
- * devices. Release it with bm_scheme_params_reset(&limit->params). */
+/* Choose the loop to measure: for a native device, the loop of the instruction set that it uses;
+ * for other devices, the loop of the best set on this machine. Release it with
+ * bm_scheme_params_reset(&limit->params). */
 bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_info *info,
                               bm_bench_limit *limit, bm_error *err);
 

@@ -267,7 +267,7 @@ static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
     return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
 }
 
-/* Judged by hashes, is the document of `row` a copy of that of the row `key`? */
+/* Judged by hashes, is the document of `row` a copy of the document of the row `key`? */
 static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
     const bm_corpus *corpus = owner;

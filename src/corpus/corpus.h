@@ -33,8 +33,9 @@ typedef struct bm_signed_docs {
     size_t n;
     const uint32_t *words;      /* cfg.words.uints each */
     const uint64_t *keys;       /* cfg.bands each, side by side */
-    const uint32_t *n_shingles; /* of each */
-    const bm_hash128 *content;  /* of each; NULL: unknown, and no documents count as identical */
+    const uint32_t *n_shingles; /* number of shingles of each document */
+    const bm_hash128 *content;  /* content hash of each document; NULL: unknown, and no documents
+                                 * count as identical */
 } bm_signed_docs;
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
@@ -67,7 +68,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
 
 typedef struct bm_corpus_spilled {
     uint64_t set_bytes, key_bytes; /* sizes of the files, once adding has ended; 0: no file */
-    uint64_t bytes_back;           /* of sets that were read back */
+    uint64_t bytes_back;           /* bytes of sets that were read back */
 } bm_corpus_spilled;
 
 bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
@@ -92,7 +93,7 @@ typedef struct bm_corpus_range {
     const uint64_t **sets; /* hashes of each, ascending, if the corpus stores hashes */
     uint32_t *words;       /* n * perms, if it stores words */
     size_t cap, cap_keys, cap_words, cap_arena;
-    uint64_t *arena; /* of sets that were read back */
+    uint64_t *arena; /* memory of sets that were read back */
 } bm_corpus_range;
 
 /* Read the documents from range->next on whose sets fit into `most` bytes, at least one.

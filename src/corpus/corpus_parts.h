@@ -42,14 +42,14 @@ typedef struct bm_corpus_cfg {
     bool never_kept;          /* always make sets again; else only if that is cheaper than a file */
     bool edges;               /* reserve memory for edges too */
     bool spill_now;           /* use files from the start, even if memory suffices: for tests */
-    uint64_t input_bytes;     /* of all inputs, to estimate the size of files; 0: unknown */
+    uint64_t input_bytes;     /* bytes of all inputs, to estimate the size of files; 0: unknown */
     uint32_t beside;          /* bytes for each document that other code allocates from matching
                                * on */
 } bm_corpus_cfg;
 
 /* Content hashes, to find identical documents. Freed when adding ends. */
 typedef struct bm_corpus_copies {
-    bm_hash128 *content; /* of each document */
+    bm_hash128 *content; /* content hash of each document */
     bm_column content_column;
     bool given; /* content hashes came with signatures: texts read again must have the same */
     bm_hash_table shards[BM_DOC_SHARDS]; /* rows of distinct documents (bm_doc_shard) */
@@ -99,9 +99,9 @@ typedef struct bm_corpus_sets {
     bool in_folder;      /* the named file is in the open `folder`; else it is found by its path */
     int folder;          /* borrowed */
     uint64_t file_bytes; /* once adding has ended */
-    char *arena;         /* of sets read back */
+    char *arena;         /* memory of sets that were read back */
     size_t cap_arena;
-    uint64_t bytes_back; /* read back */
+    uint64_t bytes_back; /* bytes of sets that were read back */
     /* If they can be made again: */
     uint64_t *texts; /* of each document: where its record begins in the input file */
     bm_column texts_column;
@@ -135,7 +135,7 @@ typedef struct bm_corpus_keys {
 typedef struct bm_corpus_sums {
     size_t n;                     /* documents */
     size_t n_contents;            /* distinct content hashes */
-    uint64_t set_bytes;           /* in memory */
+    uint64_t set_bytes;           /* bytes of sets in memory */
     uint64_t row_bytes, id_bytes; /* of cfg.docs: rows without shards, and its shards */
 } bm_corpus_sums;
 
@@ -350,7 +350,7 @@ typedef struct bm_corpus_more {
     uint64_t set_bytes;        /* most bytes of their sets */
     uint64_t batch_bytes;      /* of the batch's hashes, including copies, held while it is added */
     uint64_t longest;          /* bytes of their longest text */
-    uint64_t input_bytes_read; /* so far, to estimate the size of files */
+    uint64_t input_bytes_read; /* bytes of the inputs read so far, to estimate the size of files */
 } bm_corpus_more;
 
 /* The `reclaim` of an ingest (ingest_cfg.h); ctx is the corpus: sets are moved to a file if fewer

@@ -36,10 +36,10 @@
 
 #define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, places of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
-#define LABEL_BYTES   8u  /* of the buckets' bytes that making labels does not need */
+#define LABEL_BYTES   8u  /* bytes of the buckets that making labels does not need */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
-#define STAR_BYTES    20u /* of grouping by edges: turns, or matching once more */
+#define STAR_BYTES    20u /* for grouping by edges: turns, or matching once more */
 
 /* Bytes of labels; for unfinished labels, the bytes needed if no documents share a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)

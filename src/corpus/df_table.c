@@ -599,8 +599,8 @@ typedef struct element {
 } element;
 
 typedef struct weighing {
-    uint32_t *df;               /* of all hashes of the batch */
-    element *elements, *placed; /* of the longest document */
+    uint32_t *df;               /* frequencies of all hashes of the batch */
+    element *elements, *placed; /* room for the longest document */
     uint32_t *ends;             /* ends of its places, n + 1 */
     double n_docs;
     double idf[KNOWN_IDF]; /* for frequencies from 1; [0] is not used */
@@ -612,7 +612,7 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-#define CROWDED 16u /* most elements of a place for an insertion sort */
+#define CROWDED 16u /* most elements in one place; with more, insertion sort is not used */
 
 static size_t place_of(uint64_t hash, size_t n)
 {

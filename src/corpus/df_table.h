@@ -24,7 +24,7 @@ typedef struct bm_df_cfg {
 typedef struct bm_df_facts {
     uint64_t n_docs;     /* N: counted documents, including those without shingles */
     uint64_t n_shingles; /* distinct shingles of all documents */
-    uint64_t n_listed;   /* those in two or more documents */
+    uint64_t n_listed;   /* shingles in two or more documents */
     uint64_t file_bytes; /* written to temporary files; 0: there are none */
     /* A digest of all shingles with their frequencies, and of N. Inputs that differ in any of these
      * have different digests, except for 128-bit collisions. */

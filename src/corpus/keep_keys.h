@@ -50,7 +50,7 @@ size_t bm_keep_keys_memory(uint64_t total);
 bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
                             bm_keep_keys *out, bm_error *err);
 void bm_keep_keys_close(bm_keep_keys *keys);
-/* The key of the next document. */
+/* Add the key of the next document. */
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err);
 bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batch, bm_error *err);
 /* Reads the unsaved keys in document order. Start with {0}, end with

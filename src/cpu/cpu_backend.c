@@ -124,9 +124,8 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     return BM_OK;
 }
 
-/* The hashes of a task, mixed a block of whole documents at a time, so that a short document does
- * not cost a vector, and the wait for it, of its own. A document longer than a block takes
- * several. */
+/* The hashes of a task, mixed a block of whole documents at a time, so that short documents share
+ * vectors, and the wait for them. A document longer than a block takes several. */
 typedef struct mixed {
     const cpu_backend *cpu;
     bm_native_choice choice; /* with this thread's own data */

@@ -78,8 +78,8 @@ static inline f64_lanes half_lanes(u64_lanes w)
     return (f64_lanes)(w | TWO_52_BITS) - (0x1p52 - 0.5);
 }
 
-/* bm_cws_floor, for |v| < 2^51: round to the nearest integer, and subtract 1 where that is
- * above. */
+/* bm_cws_floor, for |v| < 2^51: round to the nearest integer, and subtract 1 where that is above
+ * v. */
 static inline f64_lanes floor_lanes(f64_lanes v)
 {
     const double shift = 0x1.8p52;

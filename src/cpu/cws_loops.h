@@ -51,7 +51,8 @@ typedef struct bm_cws_batch {
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double r[BM_CWS_BATCH], c[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double value[BM_CWS_BATCH]; /* filled: ln a */
-    uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: those that are low enough */
+    uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: numbers of the pairs with a low
+                                                       * enough value */
 } bm_cws_batch;
 
 /* A set of permutations, a bit each. */
@@ -68,8 +69,8 @@ typedef struct bm_cws_loops {
                    uint8_t *out);
     /* Fill `ln_weight` of a block whose n is set. */
     void (*log_weights)(const double *weights, bm_cws_block *block);
-    /* Fill the limit of each element, weight / greatest * factor in units of the row's own, and its
-     * byte. */
+    /* Fill the limit of each element, weight / greatest * factor in units that the row chooses, and
+     * its byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
     /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
      * permutation whose bound may be within the limit: all that are, and some that are not. Stops

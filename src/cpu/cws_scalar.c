@@ -8,7 +8,7 @@
 
 #define EACH UINT64_C(0x0101010101010101)
 
-/* Eight bytes at a time, of which 7 bits each are compared, so that a subtraction borrows nothing
+/* Compares eight bytes at a time, but only the upper 7 bits of each, so that no subtraction borrows
  * from the next byte. So a bound that is one above its limit may pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
 {

@@ -110,7 +110,7 @@ static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t
     choice->loops->wide->fmix64(hashes, n, block);
 }
 
-/* Values of 64 bits to words of 32, in the same place. */
+/* Narrow 64-bit values to 32-bit words, in the same place. */
 static void narrow(const bm_native_choice *choice, void *words)
 {
     const bm_scheme_params *params = choice->params;

@@ -44,7 +44,8 @@ static void avx2_premix(const uint64_t *hashes, size_t n, uint32_t *block)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
 
-/* One shingle, or with `still` the one that stays in its register, against `count` registers. */
+/* Fold one shingle (with `still`, the one that stays in its register) into `count` registers of
+ * minima. */
 static inline __attribute__((always_inline)) void
 fold(__m256i *m, const __m256i *va, const __m256i *vb, __m256i h, const uint32_t count)
 {

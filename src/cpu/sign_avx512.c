@@ -29,7 +29,7 @@ static inline __m512i fmix32_lanes(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
 }
 
-/* The low halves of 16 hashes, or of as many as `lanes` names; 0 in the others. */
+/* The low halves of up to 16 hashes, those that `lanes` selects; 0 in the other lanes. */
 static inline __m512i low_halves(const uint64_t *hashes, __mmask16 lanes)
 {
     const __m512i low = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
@@ -49,7 +49,7 @@ static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         _mm512_store_si512(block + i, fmix32_lanes(low_halves(hashes + i, 0xFFFF)));
-    if (i < n) { /* a store under a mask is slow to be read back, so only the last is one */
+    if (i < n) { /* reading back a masked store is slow, so only the last store is masked */
         __mmask16 lanes = lanes_of(n - i);
         _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(low_halves(hashes + i, lanes)));
     }

@@ -8,7 +8,7 @@
  *
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
- * This is affine32. The scheme oph fills bins (oph_bins.c), with its hash and one minimum from
+ * This is affine32. The scheme oph fills bins (oph_bins.c), and has its hash and two small loops
  * here; cws uses cws_loops.h. The files say what limits each loop. Every loop must equal the
  * scheme's `sign` word for word. Pure functions: any number of threads.
  *

@@ -296,7 +296,7 @@ bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, siz
  *
  * Hashes are signed before they are sorted, since minima do not depend on order. */
 
-#define KEEP_HASHES ((size_t)1 << 20) /* that stay allocated between documents */
+#define KEEP_HASHES ((size_t)1 << 20) /* hashes that stay allocated between documents */
 
 bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_error *err)
 {

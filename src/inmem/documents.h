@@ -21,9 +21,9 @@
 #include "text/set_shingler.h"
 #include "text/shingler.h"
 
-#define BM_DOC_WORK      128u /* of a document, beside its contents */
+#define BM_DOC_WORK      128u /* work of a document, beside its contents */
 #define BM_HASH_WORK     4u
-#define BM_WEIGHTED_WORK 64u /* of a hash with a weight */
+#define BM_WEIGHTED_WORK 64u /* work of a hash with a weight */
 
 /* Check the caller's struct and copy it. BM_ERR_USAGE: there is none, or not exactly one kind of
  * documents, or a pointer is NULL. BM_ERR_INPUT, naming the row: offsets decrease, a document has
@@ -35,9 +35,9 @@ bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, 
 /* BM_ERR_USAGE: the documents have weights, which this call does not use. */
 bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err);
 
-/* Do the documents have 64-bit hashes of which the scheme signs only the low halves? */
+/* Are the documents 64-bit hashes, and does the scheme sign only their low halves? */
 bool bm_documents_sign_low_halves(const bm_documents *docs, bm_scheme scheme);
-/* BM_ERR_INPUT: this is so, and too many low halves are equal (model/low_halves.h). */
+/* BM_ERR_INPUT: only low halves are signed, and too many of them are equal (model/low_halves.h). */
 bm_status bm_documents_check_low_halves(const bm_documents *docs, bm_scheme scheme, bm_error *err);
 
 static inline uint64_t bm_hash_work(const bm_documents *docs)

@@ -552,8 +552,8 @@ typedef struct finder {
     uint8_t *skip;   /* documents without hashes */
     uint64_t **keys; /* plan.bands arrays */
     uint32_t *words; /* under SIGNATURE: bm_scheme_row_uints for each document */
-    uint64_t bytes;  /* of all the above */
-    bm_pair *chunk;  /* being verified */
+    uint64_t bytes;  /* bytes of all the above */
+    bm_pair *chunk;  /* pairs being verified */
     size_t cap_pairs;
     bm_pair_set *out;
 } finder;

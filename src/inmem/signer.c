@@ -120,7 +120,8 @@ struct bm_signer {
     atomic_bool failed; /* the device failed; set under the lock of the ring */
     bool bag;           /* documents are bags, even if given as hashes */
     pthread_mutex_t low_lock;
-    bm_low_halves low; /* of the 64-bit hashes of all calls since one was refused */
+    bm_low_halves low; /* low halves of the 64-bit hashes of all calls since the last refused
+                        * call */
 };
 
 /* signer_scratch -- created if none is idle, so there are as many as were ever in use at once. */

@@ -56,7 +56,7 @@
  * The proofs that no pair is missed are in prefix_index.c. One finder a thread. */
 
 #define AHEAD 8u    /* keys that are fetched ahead */
-#define SLACK 1e-12 /* of the places, see above */
+#define SLACK 1e-12 /* the factor of `places` is smaller by this share of itself, see above */
 
 /* Words of memory for the keys of a document outside the block. */
 static size_t key_words(const bm_prefix_store *store, size_t longest)
@@ -221,7 +221,7 @@ static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 #define FULL_MAX  65536u /* pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
-#define LEAST     (256u << 10) /* bytes that an index may use at least */
+#define LEAST     (256u << 10) /* the least bytes that an index is given */
 
 typedef struct lane {
     size_t next, end; /* positions */

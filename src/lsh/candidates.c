@@ -6,7 +6,7 @@
  * all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
  *
  * A pair belongs to the first band in which its keys agree. In a later band it is dropped after a
- * look at the earlier bands' keys, band 0 first, which is where similar documents mostly met. Where
+ * look at the earlier bands' keys, beginning with band 0, where similar documents mostly met. Where
  * all documents of a bucket were already together in one earlier band, as near-copies are in almost
  * every band, none of its pairs can be new and the bucket is left in linear time.
  *
@@ -153,7 +153,7 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     bm_band_buckets *b = ctx;
     bm_hash_table *table = &b->tables[thread];
-    const size_t even = b->n_docs / b->n_parts, /* in the largest bands over PART_DOCS */
+    const size_t even = b->n_docs / b->n_parts, /* more than PART_DOCS in the largest bands */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block, which are
                                                                     * the ends of the parts */
@@ -312,7 +312,7 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
  * a crowded and open bucket, unless the two are in a small bucket together, where they were
  * compared before. */
 
-#define MEMBER_BYTES 18u /* 12, and half as much again while arrays grow */
+#define MEMBER_BYTES 18u /* 12 bytes, and half as much again while arrays grow */
 
 /* The state of a band for the centre of a row. */
 enum { SMALL, CROWDED, WALKED, CLOSED };
@@ -482,10 +482,10 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
 
 #define EXACT_DOCS      1024u  /* documents of a bucket in which every pair is compared */
-#define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
+#define PAIRS_A_DOC     64u    /* pairs a document that a larger bucket may look at */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* pairs of a round at most, about */
-#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 14 for slots */
+#define SCRATCH_BYTES   42u /* per document: 22 here, 4 and room for members, at most 14 for slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -757,7 +757,7 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
     return bm_candidate_walk_flush(w, err);
 }
 
-/* Do this for each band after the bucket's, while the budget lasts. */
+/* Call sub_band for each band after the bucket's, while the budget lasts. */
 static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;

@@ -51,7 +51,7 @@ typedef struct bm_band_labels {
     uint32_t *n_before; /* for each word of `shares`: the number of bits set in the words before
                          * it */
     uint32_t *firsts;   /* for each set bit: the first document that has its key */
-    uint64_t bytes;     /* of these three */
+    uint64_t bytes;     /* bytes of these three arrays */
 } bm_band_labels;       /* {0} is empty */
 
 /* The place of `doc`, which shares its key, in `firsts`. */
@@ -124,8 +124,8 @@ typedef struct bm_candidates_job {
 
 typedef struct bm_join_stats {
     uint64_t n_cut;          /* buckets in which not every pair was compared */
-    uint64_t n_not_compared; /* their pairs that were neither compared nor joined, at most: a pair
-                                that was compared for another band may be among them */
+    uint64_t n_not_compared; /* an upper bound of their pairs that were neither compared nor joined:
+                              * it may include pairs that were compared for another band */
 } bm_join_stats;
 
 /* candidate_walk -- the walk over buckets, shared by candidates.c and walkers of stars: the current
@@ -208,7 +208,7 @@ typedef struct bm_crowded_buckets {
                               * bucket */
     const uint32_t *centres; /* n_docs, borrowed (groups.h): which documents are taken */
     uint8_t *band_states;    /* scratch of a row, for each band */
-    uint8_t *waiting;        /* n_docs: non-zero if a pair of it is in the chunk */
+    uint8_t *waiting;        /* n_docs: non-zero if the chunk has a pair with this document */
     bm_join_stats stats;
 } bm_crowded_buckets;
 

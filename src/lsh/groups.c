@@ -77,8 +77,8 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
  *
  * A radix sort of document numbers, the column that decides last first.
  *
- * Each pass is stable, so documents that a column does not tell apart stay as the columns after
- * it, and at last the input, had ordered them. */
+ * Each pass is stable, so documents that are equal in a column keep their order by the columns
+ * after it and, at last, by the input. */
 
 #define DIGIT_BITS 11u
 #define DIGITS     (1u << DIGIT_BITS)

@@ -77,7 +77,7 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 typedef struct bm_turns {
     uint32_t *best;    /* of each representative: the preferred of its copies and itself; n */
     uint32_t *order;   /* representatives, preferred first; n_order */
-    uint32_t *centres; /* of each representative; all BM_NOT_TAKEN at first; n */
+    uint32_t *centres; /* of each representative: its centre; all BM_NOT_TAKEN at first; n */
     size_t n, n_order;
 } bm_turns;
 
@@ -147,14 +147,14 @@ void bm_pair_levels_reset(bm_pair_levels *levels);
 /* Count a pair, also one of unknown similarity (NAN: it counts everywhere). Returns the highest
  * level that it reaches, levels->n: none. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
-/* Join its documents at level `at` and below. n_docs: documents seen so far, some maybe in no pair
- * yet. */
+/* Join the two documents of a pair at level `at` and below. n_docs: documents seen so far, some
+ * maybe in no pair yet. */
 bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uint32_t b,
                               size_t n_docs, bm_error *err);
 
-/* Stars as dedup makes them: copies have one turn, and go where the first of them goes. labels[i]
- * is the document kept from the star of document i. `rep`: of each document the first of its
- * copies; NULL: no two are copies. */
+/* Stars as dedup makes them: copies have one turn, and join the same star as the first of them.
+ * labels[i] is the document kept from the star of document i. `rep`: of each document the first of
+ * its copies; NULL: no two are copies. */
 bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint32_t *rep,
                         uint32_t *labels, bm_error *err);
 
@@ -162,5 +162,5 @@ typedef struct bm_group_counts {
     uint64_t groups, largest, removed; /* groups of two documents and more */
 } bm_group_counts;
 
-/* labels[i]: a number below n, the same for all documents of a group. */
+/* Count the groups. labels[i] is a number below n, the same for all documents of a group. */
 bm_status bm_group_counts_of(const uint32_t *labels, size_t n, bm_group_counts *out, bm_error *err);

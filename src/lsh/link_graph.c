@@ -218,7 +218,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
             break;
         BM_TRY(finish_child(v, doc, v->stack[--depth], err));
     }
-    v->parts[first] -= v->parts[first] > 0; /* there is no rest above it */
+    v->parts[first] -= v->parts[first] > 0; /* the first document has no rest above it */
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
         bm_bridge *bridge = &v->out->bridges[i];
         *(bridge->n_a == 0 ? &bridge->n_a : &bridge->n_b) =
@@ -297,8 +297,8 @@ void bm_bridges_reset(bm_bridges *bridges)
 
 /* === min cut ===
  *
- * Maximum flow with unit capacities (Dinic); the cut is around what `from` still reaches in the
- * residual.
+ * Maximum flow with unit capacities (Dinic); the cut surrounds the documents that `from` still
+ * reaches in the residual.
  *
  * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
  * the documents into levels by their distance in the residual, and takes chains that go up a level

@@ -366,7 +366,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
     }
 }
 
-/* Slices of longer documents come later in the block; threads take these first. */
+/* Slices of longer documents come later in the block; threads take the later slices first. */
 static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;

@@ -25,8 +25,8 @@ size_t bm_least_size(bm_join_rule rule, size_t n);
  * bm_least_share(n) + 1; for containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
 /* By how many of its rarest shingles a document of n shingles is indexed, if only documents of n or
- * more shingles look it up: n - c + 1, with the least c common shingles that are enough for two
- * documents of n. Never more than bm_prefix_to_probe. */
+ * more shingles look it up: n - c + 1, where c is the least number of common shingles with which
+ * two documents of n shingles each reach the threshold. Never more than bm_prefix_to_probe. */
 size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 /* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the

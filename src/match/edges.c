@@ -593,7 +593,7 @@ out:
 
 /* === lost shingles ===
  *
- * One number for each removed document, and the sums. */
+ * The lost shingles of each removed document, and totals. */
 
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
 {

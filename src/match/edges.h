@@ -33,7 +33,7 @@ typedef struct bm_known_link {
 typedef struct bm_known {
     size_t n;       /* documents of the job */
     uint32_t *best; /* of each representative: the most similar known document; BM_NO_KNOWN: none */
-    double *similarities; /* to that document */
+    double *similarities; /* of each representative to its `best` */
     bm_union_find joined; /* representatives that found the same known document */
     bm_known_link *links; /* once ended: each known document found, ascending, and the first
                            * document that found it */
@@ -41,7 +41,7 @@ typedef struct bm_known {
     size_t n_sorted; /* links that are sorted, with one for each known document */
     bm_buf ids;      /* ids of the known documents, concatenated in the order of the links */
     uint64_t *id_ends;
-    uint32_t *sizes; /* of each known document: its distinct shingles */
+    uint32_t *sizes; /* number of distinct shingles of each known document */
 } bm_known;
 
 /* Start with n documents that have found no known document. On BM_ERR_NOMEM there is nothing to
@@ -74,8 +74,8 @@ typedef struct bm_match_settings {
                            * that share a band */
     const bm_keep_rank *stars; /* only stars are wanted, with turns in this order: pairs of crowded
                                 * buckets that stars do not need are left out; NULL: all pairs */
-    const bm_known *known;     /* for grouping, which borrows it too; adding has ended; NULL: no
-                                * known documents */
+    const bm_known *known;     /* known documents, to which no more may be added; grouping borrows
+                                * them too. NULL: none */
 } bm_match_settings;
 
 typedef struct bm_earlier_edge {
@@ -154,7 +154,7 @@ typedef struct bm_grouping {
     uint32_t *kept;     /* of each document: the document kept for it (itself if it is kept), or
                      * BM_NO_KEPT */
     uint8_t *reason;    /* bm_reason of each */
-    double *similarity; /* of each removed document to its kept one; NAN: unknown */
+    double *similarity; /* similarity of each removed document to its kept one; NAN: unknown */
     uint32_t *members;  /* documents of each group in input order; a group of one document is
                          * omitted unless it found a known document */
     uint64_t *begin;    /* n_groups + 1 places in members */
@@ -262,7 +262,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
 void bm_grouping_reset(bm_grouping *grouping);
 
 /* match_stars -- finds the edges that stars need: all edges of small buckets, and in crowded
- * buckets those from each centre to documents that have no owner at its turn. */
+ * buckets edges from each centre to the documents that no star has taken when the centre has its
+ * turn. */
 
 /* settings.stars orders the turns. `job`: the search for candidates, with the keys of the result.
  * If stats->n_cut is 0, grouping makes the same stars from these edges as from those of all
@@ -278,7 +279,7 @@ bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_
  * (bm_jaccard_common). */
 
 typedef struct bm_lost_source {
-    const bm_grouping *grouping; /* with all similarities filled in */
+    const bm_grouping *grouping; /* a grouping with all similarities filled in */
     const bm_corpus *corpus;
 } bm_lost_source; /* both are borrowed */
 
@@ -308,7 +309,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 
 typedef struct bm_holders {
     const bm_match *match;    /* borrowed, like those below */
-    const bm_keep_rank *rank; /* of documents */
+    const bm_keep_rank *rank; /* the order in which documents have their turns */
     const bm_turns *turns;
     uint32_t *docs;   /* of each representative: its holder; BM_NO_DOC: none yet */
     uint32_t *shared; /* how many shingles it shares with its holder */

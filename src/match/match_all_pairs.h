@@ -58,8 +58,8 @@ typedef struct bm_set_prefixes {
     bm_spill_file *file;
     uint64_t *places;       /* place in the file of each range's record */
     uint32_t *n_keys;       /* keys of each range */
-    uint64_t bytes_held;    /* of memory, until they are reset */
-    uint64_t bytes_written; /* to temporary files, including those closed since */
+    uint64_t bytes_held;    /* bytes of memory that they take until they are reset */
+    uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
     unsigned part_bits;     /* counting used 2^part_bits parts */
 } bm_set_prefixes;
 

@@ -50,7 +50,7 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
     return status.ok() ? BM_OK : fail(status, words);
 }
 
-// An Arrow memory pool with its own limit (0: none). It lives until it and everything allocated
+// An Arrow memory pool with its own limit (0: no limit). It lives until it and everything allocated
 // from it are released.
 using Pool = std::shared_ptr<arrow::MemoryPool>;
 Pool make_pool(uint64_t bytes);
@@ -61,7 +61,7 @@ using Step = std::function<arrow::Status()>;
 using Push = std::function<arrow::Status(Step)>;
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read);
 
-// Open the file at the path, or the one whose bytes are elsewhere.
+// Open the file at `path`, or, if bytes.file is set, read its contents through `bytes`.
 using File = std::shared_ptr<arrow::io::RandomAccessFile>;
 arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
                               arrow::MemoryPool *pool);
@@ -139,7 +139,7 @@ bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 struct Asked {
     std::vector<int> children; // indexes of columns, ascending
     std::vector<int> leaves;   // leaves below them
-    std::vector<int> indexed;  // those of the leaves that are read as dictionaries
+    std::vector<int> indexed;  // leaves that are read as dictionaries
     int64_t bytes;             // approximate size of an array; 0: any
 };
 

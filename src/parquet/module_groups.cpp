@@ -238,7 +238,7 @@ template <class Type> class Copier
     const int64_t batch_;
     std::vector<int16_t> definitions_, repetitions_;
     std::unique_ptr<T[]> values_;
-    int64_t n_levels_ = 0, n_values_ = 0; // kept ones of the batch
+    int64_t n_levels_ = 0, n_values_ = 0; // kept levels and values of the batch
     int64_t row_ = 0;                     // the next row
     bool stays_ = false;                  // is the previous row kept?
 };

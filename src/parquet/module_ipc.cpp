@@ -168,7 +168,7 @@ struct Scan {
     IpcNeeds found = {};
     bool has_codec = false;                       // found.codec was set, or there is none
     std::map<int64_t, int64_t> dictionaries = {}; // sizes by id
-    int64_t now = 0;                              // of all current dictionaries
+    int64_t now = 0;                              // size of all current dictionaries
 
     struct Body {
         int64_t at, length;
@@ -348,7 +348,7 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// A pool for Arrow with `memory` as the limit (0: none). It allows more than the bytes checked,
+// A pool for Arrow with `memory` as the limit (0: no limit). It allows more than the bytes checked,
 // since some needs are not known in advance.
 Pool ipc_pool(uint64_t memory)
 {

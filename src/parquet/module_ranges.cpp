@@ -199,7 +199,7 @@ bool is_dictionary(int64_t encoding)
            encoding == parquet::Encoding::PLAIN_DICTIONARY;
 }
 
-// Is the size of the values limited by that of their pages, or are they numbers or indices?
+// Is the size of the values limited by the size of their pages, or are they numbers or indices?
 bool is_bounded(int64_t encoding, parquet::Type::type type)
 {
     return is_dictionary(encoding) || type != parquet::Type::BYTE_ARRAY ||

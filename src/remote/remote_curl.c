@@ -331,7 +331,7 @@ typedef struct answer_head {
     uint64_t total;           /* size of the file, or unknown */
     uint64_t length;          /* Content-Length, or unknown */
     bm_buf location;          /* NUL-terminated, or empty */
-    const char *fault;        /* of a header line; NULL: none */
+    const char *fault;        /* what is wrong with a header line; NULL: nothing */
 } answer_head;
 
 typedef struct transfer {

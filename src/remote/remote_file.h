@@ -22,7 +22,7 @@ typedef struct bm_remote bm_remote;
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
 /* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads; *bytes: how
- * much they take. Call it while no thread reads. Before that there are 8 MiB. */
+ * much they take. Call it while no thread reads. Before the first call, blocks take 8 MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
 /* Announce that the file will be opened, and read, after those announced before. From the first

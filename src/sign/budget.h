@@ -30,7 +30,8 @@ uint64_t bm_budget_batches(const bm_budget *budget);
 uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
-/* The least `total` that would leave `rows` bytes for rows; that of `budget` does not. */
+/* The least `total` that leaves `rows` bytes for rows. Call it when budget->total is too small for
+ * that. */
 uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
 /* Bytes of computed draws of weighted elements that each thread may keep; all threads together get
  * a 32nd of `total`. */

@@ -205,7 +205,7 @@ static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *
  * The size of batches, and reading them. One thread at a time. */
 
 #define HASHES_WITHOUT_DEVICE 65536u
-#define BYTES_PER_HASH        6u /* of English text; only sizes batches */
+#define BYTES_PER_HASH        6u /* in English text; affects only the size of batches */
 #define BATCH_BYTES_MIN       (64u << 10)
 #define BATCH_BYTES_MAX       (2u << 20)   /* a larger one causes page faults each time */
 #define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
@@ -488,7 +488,7 @@ typedef struct bm_ingest_worker {
     bm_batch_parser *parser;
     bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no texts */
     bm_shingler *shingler;  /* NULL if the source has no texts */
-    void *lane;             /* of cfg->scan; else NULL */
+    void *lane;             /* the worker's lane of cfg->scan; NULL: no scan */
     bm_set_shingler sets;   /* for given shingle hashes */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
     bm_ingest_entries entries;

@@ -87,13 +87,13 @@ typedef struct bm_ingest_turn {
     uint64_t first_doc;       /* the number of its first document (bm_ingest_in_place) */
     size_t first_row;         /* its first row in the table, once reserved, or in the sink */
     bool has_rows;            /* its rows are reserved */
-    bool claimed;             /* by the sink (bm_ingest_early) */
+    bool claimed;             /* the sink has claimed it (bm_ingest_early) */
     bool all_put;             /* all batches before it are put, and it is placed again */
     bm_device_worker *device; /* the device that signed it, until the result is checked; NULL:
                                * checked */
     uint64_t first_text;      /* where its ids begin in the table's text, once reserved */
     bm_doc_sums sums;         /* its contribution to the table */
-    uint64_t n_shingles;      /* in all */
+    uint64_t n_shingles;      /* shingles of all its documents */
     uint64_t longest;         /* bytes of its longest text */
     bm_ingest_share share;
     bm_content_place place; /* after its last record, if ingest_cfg.places is set */

@@ -59,8 +59,8 @@ bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch);
 /* The share of batches, and how much of it is taken. */
 typedef struct bm_ingest_shares {
     uint64_t all;   /* bytes; 0: no limit */
-    uint64_t batch; /* of an ordinary batch */
-    uint64_t taken; /* by batches with long documents, in addition */
+    uint64_t batch; /* bytes of an ordinary batch */
+    uint64_t taken; /* bytes taken by batches with long documents, in addition */
     uint64_t alone; /* 1 + the number of the batch that is alone; 0: none */
 } bm_ingest_shares;
 

@@ -91,7 +91,8 @@ bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **o
 {
     if (memory < BM_SORTED_RUNS_LEAST)
         memory = BM_SORTED_RUNS_LEAST;
-    const size_t blocks = memory / 2 / BLOCK_BYTES; /* of the merge: half of the memory */
+    const size_t blocks = memory / 2 / BLOCK_BYTES; /* blocks of the merge, which may take half of
+                                                     * the memory */
     return open_sorter(&(bm_sorted_runs){.most = memory, .fan_in = blocks < 4 ? 2 : blocks - 2},
                        dir, out, err);
 }

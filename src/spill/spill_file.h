@@ -108,7 +108,7 @@ bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint
 /* A buffered writer of records to reserved places. Start with {.file = …}; one thread for each. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* of the bytes in `buf` */
+    uint64_t place;            /* place in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_put;
 
@@ -130,7 +130,7 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
  * may be written meanwhile. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* of the bytes in `buf` */
+    uint64_t place;            /* place in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_get;
 

@@ -304,8 +304,8 @@ out:
     return status;
 }
 
-/* The range that has nine in ten runs, for a corpus of n_docs where `candidates` are expected with
- * a standard error; both NAN: unknown. If runs had all documents, the range consists of counts
+/* The range that holds nine in ten runs, for a corpus of n_docs where `candidates` are expected
+ * with a standard error; both NAN: unknown. If runs had all documents, the range consists of counts
  * themselves; else of their ratios to the mean, applied to the expectation minus and plus 1.645
  * errors. */
 static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
@@ -784,8 +784,8 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Copies are known exactly; each other drawn document that reaches a level stands for its share of
- * the corpus. */
+/* Copies are counted exactly. Any other drawn document that reaches a level counts for as many
+ * documents as it represents in the corpus. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {

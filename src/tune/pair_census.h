@@ -42,7 +42,7 @@
 
 #define BM_TRIALS      99u   /* runs */
 #define BM_TRIALS_TAIL 3u    /* counts beyond the range on each side: 6 in 100 together */
-#define BM_TRIAL_DOCS  2000u /* at most */
+#define BM_TRIAL_DOCS  2000u /* documents of a run, at most */
 
 /* Trial runs of a plan. The seeds of the runs are derived from `seed`; `cpu` is an instruction set
  * (bm_device_options.cpu). */
@@ -53,7 +53,7 @@ typedef struct bm_trial_job {
 } bm_trial_job;
 
 typedef struct bm_trials {
-    size_t n_docs;              /* in each run; 0: there are no runs */
+    size_t n_docs;              /* documents in each run; 0: there are no runs */
     uint64_t counts[BM_TRIALS]; /* candidates of each run, ascending */
 } bm_trials;
 
@@ -73,11 +73,11 @@ typedef struct bm_census_job {
 typedef struct bm_pair_census {
     uint64_t n_docs;                    /* D */
     size_t n;                           /* number of drawn documents */
-    uint32_t *rows;                     /* of the drawn documents in the corpus, ascending */
+    uint32_t *rows;                     /* rows of the drawn documents in the corpus, ascending */
     uint32_t *seen;                     /* n times BM_CENSUS_CELLS: each document's pairs with other
                                            documents */
     double similarity[BM_CENSUS_CELLS]; /* mean of the cell's pairs; 0 if there are none */
-    uint64_t pairs[BM_CENSUS_CELLS];    /* of all drawn documents */
+    uint64_t pairs[BM_CENSUS_CELLS];    /* pairs of all drawn documents */
     uint32_t first_at;                  /* the first cell of pairs that reach the threshold */
     uint8_t *levels; /* for each drawn document: bit l is set if an earlier document reaches
                         bm_tune_level(l) */
