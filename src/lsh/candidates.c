@@ -485,7 +485,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 #define PAIRS_A_DOC     64u    /* pairs a document that a larger bucket may look at */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* pairs of a round at most, about */
-#define SCRATCH_BYTES   42u /* per document: 22 here, 4 and room for members, at most 14 for slots */
+#define SCRATCH_BYTES   42u /* per document: 22 here, 4 and room for members, up to 14 for slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
