@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_lanes.h -- for the tests of reading: every record of an input, as several threads read it
- * that take batches in turn. */
+/* read_lanes.h -- for the tests of reading: every record of an input, read by several threads that
+ * take batches in turn. */
 #ifndef TEST_INPUT_READ_LANES_H
 #define TEST_INPUT_READ_LANES_H
 
@@ -12,16 +12,16 @@ typedef struct test_lanes {
     bm_reader *reader;
     const bm_input_set *set;
     bool split;
-    pthread_mutex_t lock; /* of all below */
-    records *batches;     /* by their number */
+    pthread_mutex_t lock; /* protects the members below */
+    records *batches;     /* the records of each batch, by its number */
     size_t n, cap;
-    bm_status status; /* of `next` */
+    bm_status status; /* of the last bm_reader_next */
     bm_error err;
     bool end;
-    size_t n_ranges; /* batches that nobody had read */
+    size_t n_ranges; /* batches that the taking thread had to read */
 } test_lanes;
 
-/* NULL at the end; *out is where its records go. */
+/* The next batch, with room for its records in l->batches. NULL at the end. */
 static inline bm_raw_batch *test_next(test_lanes *l)
 {
     bm_raw_batch *batch = NULL;
@@ -44,7 +44,7 @@ static inline bm_raw_batch *test_next(test_lanes *l)
     return batch;
 }
 
-/* Fill and parse it. */
+/* Fills and parses the batch, keeps its records and frees it. */
 static inline void test_take(test_lanes *l, bm_parser *parser, bm_raw_batch *batch)
 {
     records got = {0};
@@ -82,7 +82,7 @@ static inline bm_status test_open_lanes(bm_input_set *set, size_t batch_bytes,
     return out->status;
 }
 
-/* What they read, in the order of the batches up to the first that failed. */
+/* Closes the lanes. Returns the records of all batches in order, up to the first that failed. */
 static inline records test_end_lanes(test_lanes *l)
 {
     records out = {.n_batches = l->n, .n_ranges = l->n_ranges};
@@ -120,7 +120,7 @@ static inline records test_end_lanes(test_lanes *l)
 
 #define TEST_LANES_MAX 8u
 
-/* Read a set that is open by so many threads. */
+/* Reads an open set with `n_lanes` threads. */
 static inline records test_read_set_by(bm_input_set *set, size_t batch_bytes,
                                        uint32_t batch_records, bool split, size_t n_lanes)
 {

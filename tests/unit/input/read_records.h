@@ -18,7 +18,7 @@
 typedef struct record {
     uint32_t file;
     uint64_t line;
-    bm_str raw, id, text; /* copies, ended by NUL too */
+    bm_str raw, id, text; /* copies, with a terminating NUL */
     bool is_header, bad;
     char reason[400];
     uint64_t text_bytes, n_invalid;
@@ -27,7 +27,7 @@ typedef struct record {
 typedef struct records {
     record *all;
     size_t n, cap, n_batches, longest_batch, n_ranges;
-    bm_status status; /* of whatever failed first */
+    bm_status status; /* of the first failure */
     bm_error err;
 } records;
 
@@ -65,7 +65,7 @@ static inline bm_status test_collect(void *ctx, const bm_record *r, bm_error *er
     return BM_OK;
 }
 
-/* Read a set that is open with one reader and one parser. */
+/* Reads an open set with one reader and one parser. */
 static inline void test_read_set(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                                  bool split, records *out)
 {
@@ -86,7 +86,7 @@ static inline void test_read_set(bm_input_set *set, size_t batch_bytes, uint32_t
         size_t before = out->n;
         out->status =
             (split ? bm_parser_split : bm_parser_run)(parser, batch, test_collect, out, &out->err);
-        size_t marks = 0; /* byte order marks of arrays are handed out, and are no records */
+        size_t marks = 0; /* headers of JSON arrays (byte order marks) are not records */
         for (size_t i = before; i < out->n; i++)
             marks += out->all[i].is_header && bm_input_set_format(set) == BM_FORMAT_JSON;
         if (batch_records != 0)
@@ -122,7 +122,7 @@ static inline void test_free(records *r)
 
 #define CLEANED __attribute__((cleanup(test_free)))
 
-/* A fresh directory; the caller frees the name. Left behind only if a test fails. */
+/* Makes a fresh directory. The caller frees the name. It remains only if a test fails. */
 static inline char *test_dir(void)
 {
     const char *base = getenv("TMPDIR");
@@ -138,7 +138,7 @@ static inline void test_dir_remove(char *dir)
     free(dir);
 }
 
-/* DIR/name with these bytes; the caller frees the path. */
+/* Writes these bytes to DIR/name. The caller frees the path. */
 static inline char *test_file(const char *dir, const char *name, const void *data, size_t len)
 {
     char path[1024];
@@ -150,7 +150,7 @@ static inline char *test_file(const char *dir, const char *name, const void *dat
     return strdup(path);
 }
 
-/* Standard input becomes a pipe into which a child writes `step` bytes at a time. */
+/* Makes standard input a pipe, into which a child writes the data, `step` bytes at a time. */
 static inline pid_t test_feed_stdin(const char *data, size_t len, size_t step)
 {
     int ends[2];
@@ -180,8 +180,8 @@ static inline bm_input_options test_options(const char *const *paths, size_t n, 
                               .max_doc_bytes = (uint64_t)1 << 30};
 }
 
-/* All records of one file with these bytes, read in one batch. `options` NULL: those of `format`.
- */
+/* All records of a file with these bytes, read in one batch. `options` NULL: the defaults of
+ * `format`. */
 static inline records test_read_bytes(bm_format format, const void *data, size_t len,
                                       const bm_input_options *options)
 {

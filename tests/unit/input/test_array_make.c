@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* src/input/array_make.c: what is made is released once, whoever holds which part of it. */
+/* src/input/array_make.c: schemas and arrays are released exactly once, whoever holds their
+ * parts. */
 #include "input/array_make.h"
 
 #include <criterion/criterion.h>
@@ -21,7 +22,7 @@ static void make_table(struct ArrowSchema *schema, struct ArrowArray *array)
         bm_array_make(&(bm_array_parts){2, {NULL, values}, 2, 0}, array->children[0], NULL), BM_OK);
 }
 
-/* The second child was never made: releasing is fine. */
+/* The table can be released although its second child was never made. */
 Test(array_make, a_table_has_its_parts_and_goes_whole)
 {
     struct ArrowSchema schema;
@@ -39,7 +40,7 @@ Test(array_make, a_table_has_its_parts_and_goes_whole)
     cr_expect(schema.release == NULL && array.release == NULL);
 }
 
-/* As the interface allows: the child's struct is copied and marked released where it was. */
+/* The interface allows a move: copy the child's struct, then mark the original as released. */
 Test(array_make, a_child_that_was_moved_outlives_its_parent)
 {
     struct ArrowSchema schema, moved_schema;
@@ -57,7 +58,7 @@ Test(array_make, a_child_that_was_moved_outlives_its_parent)
     moved_schema.release(&moved_schema);
 }
 
-/* The layout of the specification: int32 pairs; int32 and bytes of each key and value. */
+/* The specified layout: int32 number of pairs; for each key and value, int32 length and bytes. */
 Test(array_make, metadata_have_the_layout_of_the_interface)
 {
     static const char expected[] = "\1\0\0\0\3\0\0\0key\5\0\0\0value";

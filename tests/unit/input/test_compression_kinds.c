@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compression_kinds.c -- kinds by the first bytes and by the endings of names, as
- * docs/inputs.md 2 has them. */
+/* test_compression_kinds.c -- the kind of compression by first bytes and by the endings of names,
+ * as in docs/inputs.md 2. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ Test(compression_kinds, the_first_bytes_tell_the_kind)
                  {"BZhello world", 13, BM_COMPRESSION_NONE},
                  {"\x04\x22\x4D\x18", 4, BM_COMPRESSION_LZ4},
                  {"\x04\x22\x4D", 3, BM_COMPRESSION_NONE},
-                 /* skippable frames: of what follows them */
+                 /* after skippable frames, the next frame decides */
                  {"\x51\x2A\x4D\x18\2\0\0\0ab\x04\x22\x4D\x18", 14, BM_COMPRESSION_LZ4},
                  {"\x51\x2A\x4D\x18\2\0\0\0ab\x28\xB5\x2F\xFD", 14, BM_COMPRESSION_ZST},
                  {"\x51\x2A\x4D\x18\0\0\0\0\x52\x2A\x4D\x18\0\0\0\0\x04\x22\x4D\x18", 20,

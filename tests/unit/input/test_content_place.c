@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places: the digest of the bytes before one, however they come, and the check of a place that was
- * noted. */
+/* Places in the content of files: the digest of the bytes before a place, however they are split,
+ * and the check of a recorded place. */
 #include "input/input_digest.h"
 
 #include <criterion/criterion.h>
@@ -14,10 +14,10 @@ static const char text[] = "bytes of a file, and then some more of them, up to i
 
 typedef struct reading {
     size_t file, len,
-        step; /* its number, the bytes of the text that it has, and how many come at once */
+        step; /* the file's number, its bytes of the text, and the bytes added at a time */
 } reading;
 
-/* Read the text against `check`; what that ends with. */
+/* Reads the text and checks it against the place `check`. Returns the status at the end. */
 static bm_status read_text(const bm_content_place *check, reading r, bm_content_place *out,
                            bm_error *err)
 {

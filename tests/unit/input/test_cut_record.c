@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text is cut out of records of every format; what is expected was written by hand, or is the text
- * with the range taken out. */
+/* Ranges of text are cut out of records of every format. Expected records are written by hand, or
+ * have the text without the range. */
 #include "input/parser.h"
 
 #include "read_records.h"
@@ -43,7 +43,7 @@ static bm_status cut_first(void *ctx, const bm_record *r, bm_error *err)
     return BM_OK;
 }
 
-/* The first record of these bytes without the ranges. */
+/* Cuts the ranges out of the first record of these bytes. */
 static void cut(bm_format format, bm_str bytes, const char *const *fields, size_t n_fields,
                 cutting *c)
 {
@@ -90,7 +90,7 @@ static const one cases[] = {
      STR("{\"a\":[1],\"text\":\"one\\ntwo\\n\" , \"b\":\"x\"}\r\n"),
      STR("{\"a\":[1],\"text\":\"two\\n\" , \"b\":\"x\"}\r\n"),
      {{0, 4}}},
-    /* a surrogate pair is four bytes, other escapes of BMP one to three */
+    /* a surrogate pair is four bytes of text, another escape one to three */
     {BM_FORMAT_JSONL,
      {"text"},
      STR("{\"text\":\"\\ud83d\\ude00\\u00e9\\u20ac\\/\\\"\\\\x\"}\n"),
@@ -101,7 +101,7 @@ static const one cases[] = {
      STR("{\"text\":\"a\\ud83d\\ude00b\"}\n"),
      STR("{\"text\":\"a\\ud83d\\ude00\"}\n"),
      {{2, 3}, {5, 6}}},
-    /* lone surrogates are three bytes, invalid bytes themselves */
+    /* a lone surrogate counts as three bytes, an invalid byte as one */
     {BM_FORMAT_JSONL,
      {"text"},
      STR("{\"text\":\"\\ud83dab\xFF"
@@ -119,7 +119,7 @@ static const one cases[] = {
      STR("{\"m\":{\"t\":\"abc\"},\"m.t\":\"def\"}\n"),
      STR("{\"m\":{\"t\":\"abc\"},\"m.t\":\"f\"}\n"),
      {{0, 2}}},
-    /* fields in another order, one twice; the newline between them is nowhere */
+    /* fields in another order, one twice; the newline between fields is not in the record */
     {BM_FORMAT_JSONL,
      {"b", "a", "b"},
      STR("{\"a\":\"12\\n3\",\"b\":\"xy\"}\n"),
@@ -182,7 +182,7 @@ Test(cut_record, exactly_the_bytes_that_encode_the_cut_text_go)
     }
 }
 
-/* Read again, a record without a range has the text without it. */
+/* A record with a range cut out, read again, has the text without that range. */
 Test(cut_record, a_record_that_was_cut_reads_as_its_text_without_the_range)
 {
     static const char *const field[] = {"text"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_decompress.c -- members, padding, ends, windows, damage, of every kind. What is decompressed
- * was compressed by the libraries themselves, here. */
+/* test_decompress.c -- members, padding, ends, windows and damage, for every kind of compression.
+ * The tests compress their data with the libraries. */
 #include <bzlib.h>
 #include <criterion/criterion.h>
 #include <lz4frame.h>
@@ -68,7 +68,7 @@ static size_t pack(bm_compression kind, const char *data, size_t len, char *out,
     return packs[kind](data, len, out, cap);
 }
 
-/* What is decompressed: `step` bytes in and `room` bytes out at a time. */
+/* Compressed data, to be decompressed with `step` bytes in and `room` bytes out at a time. */
 typedef struct packed_bytes {
     bm_compression kind;
     const char *in;
@@ -90,7 +90,7 @@ static bm_status unpack(packed_bytes p, unpacked_bytes *out, bm_error *err)
     bool end = false;
     for (size_t at = 0; !end && status == BM_OK;) {
         size_t n = p.len - at < p.step ? p.len - at : p.step;
-        end = n == 0; /* told when there is no more, as at the end of a file */
+        end = n == 0; /* passed with the step after the last bytes, as for a file */
         bm_decompress_step s = {.in = {p.in + at, n}, .end = end, .n_out = 1};
         while (status == BM_OK && s.n_out > 0) {
             s.out = out->data + out->n;
@@ -132,7 +132,7 @@ Test(decompress, members_and_frames_one_after_another_at_every_block_size)
     char *data = sample(LEN), packed[CAP], out[CAP];
     for (int k = 0; k < N_KINDS; k++) {
         size_t n = pack(kinds[k], data, 1000, packed, CAP);
-        n += pack(kinds[k], data, 0, packed + n, CAP - n); /* an empty one between */
+        n += pack(kinds[k], data, 0, packed + n, CAP - n); /* an empty member between */
         n += pack(kinds[k], data + 1000, LEN - 1000, packed + n, CAP - n);
         size_t steps[] = {1, 2, 3, 7, 64, 1000, n};
         for (size_t s = 0; s < 7; s++)
@@ -188,8 +188,8 @@ Test(decompress, zeros_behind_a_gzip_member_are_padding_and_other_bytes_are_not)
 
 Test(decompress, a_damaged_checksum_is_found)
 {
-    /* Bytes of the checksum of the content from the end: CRC32 before the size; XXH64's low half;
-     * in the index of xz, whose check lies before it; the stream's CRC32; XXH32. */
+    /* Where a checksum is, in bytes from the end: gzip's CRC32, before the size; the low half of
+     * zstd's XXH64; within xz's index; bzip2's CRC32 of the stream; lz4's XXH32. */
     static const size_t behind[N_KINDS] = {6, 2, 14, 3, 2};
     char packed[1000], out[1000];
     for (int k = 0; k < N_KINDS; k++) {
@@ -210,7 +210,7 @@ Test(decompress, a_window_over_2_to_the_27_is_refused_and_2_to_the_27_is_not)
         char packed[1000], out[1000];
         ZSTD_inBuffer in = {"hello", 5, 0};
         ZSTD_outBuffer to = {packed, sizeof packed, 0};
-        /* streamed with no size known, the header asks for the whole window */
+        /* without a known size, the header asks for the whole window */
         ZSTD_compressStream2(c, &to, &in, ZSTD_e_continue);
         cr_assert_eq(ZSTD_compressStream2(c, &to, &in, ZSTD_e_end), 0);
         unpacked_bytes got = {out, 1000, 0};
@@ -224,8 +224,8 @@ Test(decompress, a_window_over_2_to_the_27_is_refused_and_2_to_the_27_is_not)
     }
 }
 
-/* A stream of xz says the size of its dictionary in a block's header, which needs no such memory to
- * make: the byte is written by hand, with the header's CRC32. */
+/* The size of an xz dictionary is a byte of the block's header. The test writes this byte and the
+ * header's CRC32 itself, so it needs no memory of that size to compress. */
 Test(decompress, a_dictionary_over_2_to_the_27_is_refused_and_2_to_the_27_is_not)
 {
     static const struct {
@@ -236,11 +236,11 @@ Test(decompress, a_dictionary_over_2_to_the_27_is_refused_and_2_to_the_27_is_not
     size_t n = xz("hello", 5, packed, sizeof packed);
     unsigned char *header = (unsigned char *)packed + 12; /* after the stream's header */
     const size_t len = (header[0] + 1u) * 4;
-    size_t filter = 2; /* after size and flags, which say which sizes are there */
+    size_t filter = 2; /* after the size and the flags; the flags tell which sizes follow */
     for (unsigned sizes = header[1] >> 6; sizes != 0; sizes &= sizes - 1)
         while (header[filter++] & 0x80)
             ;
-    cr_assert_eq(header[filter], 0x21, "LZMA2"); /* then the size of its properties, and they */
+    cr_assert_eq(header[filter], 0x21, "LZMA2"); /* then size and properties */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unpacked_bytes got = {out, 1000, 0};
         bm_error err = {0};

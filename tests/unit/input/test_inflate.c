@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deflate data at once: zlib's inflate() gives the same bytes and the same verdict. */
+/* Inflating whole deflate data in one call: same bytes and verdict as zlib's inflate(). */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define CAP ((size_t)1 << 16)
 
-/* --- what both say --- */
+/* --- the verdicts of both --- */
 
 typedef struct verdict {
     bool whole;
@@ -30,8 +30,8 @@ static void ask_zlib(bm_str in, verdict *v)
     inflateEnd(&z);
 }
 
-/* Both read from a block of memory that ends where the data do, and write to one that has no byte
- * to spare. Is it whole? */
+/* Inflates with both, from a block of memory that ends with the data into one of exactly the size
+ * needed, and compares. Returns whether the data are whole. */
 static bool same(bm_inflate *inflate, bm_str in, const char *what)
 {
     static verdict z;
@@ -70,7 +70,7 @@ static void put(bits *b, unsigned value, unsigned n)
         b->data[b->n / 8] |= (unsigned char)((value >> i & 1) << b->n % 8);
 }
 
-/* A code's highest bit comes first. */
+/* Writes the code of a symbol, highest bit first. */
 static void put_code(bits *b, const unsigned char *lens, size_t n, size_t symbol)
 {
     unsigned code = 0;
@@ -92,8 +92,8 @@ typedef struct codes {
     size_t n_lit, n_dist;
 } codes;
 
-/* Codes of which all lengths can be written, one by one: a literal of one bit, the end of the block
- * and a length of two, one distance. */
+/* Codes whose lengths are all written singly: a literal of one bit, the end of the block and a
+ * match length of two bits each, and one distance. */
 static codes plain_codes(void)
 {
     codes c = {.n_lit = 258, .n_dist = 1, .dist = {1}};
@@ -130,7 +130,7 @@ static void put_lit(bits *b, const codes *c, size_t symbol)
     put_code(b, c->lit, c->n_lit, symbol);
 }
 
-/* "aaa", or with a match "aaaaaa". */
+/* Inflates a block with "aaa", or, with a match, "aaaaaa". Returns whether it is whole. */
 static bool block_is_whole(bm_inflate *inflate, const codes *c, bool match, unsigned distance,
                            const char *what)
 {
@@ -181,7 +181,7 @@ Test(inflate, bit_patterns_without_a_symbol_are_refused_where_they_are_met)
     cr_assert_not(block_is_whole(inflate, &c, true, 1, "no distance, and another is used"));
     c.dist[0] = 2;
     cr_assert_not(block_is_whole(inflate, &c, false, 0, "one distance of two bits"));
-    for (unsigned bit = 0; bit < 2; bit++) { /* nothing but the end, of one bit */
+    for (unsigned bit = 0; bit < 2; bit++) { /* only an end of block, of one bit */
         codes end = plain_codes();
         bits b = {.n = 0};
         memset(end.lit, 0, sizeof end.lit);
@@ -217,7 +217,7 @@ Test(inflate, codes_that_are_no_codes_are_refused)
     bm_inflate_close(inflate);
 }
 
-/* Of 258 lengths and one: so many zeros, once or twice. */
+/* There are 258 + 1 lengths, and repeated zeros that go beyond the last. */
 Test(inflate, lengths_are_repeated_up_to_the_last_code_and_not_before_the_first)
 {
     bm_inflate *inflate = open();
@@ -283,7 +283,7 @@ static unsigned next(unsigned *seed)
     return *seed >> 16;
 }
 
-/* Words of two kinds of alphabet, and runs; `n` bytes. */
+/* Writes `n` bytes: words over two alphabets, and runs. */
 static void write_text(char *out, size_t n, unsigned seed)
 {
     for (size_t i = 0; i < n;) {
@@ -320,7 +320,7 @@ Test(inflate, whatever_zlib_packs_is_unpacked_and_damage_is_found_where_zlib_fin
                     n_runs++;
                 }
             }
-    cr_assert_gt(n_whole, n_runs / 20); /* bits of literals: both verdicts were tried */
+    cr_assert_gt(n_whole, n_runs / 20); /* a changed literal may stay valid: both verdicts occur */
     cr_assert_lt(n_whole, n_runs * 19 / 20);
     bm_inflate_close(inflate);
 }

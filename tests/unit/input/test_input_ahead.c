@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacking ahead: the bytes, digests and errors of sources are those that were packed, or those of
- * one thread, whatever threads and memory there are, and whatever is wrong. */
+/* Unpacking ahead: the bytes, digests and errors of sources are those of the packed files, or those
+ * that one thread gets, for any number of threads, any memory and any fault. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ static char *words(size_t n, unsigned seed)
 
 static size_t pack(bm_compression kind, const char *data, size_t n, char *out, size_t cap);
 
-/* In members of `size`, as those who compress in blocks write them. */
+/* Packs the data in members of `size` bytes, as block compressors do. */
 static size_t pack_members(bm_compression kind, size_t size, const char *data, size_t n, char *out,
                            size_t cap)
 {
@@ -60,14 +60,14 @@ static size_t pack(bm_compression kind, const char *data, size_t n, char *out, s
     return cap - z.avail_out;
 }
 
-/* The contents of a source, and its error. */
+/* A source: its size, its fault and its members. */
 typedef enum fault { WHOLE, DAMAGED, CUT, TAR, GONE, SHRUNK, GROWN } fault;
 
 typedef struct source {
     bm_compression kind;
     size_t n;
     fault fault;
-    size_t members; /* of so many bytes; 0: one */
+    size_t members; /* bytes of each member; 0: a single member */
 } source;
 
 typedef struct sources {
@@ -101,7 +101,7 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
     o.on_error = on_error;
     bm_error err = {0};
     cr_assert_eq(bm_input_set_open(&o, NULL, &s->set, &err), BM_OK, "%s", err.message);
-    for (size_t i = 0; i < n; i++) { /* behind our back */
+    for (size_t i = 0; i < n; i++) { /* changes after the set was opened */
         if (of[i].fault == GONE)
             cr_assert_eq(unlink(s->paths[i]), 0);
         if (of[i].fault == SHRUNK || of[i].fault == GROWN)
@@ -121,7 +121,7 @@ static void unmake(sources *s)
     test_dir_remove(s->dir);
 }
 
-/* What came of a source. */
+/* The result of reading a source. */
 typedef struct outcome {
     bm_status status;
     char message[sizeof((bm_error *)NULL)->message];
@@ -131,7 +131,7 @@ typedef struct outcome {
     bm_hash128 digest;
 } outcome;
 
-/* Those that wait for the reader, as the workers of an ingest do. */
+/* Threads that unpack while they wait for the reader, as the workers of an ingest do. */
 typedef struct helpers {
     bm_input_ahead *ahead;
     atomic_bool stop;
@@ -139,7 +139,7 @@ typedef struct helpers {
     pthread_t threads[8];
 } helpers;
 
-#define NOT_HELPED SIZE_MAX /* its own threads unpack ahead */
+#define NOT_HELPED SIZE_MAX /* no helpers: `ahead` starts threads of its own */
 
 static void *help(void *ctx)
 {
@@ -166,7 +166,7 @@ static void end_helpers(helpers *h)
         pthread_join(h->threads[i], NULL);
 }
 
-/* Read all sources as the reader does that skips what is broken, or ends with it. */
+/* Reads all sources as a reader does that skips broken ones, or that ends at the first. */
 static void read_all(sources *s, size_t n, size_t cap, bool skips, size_t n_helpers, outcome *out)
 {
     helpers h;
@@ -212,7 +212,7 @@ static void forget_digests(sources *s, size_t n)
     }
 }
 
-/* Whatever threads, memory and sizes of reads, as one thread does it. */
+/* With any threads, memory and sizes of reads, the outcomes are those of a single thread. */
 static void assert_as_alone(const source *of, size_t n, bool skips)
 {
     static const struct {
@@ -235,7 +235,7 @@ static void assert_as_alone(const source *of, size_t n, bool skips)
     read_all(&s, n, 65536, skips, NOT_HELPED, alone);
     for (size_t m = 0; m < sizeof with / sizeof *with; m++) {
         cr_assert_leq(bm_input_ahead_grant(s.set, with[m].threads, with[m].memory), with[m].memory);
-        if (m % 2 == 0) /* else digests are compared with those of the time before */
+        if (m % 2 == 0) /* else they are compared with those of the run before */
             forget_digests(&s, n);
         memset(got, 0, sizeof got);
         read_all(&s, n, with[m].cap, skips, with[m].helpers, got);
@@ -348,7 +348,7 @@ Test(input_ahead, who_waits_for_the_reader_unpacks_other_files_whatever_their_co
         cr_assert_eq(bm_input_ahead_begin(ahead, 0, NULL), BM_OK);
         while (bm_input_ahead_help(ahead))
             n++;
-        cr_assert_gt(n, 2, "%zu blocks", n); /* more than those of the file that is read */
+        cr_assert_gt(n, 2, "%zu blocks", n); /* more than the file being read has */
         bm_input_ahead_close(ahead);
         unmake(&s);
     }
@@ -363,14 +363,14 @@ Test(input_ahead, nothing_is_unpacked_ahead_by_one_thread_or_with_little_memory)
     cr_assert_eq(bm_input_ahead_grant(s.set, 8, 5 * MIB), 0);
     cr_assert_gt(bm_input_ahead_grant(s.set, 8, 30 * MIB), 0);
     unmake(&s);
-    make(&s, of, 2, BM_ON_ERROR_FAIL); /* of one there may be members */
+    make(&s, of, 2, BM_ON_ERROR_FAIL); /* one source may have many members */
     cr_assert_eq(bm_input_ahead_grant(s.set, 8, 20 * MIB), 0);
     cr_assert_gt(bm_input_ahead_grant(s.set, 8, MANY), 0);
     unmake(&s);
 }
 
-/* A frame after the first asks for more than the first frames tell: the reader's own decoder has
- * room for it. */
+/* A later frame has a larger window than the first frames suggest: the reader's own decoder takes
+ * it. */
 Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 {
     sources s;

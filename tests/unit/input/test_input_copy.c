@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables on standard input: all of it in a file without a name. What reads them:
- * tests/reference/test_tables.py */
+/* Tables on standard input are copied whole to a file without a name.
+ * tests/reference/test_tables.py tests reading them. */
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -33,7 +33,7 @@ static bm_input_set *open_stdin(const char *spool)
     return set;
 }
 
-/* The copy, opened twice, since readers of tables go to and fro. */
+/* Opens the copy twice, since readers of tables seek, and compares it with the data. */
 static void assert_copied(const bm_source *source, const char *data)
 {
     char *got = malloc(N_BYTES + 1);
@@ -70,7 +70,7 @@ Test(input_copy, all_of_it_can_be_opened_again_and_its_digest_is_known)
         bm_input_set_close(set);
         waitpid(child, NULL, 0);
     }
-    cr_assert_eq(rmdir(dir), 0); /* nothing was left in it */
+    cr_assert_eq(rmdir(dir), 0); /* the directory is empty */
     free(dir);
     free(data);
 }

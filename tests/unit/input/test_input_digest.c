@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_input_digest.c -- digests of whole files: published values, sizes round the block, files
- * that cannot be read. */
+/* test_input_digest.c -- digests of whole files: published values, sizes around a piece, files that
+ * cannot be read. */
 #include <criterion/criterion.h>
 
 #define XXH_INLINE_ALL
@@ -20,7 +20,7 @@ static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[
     return status;
 }
 
-/* The values that xxhsum -H2 and Python's xxhash give. */
+/* Expected: the output of xxhsum -H2 and of Python's xxhash. */
 Test(input_digest, is_xxh3_128)
 {
     scratch s;
@@ -43,7 +43,7 @@ Test(input_digest, of_files_round_the_size_of_a_block)
         data[i] = (char)(i * 2654435761u >> 13);
     for (size_t i = 0; i < 4; i++) {
         char hex[BM_HASH128_HEX], expected[40];
-        const XXH128_hash_t sum = XXH3_128bits(data, sizes[i]); /* at once */
+        const XXH128_hash_t sum = XXH3_128bits(data, sizes[i]); /* in one call */
         snprintf(expected, sizeof expected, "%016llx%016llx", (unsigned long long)sum.high64,
                  (unsigned long long)sum.low64);
         cr_assert_eq(digest_text(&s, data, sizes[i], hex), BM_OK);
@@ -59,8 +59,8 @@ static bm_hash128 sum_of(const void *data, size_t len)
     return (bm_hash128){.lo = sum.low64, .hi = sum.high64};
 }
 
-/* The rule of reports: up to 64 MiB the digest of the bytes, beyond that the digest of the pieces'
- * digests, 16 bytes each, most significant first. */
+/* The rule of reports: up to 64 MiB, the digest of the bytes; beyond, the digest of the pieces'
+ * digests (16 bytes each, most significant first). */
 Test(input_digest, of_files_round_the_size_of_a_piece)
 {
     const size_t piece = (size_t)64 << 20, sizes[] = {piece - 1, piece, piece + 1, 2 * piece + 1};

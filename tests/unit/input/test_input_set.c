@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths to files, formats, compression: the rules of docs/inputs.md. */
+/* From paths to files, formats and compression, by the rules of docs/inputs.md. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -318,7 +318,7 @@ Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
         cr_assert_str_eq(err.file, path);
         free(path);
     }
-    /* three letters alone are text */
+    /* "BZh" alone is text, not bzip2 */
     char *path = test_file(dir, "bz.txt", "BZhello world", 13);
     const char *paths[] = {path};
     bm_input_set *set;

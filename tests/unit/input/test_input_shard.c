@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of a file for every number of shares: one after another they have the records of the whole
- * file. */
+/* Shares of a file, for every number of shares: together, in order, they have the records of the
+ * whole file. */
 #include "read_records.h"
 
 #include "input/input_shard.h"
@@ -8,8 +8,8 @@
 typedef struct kind {
     const char *name, *bytes;
     bm_format format;
-    const char *field; /* of the text; NULL: the format's own */
-    uint64_t longest;  /* 0: any */
+    const char *field; /* the text field; NULL: the format's default */
+    uint64_t longest;  /* most bytes of a document; 0: no limit */
 } kind;
 
 static bm_input_options options_of(const kind *k, const char *const *paths, size_t n)
@@ -31,7 +31,8 @@ static void expect_same(const record *is, const record *was, const char *name, u
     cr_assert_str_eq(is->text.data, was->text.data, "%s, %u shares", name, of);
 }
 
-/* Shares are whole records of neighbouring bytes, and say how many are before them. */
+/* Each share has whole records, begins where the share before it ends, and reports how many records
+ * precede it. */
 static void expect_shares(const kind *k, const bm_input_options *o, const records *whole,
                           unsigned of)
 {
@@ -114,7 +115,7 @@ Test(input_shard, a_file_that_is_not_cut_is_in_the_share_of_its_middle)
                      test_file(dir, "c.txt", "", 0), test_file(dir, "d.txt", "ddddddd", 7),
                      test_file(dir, "e.txt", "", 0)};
     const char *const paths[] = {dir};
-    /* of 20 bytes: middles at 4, 11, 13, 16, 20 */
+    /* the files have 20 bytes in all, and their middles are at 4, 11, 13, 16 and 20 */
     static const struct {
         unsigned i, of;
         const char *has;

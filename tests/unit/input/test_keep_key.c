@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keep_key.c -- keys of values that are listed in their order compare as the list says, for
+/* test_keep_key.c -- the keys of a sorted list of values compare in the order of the list, for
  * `max` and for `min`. */
 #include <criterion/criterion.h>
 
@@ -8,8 +8,8 @@
 #include "input/keep_key.c"
 #include "tests/world/world_text.h"
 
-/* N: as JSON has it, E: exact to its last digit, S: a string, -: no value, =: of a type without an
- * order. The same rank: equal. */
+/* N: a number read from JSON as a double; E: a number exact to its last digit; S: a string; -: no
+ * value; =: a type without an order. Values of the same rank are equal. */
 static const struct {
     char kind;
     const char *text;
@@ -37,7 +37,7 @@ static const struct {
     {'N', "1e-400", 11},
     {'E', "0.0999999999999999999", 12},
     {'E', "0.1", 13},
-    {'N', "0.1", 14}, /* the double, which is a little more */
+    {'N', "0.1", 14}, /* the nearest double is a little more */
     {'N', "1", 15},
     {'N', "1.0", 15},
     {'N', "10e-1", 15},
@@ -103,7 +103,7 @@ static void check_all(const char *list, bool greatest)
             const bool numbers = values[i].rank <= 24 && values[j].rank <= 24;
             const bool strings = values[i].rank >= 25 && values[i].rank <= 30 &&
                                  values[j].rank >= 25 && values[j].rank <= 30;
-            if (greatest && (numbers || strings)) /* the classes are in one order */
+            if (greatest && (numbers || strings)) /* classes keep their order */
                 expected = -expected;
             cr_expect_eq(order_of((bm_str){keys[i].data, keys[i].len - 1},
                                   (bm_str){keys[j].data, keys[j].len - 1}),

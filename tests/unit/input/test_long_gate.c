@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate: it is asked about each record that is longer than a batch, and reports one that may not
- * be held. */
+/* The gate is asked about each record longer than a batch, and reports records that may not be held
+ * in memory. */
 #include "input/raw_batch.h"
 
 #include "read_records.h"
@@ -9,7 +9,7 @@ Test(long_gate, as_many_words_as_a_text_can_have)
 {
     static const struct {
         const char *text;
-        uint64_t words; /* of the text, by hand */
+        uint64_t words; /* words of the text, counted by hand */
     } texts[] = {{"", 0},
                  {"one", 1},
                  {"a b c", 3},
@@ -54,7 +54,8 @@ static bm_status refuse(void *ctx, const bm_long_record *what, bm_error *err)
     return BM_ERR_NOMEM;
 }
 
-/* Read all batches of `path` under the gate; the records that came, and what ended it. */
+/* Reads all batches of `path` through the gate. Returns the status at the end; *n_batches: how many
+ * were read. */
 static bm_status read_gated(const char *path, uint64_t max_doc_bytes, limit *l, size_t *n_batches)
 {
     const char *paths[] = {path};

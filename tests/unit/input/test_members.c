@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members in memory: they are cut where those who packed them ended them, and unpacked they are
- * what was packed. */
+/* Members in memory: cuts are at ends of packed members, and unpacking gives the packed data. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #define N_MEMBERS 7u
 #define MOST      ((size_t)1 << 16)
 
-/* Text of `n` bytes, others for each seed. */
+/* Writes `n` bytes of text, different for each seed. */
 static void fill(char *out, size_t n, unsigned seed)
 {
     for (size_t i = 0; i < n; i++) {
@@ -73,7 +72,7 @@ Test(members, what_is_cut_off_any_beginning_of_a_file_ends_where_a_member_ends)
     for (size_t k = 0; k < 2; k++) {
         packed *p = make(kinds[k]);
         for (size_t n = 0; n <= p->n; n++) {
-            char *begin = malloc(n + 1); /* so that no byte after them can be read unseen */
+            char *begin = malloc(n + 1); /* a sanitizer reports reads after the data */
             memcpy(begin, p->data, n);
             bm_members_cut cut = {0};
             const bm_members_found found =
@@ -150,7 +149,7 @@ Test(members, damage_and_ends_by_chance_are_found_when_they_are_unpacked)
         free(out);
         free(p);
     }
-    /* The ten bytes of a header within a member that is stored as it is. */
+    /* A member stored without compression contains the ten bytes of a header. */
     char plain[2000], data[4000], out[MOST];
     bm_members *members = NULL;
     bm_members_cut cut = {0};
@@ -171,12 +170,12 @@ Test(members, what_a_stream_decoder_may_refuse_or_what_is_larger_is_not_cut)
     static char plain[3 * MOST], data[4 * MOST];
     bm_members_cut cut = {0};
     fill(plain, sizeof plain, 5);
-    for (size_t k = 0; k < 2; k++) { /* larger than may be */
+    for (size_t k = 0; k < 2; k++) { /* members larger than MOST */
         size_t n = pack(kinds[k], 1, plain, MOST + 1, data, sizeof data);
         n += pack(kinds[k], 1, plain, 100, data + n, sizeof data - n);
         cr_assert_eq(bm_members_cut_off(kinds[k], (bm_str){data, n}, true, MOST, &cut),
                      BM_MEMBERS_NONE);
-        n = pack(kinds[k], 1, plain, 100, data, sizeof data); /* after a small one */
+        n = pack(kinds[k], 1, plain, 100, data, sizeof data); /* a small member first */
         const size_t first = n;
         n += pack(kinds[k], 1, plain, MOST, data + n, sizeof data - n);
         n += pack(kinds[k], 1, plain, 100, data + n, sizeof data - n);
@@ -187,13 +186,13 @@ Test(members, what_a_stream_decoder_may_refuse_or_what_is_larger_is_not_cut)
     }
     size_t n = pack(BM_COMPRESSION_GZ, 1, plain, 1000, data, sizeof data);
     for (int flags = 1; flags < 256; flags *= 2) {
-        if (flags == 4) /* an extra field, as BGZF has one */
+        if (flags == 4) /* an extra field is allowed: BGZF has one */
             continue;
         data[3] = (char)flags;
         cr_assert_eq(bm_members_cut_off(BM_COMPRESSION_GZ, (bm_str){data, n}, true, MOST, &cut),
                      BM_MEMBERS_NONE);
     }
-    ZSTD_CCtx *c = ZSTD_createCCtx(); /* without the size of its content */
+    ZSTD_CCtx *c = ZSTD_createCCtx(); /* a frame without its content size */
     ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
     n = ZSTD_compress2(c, data, sizeof data, plain, 1000);
     ZSTD_freeCCtx(c);
@@ -241,9 +240,9 @@ Test(members, any_bytes_can_be_looked_at)
     }
 }
 
-/* --- what a stream refuses --- */
+/* --- frames that a stream refuses --- */
 
-#define APART  ((size_t)400000) /* beyond a window of 128 KiB, and what its buffer has besides */
+#define APART  ((size_t)400000) /* beyond a window of 128 KiB and the slack of its buffer */
 #define FRAMES ((size_t)1 << 20)
 
 static bool stream_is_whole(bm_compression kind, bm_str in)
@@ -262,7 +261,7 @@ static bool stream_is_whole(bm_compression kind, bm_str in)
     return status == BM_OK;
 }
 
-/* What is cut off the bytes, and unpacked by one decoder: is it all of them? */
+/* Cuts the bytes into members and unpacks these with one decoder. Returns whether all unpack. */
 static bool members_are_whole(bm_compression kind, bm_str in)
 {
     char *out = malloc(FRAMES);
@@ -289,8 +288,8 @@ static size_t put_number(char *out, uint64_t value, size_t n)
     return n;
 }
 
-/* A frame with a window of 2^window_log bytes, of one block of so many: a byte and its repeats, or
- * each byte written out. */
+/* Writes a frame with a window of 2^window_log bytes and one block of n equal bytes, either as a
+ * run of one byte or with each byte written out. */
 static size_t put_frame(char *out, unsigned window_log, size_t n, bool repeated)
 {
     size_t at = put_number(out, 0xFD2FB528, 4);
@@ -301,8 +300,8 @@ static size_t put_frame(char *out, unsigned window_log, size_t n, bool repeated)
     return at + (repeated ? 1 : n);
 }
 
-/* Text, and behind `apart` bytes of it the same again: packed with a window for all of it, and said
- * to have one of 128 KiB. */
+/* Writes a frame of `apart` bytes of text, twice. It is packed with a window for all of it, but its
+ * header claims a window of 128 KiB. */
 static size_t put_far_matches(char *out, size_t apart)
 {
     char *text = malloc(2 * apart);
@@ -356,7 +355,7 @@ Test(members, matches_beyond_the_window_are_refused_whatever_frame_came_before)
     const size_t near = put_far_matches(data, (size_t)80 << 10);
     cr_assert(stream_is_whole(BM_COMPRESSION_ZST, (bm_str){data, near}));
     cr_assert(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, near}));
-    fill(text, FRAMES, 3); /* whose window is larger */
+    fill(text, FRAMES, 3); /* a frame with a larger window */
     size_t n = pack(BM_COMPRESSION_ZST, 3, text, FRAMES, data, 2 * FRAMES);
     cr_assert(members_are_whole(BM_COMPRESSION_ZST, (bm_str){data, n}));
     n += put_far_matches(data + n, APART);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that a message shows: which, how many, how long, and never anything but UTF-8. */
+/* The names that a message shows: which names, how many, how long, and always valid UTF-8. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ Test(name_list, long_names_are_cut_between_characters_and_what_is_no_utf8_is_rep
     for (size_t len = 40; len < 60; len++)
         for (int count = 1; count < 30; count++) {
             char name[64];
-            for (size_t i = 0; i < len; i++) /* two bytes each, beginning at either place */
+            for (size_t i = 0; i < len; i++) /* two-byte characters at even or odd offsets */
                 name[i] = (char)((i + (size_t)count) % 2 ? 0xA9 : 0xC3);
             bm_name_list list = {0};
             for (int i = 0; i < count; i++)

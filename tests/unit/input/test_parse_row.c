@@ -7,7 +7,7 @@
 #include "input/record_rules.h"
 #include "tests/world/world_text.h"
 
-/* The cells of a row, each in <>; "!" where the row is broken. */
+/* Writes the cells of a row, each in <>, and "!" where the row is broken. */
 static void cells(const char *text, bool csv, char *out)
 {
     bm_row row = bm_row_begin(world_str(text), (bm_row_syntax){csv ? ',' : '\t', csv});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a record is in each format: ids, texts, bad records, repair. */
+/* The records of each format: ids, texts, bad records, repair. */
 #include "read_records.h"
 
 #define READ(format, text) test_read_bytes(format, text, sizeof(text) - 1, NULL)
@@ -277,7 +277,7 @@ Test(parser, a_file_of_records_that_are_no_documents_is_named_with_their_types)
         err.message);
     types.n_documents = 1;
     cr_assert_eq(bm_record_types_check(&types, "a", &err), BM_OK);
-    for (unsigned i = 0; i < 30; i++) { /* more than are kept apart */
+    for (unsigned i = 0; i < 30; i++) { /* more than are counted separately */
         const char name[] = {'t', (char)('a' + i), '\0'};
         bm_record_types_add(&types, (bm_str){name, 2});
     }
@@ -333,7 +333,7 @@ Test(parser, tsv_has_a_header_unless_all_fields_given_are_numbers)
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 1);
     assert_text(r.all[0], "2");
-    o = with_fields(name, 1, "1"); /* one is a name: a header */
+    o = with_fields(name, 1, "1"); /* one of the fields is a name: a header */
     test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 1);

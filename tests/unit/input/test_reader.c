@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader: the same records whatever the batches, files packed together, streams read once and
- * twice, damage, records too long to hold. */
+/* The reader: the same records for any batches, small files in one batch, streams read once and
+ * twice, damage, and records too long to hold. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -86,7 +86,7 @@ Test(reader, records_are_the_same_for_every_batch_size_and_every_limit_of_record
     test_dir_remove(dir);
 }
 
-/* Rows with random quoting, and a plain automaton as the reference for where they end. */
+/* Rows with random quoting; a plain automaton is the reference for where they end. */
 Test(reader, csv_rows_end_where_a_byte_by_byte_reference_says)
 {
     char *dir = test_dir();
@@ -170,7 +170,7 @@ Test(reader, thousands_of_small_files_share_batches_in_order)
     test_dir_remove(dir);
 }
 
-/* Lines of about 40 bytes whose text says their number. */
+/* Lines of about 40 bytes whose text contains their number. */
 static char *many_lines(size_t n, size_t *len)
 {
     char *data = malloc(n * 64);
@@ -310,7 +310,7 @@ Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
         bm_input_set_close(set);
         waitpid(child, NULL, 0);
     }
-    cr_assert_eq(rmdir(dir), 0); /* nothing was left in it */
+    cr_assert_eq(rmdir(dir), 0); /* the directory is empty */
     free(dir);
     free(data);
 }
@@ -509,8 +509,8 @@ Test(reader, ten_million_empty_lines_are_nothing_in_jsonl)
     free(data);
 }
 
-/* A table in which the comma and another byte have changed places, in its syntax too, is the same
- * table but for these bytes. */
+/* If the comma and another byte change places, in a table and in its syntax, the records are the
+ * same except for these bytes. */
 Test(reader, another_delimiter_only_changes_places_with_the_comma)
 {
     char *dir = test_dir();

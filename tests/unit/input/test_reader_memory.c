@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every allocation fails once, in turn, until a run needs none more: an error, no crash, no record
- * that was not read before. The C library's own functions are replaced, so simdjson's, zlib's and
- * zstd's allocations fail too. Not under sanitizers, which replace them themselves. */
+/* Each allocation fails in turn, until a run makes fewer. Each run must end with an error, without
+ * a crash and without extra records. The C library's functions are replaced, so allocations of
+ * simdjson, zlib and zstd fail too. Not under sanitizers, which replace the same functions. */
 #include "read_records.h"
 
 #if defined(BM_SANITIZED) || !defined(__GLIBC__)
@@ -81,7 +81,7 @@ static bm_status read_all(const bm_input_options *o, size_t *n)
     return status;
 }
 
-/* Fail the first, second, … allocation. Returns how many runs it took. */
+/* Fails the first, second, … allocation until a run makes fewer. Returns the number of runs. */
 static long fail_each(const bm_input_options *o, size_t n_records)
 {
     for (long nth = 0;; nth++) {
@@ -96,7 +96,7 @@ static long fail_each(const bm_input_options *o, size_t n_records)
             return nth;
         }
         cr_assert(status == BM_OK || status == BM_ERR_NOMEM, "%d", status);
-        /* where a library could do without the memory, the result is whole all the same */
+        /* a library may do without the memory; then the result must be whole */
         cr_assert(status != BM_OK || n == n_records, "allocation %ld: %zu records", nth, n);
         cr_assert_leq(n, n_records);
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain files that several threads read by position: the records of a naive model, whatever the
- * lengths of records and batches are, and the same digests and places; files that change while they
- * are read. */
+/* Plain files that several threads read by position: the records, digests and places are those of a
+ * naive model for any lengths of records and batches. Also: files that change while they are
+ * read. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "read_lanes.h"
 #include "tests/unit/base/sized.h"
 
-/* Lines of a text as `--format lines` has them: numbers from 1 on, without their endings. */
+/* The records must be the lines of the text, as `--format lines` reads them: numbered from 1,
+ * without line ends. */
 static void assert_lines(const records *r, const char *text, size_t len, size_t what)
 {
     size_t n = 0;
@@ -39,8 +40,8 @@ static uint32_t random_below(uint32_t *x, uint32_t n)
     return (uint32_t)((uint64_t)(*x >> 4) * n >> 28);
 }
 
-/* A text of `len` bytes: lines of up to `longest`, some that end with CR LF, and the last one
- * perhaps without an end. */
+/* A text of `len` bytes, with lines of up to `longest`. Some lines end with CR LF; the last may
+ * have no line end. */
 static char *make_text(size_t len, uint32_t longest, uint32_t seed)
 {
     char *text = malloc(len + 1);
@@ -66,7 +67,7 @@ static records read_text(const char *path, size_t n, size_t batch, uint32_t limi
     return test_read_set_by(*set, batch, limit, false, lanes);
 }
 
-/* One line of each length around the ends of batches, and the lines after it. */
+/* First lines of every length, so that one ends at each position around the end of a batch. */
 Test(reader_ranges, a_line_may_end_anywhere_around_the_end_of_a_batch)
 {
     char *dir = test_dir();
@@ -112,7 +113,7 @@ Test(reader_ranges, any_lines_come_in_their_order_from_any_number_of_threads)
     test_dir_remove(dir);
 }
 
-/* Small ones share batches, larger ones are cut, and each begins with line 1. */
+/* Small files share a batch, large ones are cut into several, and each file begins with line 1. */
 Test(reader_ranges, files_of_all_sizes_follow_each_other)
 {
     enum { N = 40 };
@@ -149,8 +150,8 @@ Test(reader_ranges, files_of_all_sizes_follow_each_other)
     test_dir_remove(dir);
 }
 
-/* Files that are batches of their own or together, of which one changed since it was looked at:
- * against one thread that reads in order. */
+/* Files that share batches or have their own, and of which one may change after the set was opened.
+ * Compared with one thread that reads in order. */
 Test(reader_ranges, whole_files_are_read_as_they_are)
 {
     enum { N = 60 };
@@ -188,7 +189,7 @@ Test(reader_ranges, whole_files_are_read_as_they_are)
         bm_input_set_close(again);
         test_free(&one);
         test_free(&r);
-        /* Read again, it must be the same. */
+        /* On the second reading, a changed file is an error. */
         free(test_file(dir, "0", "0123", 4));
         r = test_read_set_by(set, batch, limit, false, 3);
         cr_assert_eq(r.status, BM_ERR_INPUT);
@@ -200,8 +201,8 @@ Test(reader_ranges, whole_files_are_read_as_they_are)
     test_dir_remove(dir);
 }
 
-/* A file of 20,000 bytes is changed when so many batches of 1,000 were handed out, none of which
- * was read. */
+/* A file of 20,000 bytes changes after `n_given` batches of 1,000 were handed out, before any of
+ * them was read. */
 static void change_behind(size_t n_given, size_t new_len, const char *was, const char *is)
 {
     enum { LEN = 20000, BATCH = 1000, GIVEN_MAX = 30 };
@@ -232,7 +233,7 @@ static void change_behind(size_t n_given, size_t new_len, const char *was, const
     test_dir_remove(dir);
 }
 
-/* As with a reader alone, what counts is what is there when it is read. */
+/* As with a single reader, the content at the time of reading counts. */
 Test(reader_ranges, a_file_that_is_cut_off_or_goes_on_is_read_as_it_is_then)
 {
     char *was = make_text(20000, 50, 3), *is = make_text(40000, 50, 3);
@@ -244,11 +245,11 @@ Test(reader_ranges, a_file_that_is_cut_off_or_goes_on_is_read_as_it_is_then)
     free(is);
 }
 
-/* Ranges are cut where newlines were: lines that are there now are found all the same. */
+/* Ranges are planned by the lines seen so far; far shorter lines must be read in order too. */
 Test(reader_ranges, more_lines_than_a_batch_may_have_are_read_in_order)
 {
     char *dir = test_dir(), *text = make_text(200000, 100, 5);
-    memset(text + 60000, '\n', 90000); /* no one would have foreseen it */
+    memset(text + 60000, '\n', 90000); /* far more lines than before */
     char *path = test_file(dir, "a", text, 200000);
     for (size_t lanes = 1; lanes <= 4; lanes += 3)
         for (uint32_t limit = 20; limit < 3000; limit *= 5) {
@@ -267,7 +268,7 @@ Test(reader_ranges, more_lines_than_a_batch_may_have_are_read_in_order)
 typedef struct bounded {
     bm_format format;
     const char *name, *begin, *between, *end;
-    /* A record: its number, and words that may hold all that separates records. */
+    /* The format of a record (number, words), and words with bytes that separate records. */
     const char *record, *word, *odd;
 } bounded;
 
@@ -306,7 +307,7 @@ static const bounded kinds[] = {
      "text\n", "\nWARC/1.0\r\n"},
 };
 
-/* Against one thread that reads in order. */
+/* Compared with one thread that reads in order. */
 Test(reader_ranges, records_with_bounds_of_their_own_are_read_by_position_too)
 {
     char *dir = test_dir();
@@ -317,7 +318,7 @@ Test(reader_ranges, records_with_bounds_of_their_own_are_read_by_position_too)
             size_t len;
             char *text = make_bounded(&kinds[k], 1 + random_below(&x, 800), 1 + seed % 20,
                                       seed % 3 == 0 ? 0 : 1 + random_below(&x, 200), x, &len);
-            if (seed % 7 == 3) /* it breaks somewhere */
+            if (seed % 7 == 3) /* broken at a random place */
                 text[random_below(&x, (uint32_t)len)] = seed % 2 == 0 ? '"' : '}';
             char *path = test_file(dir, kinds[k].name, text, len);
             const char *paths[] = {path, path};
@@ -339,8 +340,8 @@ Test(reader_ranges, records_with_bounds_of_their_own_are_read_by_position_too)
     test_dir_remove(dir);
 }
 
-/* Read with two threads, or one, up to the end: places after batches, which are those that an
- * interrupted job would seal. */
+/* The place after each batch, which an interrupted job would seal, has the size and the digest of
+ * the bytes before it. */
 Test(reader_ranges, places_are_those_of_the_bytes_before_them)
 {
     enum { LEN = 30000 };

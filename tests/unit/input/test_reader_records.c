@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reader_records.c -- the limit of records in a batch where the reader does not look for the
- * end of each. */
+/* test_reader_records.c -- the limit of records per batch, if the reader does not look for the end
+ * of each record. */
 #include "tests/unit/input/read_records.h"
 
-/* A limit of records that long lines never reach, so that nobody looks for the end of each, until
- * short ones come; and the other way round. */
+/* Long lines never reach the limit, so the reader does not look for the end of each; then short
+ * lines come, then the same again. */
 Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
 {
     enum { LONG = 600, N_LONG = 300, N_SHORT = 20000 };
@@ -21,7 +21,7 @@ Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     for (uint32_t limit = 30; limit <= 3000; limit *= 10) {
-        records r = test_read(&o, 8192, limit, false); /* which looks at the limit */
+        records r = test_read(&o, 8192, limit, false); /* checks the limit itself */
         const char *at = data;
         cr_assert_eq(r.n, 2 * (N_LONG + N_SHORT));
         for (size_t i = 0; i < r.n; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reader_rest.c -- files that break off, where bad records are skipped: the same records
- * whatever the size of batches, in full parsing and in splitting, and the files after them. Of a
- * gzip member without its checksum all is read, so what must come is known. */
+/* test_reader_rest.c -- truncated files, if bad records are skipped: the same records for any batch
+ * size, in full parsing and in splitting, followed by those of the next files. A gzip member that
+ * lacks only its checksum is read whole, so the expected records are known. */
 #include <zlib.h>
 
 #include "read_records.h"
 
 enum { CAP = 1 << 16 };
 
-/* DIR/name: the text as one gzip member, without its last `cut` bytes. The checksum and the length
- * are the last eight. */
+/* Writes the text to DIR/name as one gzip member without its last `cut` bytes. The last eight bytes
+ * of a member are its checksum and length. */
 static char *put_gz(const char *dir, const char *name, const char *text, size_t cut)
 {
     static char packed[CAP];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_record_rules.c -- what options of reading become: settled values, so that nobody who reads
- * asks the options again. */
+/* test_record_rules.c -- the rules of reading that follow from the options, so that readers need
+ * not look at the options again. */
 #include <criterion/criterion.h>
 
 #include "input/record_rules.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_refused_formats.c -- formats and encodings by their first bytes: those of docs/inputs.md 2,
- * and texts that only look like one. Encoded by iconv(3). */
+/* test_refused_formats.c -- formats and encodings recognised by first bytes: those of
+ * docs/inputs.md 2, and texts that only look like one. iconv(3) encodes the texts. */
 #include <criterion/criterion.h>
 #include <iconv.h>
 #include <string.h>
@@ -30,7 +30,7 @@ Test(refused_formats, marks_are_known_and_their_beginnings_alone_are_not)
     IS("", "read");
 }
 
-/* The text in an encoding, with the byte order mark that iconv gives to names without an order. */
+/* Encodes the text. For encodings named without a byte order, iconv adds a byte order mark. */
 static size_t encode(const char *to, const char *text, char *out, size_t cap)
 {
     iconv_t how = iconv_open(to, "UTF-8");
@@ -63,14 +63,14 @@ Test(refused_formats, utf_16_and_utf_32_are_told_by_a_mark_or_by_plain_text)
                              cases[i].encoding, j);
             cr_expect(got.hint != NULL && strstr(got.hint, cases[i].hint), "%s", got.hint);
         }
-    IS("\xFF\xFE", "text in UTF-16"); /* of no characters */
+    IS("\xFF\xFE", "text in UTF-16"); /* a mark and nothing else */
     IS("\xEF\xBB\xBF{}", "read");     /* UTF-8 */
 }
 
 Test(refused_formats, bytes_that_may_be_a_text_of_their_own_are_read)
 {
     IS("a\0b\0", "read");                    /* too short to be sure */
-    IS("a\0b\0c\0d", "read");                /* half a unit is left over */
+    IS("a\0b\0c\0d", "read");                /* half a code unit is left over */
     IS("a\0b\0c\0\1\0e\0f\0g\0h\0", "read"); /* not printable */
     IS("a\0b\0cc\0d\0e\0f\0g\0h", "read");
     IS("\0\0\0\0\0\0\0\0", "read");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of a top-level array: where each begins and ends, in one piece and byte by byte; what
- * breaks the array. */
+/* Elements of a top-level array: where each begins and ends, scanned at once and byte by byte; and
+ * errors that break the array. */
 #include "input/record_formats.c"
 
 #include <criterion/criterion.h>
@@ -11,11 +11,11 @@
 
 typedef struct places {
     size_t begin[64], end[64], n;
-    const char *broken; /* NULL: nothing */
+    const char *broken; /* the error; NULL: none */
     size_t at;
 } places;
 
-/* Scan `text` in pieces of `step` bytes, as a reader does that goes on where it stopped. */
+/* Scans `text` in pieces of `step` bytes, as a reader that continues where it stopped. */
 static places scan_all(const char *text, size_t len, size_t step)
 {
     places out = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tables.c -- which files are tables; without their library they are refused by name. */
+/* test_tables.c -- which files are tables; without the library of tables they are refused by
+ * name. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ Test(tables, are_told_by_their_names)
                      "%s", names[i].name);
 }
 
-/* This program is linked without a place to look for it in. */
+/* This program is linked without a folder in which to look for the library. */
 Test(tables, without_the_library_say_so)
 {
     const char *why = NULL;

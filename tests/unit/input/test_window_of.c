@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_window_of.c -- windows as the libraries made them: frames and streams of known parameters,
- * made by the compressors themselves. */
+/* test_window_of.c -- window sizes of frames and streams that the libraries compressed with known
+ * parameters. */
 #include <criterion/criterion.h>
 #include <lzma.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ Test(window_of, zstd_frames_say_their_window_or_their_size)
                 ZSTD_CCtx_setPledgedSrcSize(c, sizeof text);
             ZSTD_inBuffer in = {text, sizeof text, 0};
             ZSTD_outBuffer to = {out, sizeof out, 0};
-            /* not ended: the size is not known, unless it was said before */
+            /* not ended: the size is unknown, unless it was pledged before */
             cr_assert(!ZSTD_isError(ZSTD_compressStream2(c, &to, &in, ZSTD_e_flush)));
             const uint64_t window = bm_window_of(BM_COMPRESSION_ZST, out, to.pos);
-            if (pledged) /* a single segment; or a window that the library made smaller */
+            if (pledged) /* a single segment, or a smaller window chosen by the library */
                 cr_expect(log < 12 ? window == UINT64_C(1) << log
                                    : window >= sizeof text && window <= 4096,
                           "%d: %u", log, (unsigned)window);
@@ -36,10 +36,10 @@ Test(window_of, zstd_frames_say_their_window_or_their_size)
             ZSTD_freeCCtx(c);
         }
     }
-    /* one segment whose size has two bytes counts from 256; one that is skipped says nothing */
+    /* a single segment's two-byte size counts from 256; a skippable frame has no window */
     cr_expect_eq(bm_window_of(BM_COMPRESSION_ZST, "\x28\xB5\x2F\xFD\x60\x01\x02", 7), 0x201 + 256);
     cr_expect_eq(bm_window_of(BM_COMPRESSION_ZST, "\x50\x2A\x4D\x18\x01\0\0\0", 8), 0);
-    /* 3/8 more than a power of 2 */
+    /* a power of 2 and 3/8 of it */
     cr_expect_eq(bm_window_of(BM_COMPRESSION_ZST, "\x28\xB5\x2F\xFD\0\x0B\0", 7), 2048 + 768);
 }
 
@@ -66,7 +66,7 @@ Test(window_of, xz_blocks_say_their_dictionary)
     }
 }
 
-/* Whatever the bytes are, nothing is read after them (AddressSanitizer looks). */
+/* For any bytes, nothing is read after them (AddressSanitizer checks). */
 Test(window_of, any_bytes_have_an_answer)
 {
     for (unsigned n = 0; n < 20000; n++) {
