@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_overlap_runs.c -- the longest run of places against a walk over the units of a document. */
+/* test_overlap_runs.c -- the longest run of positions, compared with a walk over the units of a
+ * document. */
 #include <criterion/criterion.h>
 
 #include "base/random.h"
@@ -9,7 +10,7 @@ enum { UNITS = 24, ROUNDS = 20000 };
 
 typedef enum place { NONE, OWN, SHARED } place;
 
-/* The longest run of units that are anything, or only shared; the first of equals. */
+/* The longest run of units that are not NONE, or are SHARED; the first of equal length. */
 static bm_stretch walked(const place *places, bool shared)
 {
     bm_stretch best = {0, 0}, run = {0, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shingle_table.c -- numbers of shingles against a list that is searched from its beginning;
- * the filter passes all that are in the table, and few others. */
+/* test_shingle_table.c -- numbers of shingles, compared with a linear search of a list; the filter
+ * passes all hashes of the table, and few others. */
 #include <criterion/criterion.h>
 
 #include "base/random.h"
@@ -15,7 +15,7 @@ static uint32_t added(bm_shingle_table *table, uint64_t hash)
     return number;
 }
 
-/* Hashes by their numbers, any of them twice; hash(i) for the i-th. */
+/* Adds hash(i) for each i, and every hash again; expects numbers in order of first addition. */
 static void numbers_are_in_order(uint64_t (*hash)(uint64_t))
 {
     bm_shingle_table table = {0};

@@ -5,7 +5,7 @@
 
 #include "parts/units.h"
 
-/* The units of a text as "END ", and "(END) " of blank ones. */
+/* Writes the end of each unit of the text: "END ", or "(END) " for a blank unit. */
 static void ends_of(bm_unit unit, const char *text, size_t len, char *out)
 {
     const bm_str all = {text, len};
@@ -47,5 +47,5 @@ Test(unit_text_cut, white_space_is_that_of_unicode)
 {
     ENDS(BM_UNIT_LINE, "\xC2\xA0\xE3\x80\x80\xE2\x80\xA8\xC2\x85\n", "(11) ");
     ENDS(BM_UNIT_PARAGRAPH, "a\n\xE3\x80\x80\nb", "6 7 ");
-    ENDS(BM_UNIT_LINE, "\xE2\x80\x8B\n\xFF\n", "4 6 "); /* a zero width space is none */
+    ENDS(BM_UNIT_LINE, "\xE2\x80\x8B\n\xFF\n", "4 6 "); /* a zero width space is not white space */
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_provider.h -- a provider of files that are made up, for programs that are linked with
- * --wrap=bm_remote_provider_find. The address of one is http://WAY/SIZE/SEED:
+/* fake_provider.h -- a provider of made-up files, for programs that are linked with
+ * --wrap=bm_remote_provider_find. An address is http://WAY/SIZE/SEED, with these ways to answer:
  *
- *     right   parts of it                  refused   no answer ever does better
- *     once    each question fails, and the next one for the same bytes does not
- *     hangs   an answer comes when somebody asks to stop; but for the first block
+ *     right   with the bytes               refused   never: each request fails
+ *     once    each request fails once, and succeeds when repeated for the same bytes
+ *     hangs   only when the caller asks to stop; the first block is answered at once
  *
- * Whoever counts questions that are under way at once lets answers wait for that many, for a busy
- * machine may run those that ask one after another. */
+ * To test that requests run in parallel, let answers wait until enough of them are in flight:
+ * otherwise a busy machine may run them one after another. */
 #ifndef BM_TESTS_FAKE_PROVIDER_H
 #define BM_TESTS_FAKE_PROVIDER_H
 
@@ -25,12 +25,14 @@
 
 static struct {
     pthread_mutex_t lock;
-    unsigned delay_ms;  /* of each answer */
-    unsigned together;  /* answers wait until so many were under way at once, at most 200 ms each */
-    unsigned questions; /* all */
-    unsigned repeated;  /* of these, for bytes that were asked for before */
-    unsigned now, at_once; /* under way; most of these */
-    uint64_t end;          /* the furthest byte that was asked for, but for first bytes */
+    unsigned delay_ms; /* of each answer, in milliseconds */
+    /* each answer waits at most 200 ms until this many requests were in flight at once */
+    unsigned together;
+    unsigned questions;    /* all requests */
+    unsigned repeated;     /* requests for bytes that were requested before */
+    unsigned now, at_once; /* requests in flight, now and at most */
+    /* end of the furthest bytes that were requested, without requests for first bytes */
+    uint64_t end;
     uint64_t asked[FAKE_PLACES];
     size_t n_asked;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -64,7 +66,7 @@ static bool fake_waits(void)
     return waits;
 }
 
-/* Were these bytes asked for before? */
+/* Notes a request for these bytes; were they requested before? */
 static bool fake_note(uint64_t key)
 {
     for (size_t i = 0; i < fake.n_asked; i++)

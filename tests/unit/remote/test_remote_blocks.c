@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_remote_blocks.c -- blocks of all files, what is loaded ahead, and first bytes side by
- * side. */
+/* test_remote_blocks.c -- blocks of all files, read-ahead, and first bytes requested in parallel.
+ */
 #include <criterion/criterion.h>
 
 #include "remote/remote_file.h"
@@ -24,7 +24,7 @@ static bm_remotes *open_all(const bm_callbacks *callbacks, uint64_t memory, uint
     return remotes;
 }
 
-/* Read bytes `from` to `to` in parts, and compare them. */
+/* Reads the bytes `from` to `to` in parts and compares them. */
 static void read_parts(bm_remote *file, uint64_t seed, uint64_t from, uint64_t to, size_t part)
 {
     char *bytes = malloc(part);
@@ -158,8 +158,8 @@ Test(remote_blocks, first_bytes_are_asked_for_side_by_side)
     bm_remotes_close(remotes);
 }
 
-/* As if they were asked for one after another: each failure comes where its file is opened, what
- * passes is not even logged, and bytes are right. */
+/* As if files were requested one after another: each failure is reported when its file is opened,
+ * passing failures are not even logged, and the bytes are right. */
 Test(remote_blocks, failures_come_in_the_order_of_files)
 {
     static const char *const addresses[] = {"http://right/5000/1", "http://once/5000/2",
@@ -200,7 +200,7 @@ static bool stop_now(void *ctx)
     return true;
 }
 
-/* A loader has the block, and is stopped by close. */
+/* The reader waits for a block that a loader fetches; closing stops the loader. */
 Test(remote_blocks, who_waits_for_one_can_be_interrupted, .timeout = 60)
 {
     const bm_callbacks callbacks = {.cancelled = stop_now};

@@ -26,7 +26,8 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
     for (size_t i = 0; i < 3; i++) {
         const bm_str id = bm_id_set_id(&page.ids, page.near.rows[i].a);
         cr_expect(id.len == 1 && id.data[0] == wanted[i][0]);
-        cr_expect_eq(page.near.rows[i].b, page.near.rows[0].b); /* one document */
+        /* all rows name the same document */
+        cr_expect_eq(page.near.rows[i].b, page.near.rows[0].b);
     }
     page_least_reset(&least);
     cr_expect_eq(least.n, 0u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_template.c -- holes, blocks and what is escaped; and that the page itself is a whole
- * template that shows every member it names. */
+/* test_template.c -- holes, blocks and escaping; and a check that the page template is well-formed
+ * and writes every member it names. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "report/page.h"
 #include "tests/world/world_text.h"
 
-/* Objects {"i":0} … of the stream "three"; none of another. */
+/* Writes the objects {"i":0}, {"i":1} and so on of the stream "three"; other streams are empty. */
 static bm_status three(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err)
 {
     (void)ctx;
@@ -50,7 +50,7 @@ static void expect(const char *text, const char *values, const char *wanted)
     expect_filled(text, world_str(values), wanted);
 }
 
-/* A value that is a text of somebody else, by a filter. */
+/* Expects a value of untrusted text, written through a filter, to give `wanted`. */
 static void expect_value(const char *text, const char *value, size_t len, const char *wanted)
 {
     bm_json json = {0};
@@ -76,7 +76,7 @@ Test(template, markup_of_a_value_is_escaped)
     EXPECT("count ", value, wanted);
     EXPECT("text ", "", "");
     EXPECT("text ", "\xC3\xA9\xF0\x9F\x99\x82", "\xC3\xA9\xF0\x9F\x99\x82");
-    EXPECT("text ", "{{raw v}} {{v}}", "{{raw v}} {{v}}"); /* a value is no template */
+    EXPECT("text ", "{{raw v}} {{v}}", "{{raw v}} {{v}}"); /* values are not expanded */
     expect("{{name @key}}", "{}", "null");
     expect("{{#each .}}{{name @key}}={{name .}};{{/each}}", "{\"<b>\":[1,\"<i>\"],\"x\":\"&\"}",
            "&lt;b&gt;=1, &lt;i&gt;;x=&amp;;");
@@ -172,8 +172,8 @@ Test(template, a_broken_template_is_refused)
     }
 }
 
-/* Both sides of each block: each block's word is turned into one that is filled, then into one that
- * is not. */
+/* Takes both branches of each block: replaces the word of every block by a condition that holds,
+ * then by one that does not. */
 Test(template, the_page_is_whole_whatever_its_values_are)
 {
     const char *page = bm_assets[BM_ASSET_TEMPLATE].text;
@@ -195,7 +195,7 @@ Test(template, the_page_is_whole_whatever_its_values_are)
                 if (strncmp(at, ends[i], strlen(ends[i])) == 0) {
                     cr_assert_eq(bm_buf_add_text(&text, "{{/if}}", NULL), BM_OK);
                     at += strlen(ends[i]);
-                    i = SIZE_MAX; /* from the beginning: another may follow */
+                    i = SIZE_MAX; /* restart the loop: another end may follow */
                 }
         }
         cr_assert_eq(bm_buf_end(&text, NULL), BM_OK);

@@ -6,7 +6,7 @@
 #include "report/page.h"
 #include "tests/world/world_text.h"
 
-/* Length of a longest common subsequence, by the table. */
+/* The length of a longest common subsequence, by the textbook table. */
 static size_t longest(const char *a, const char *b)
 {
     static size_t table[128][128];
@@ -36,7 +36,8 @@ static uint32_t draw(uint32_t *state, uint32_t n)
     return (*state >> 8) % n;
 }
 
-/* The i-th common word of one text is the i-th of the other; *n_common of them. */
+/* Expects the i-th common word of one text to equal the i-th of the other; counts them in
+ * *n_common. */
 static void check_common(const bm_diff_text *a, const bm_diff_text *b, size_t *n_common)
 {
     size_t j = 0;
@@ -92,7 +93,7 @@ Test(word_diff, the_words_of_a_text_are_all_of_it)
         at = a.words[i].end;
     }
     cr_expect_eq(at, sizeof text - 1);
-    cr_expect_eq(a.n, 4u); /* the last without bytes of its own */
+    cr_expect_eq(a.n, 4u); /* the last word is empty: only the trailing white space */
     for (size_t i = 0; i < 3; i++)
         cr_expect(a.words[i].common && b.words[i].common);
     bm_diff_text_reset(&a);

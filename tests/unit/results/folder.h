@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them as
- * they are. Header only. */
+/* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them.
+ * Header only. */
 #ifndef BM_TESTS_FOLDER_H
 #define BM_TESTS_FOLDER_H
 
@@ -16,13 +16,13 @@ typedef struct folder {
     bm_manifest *manifest;
     bm_result_dir dir;
     bm_error err;
-    char rows[512]; /* what a walk has seen */
+    char rows[512]; /* the rows that a walk passed on */
 } folder;
 
 static const char *const folder_files[] = {"groups.jsonl", "pairs.tsv", "removed.tsv",
                                            "sources.tsv"};
 
-/* The texts of the four files; the report lists them as they are. */
+/* Writes the four files with these texts, and a report that lists them. */
 static inline void open_folder(folder *f, const char *const texts[4], const char *parameters)
 {
     char report[2048], list[2][512] = {"", ""};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* left_work.h -- a work directory as a job leaves it that was stopped. Header only. */
+/* left_work.h -- a work directory as a stopped job leaves it. Header only. */
 #ifndef BM_TESTS_LEFT_WORK_H
 #define BM_TESTS_LEFT_WORK_H
 
 #include "output/out_dir.h"
 #include "tests/unit/base/scratch.h"
 
-#define NEW "out.partial/output" /* where the outputs lie */
+#define NEW "out.partial/output" /* where outputs are written */
 
 static inline void add_text(bm_out_dir *dir, const char *name, const char *text)
 {
@@ -28,7 +28,8 @@ static inline void add_state(bm_out_dir *dir, const char *name, const char *text
     free(path);
 }
 
-/* OUT.partial as a job leaves it that was stopped: a journal, one more file of state, outputs. */
+/* Makes OUT.partial as a stopped job leaves it: a journal if asked for, another state file,
+ * outputs. */
 static inline void leave(scratch *s, bool journal)
 {
     bm_out_dir *dir = NULL;

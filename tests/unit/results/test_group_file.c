@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of groups.jsonl: read back as they were written, refused where they are broken. */
+/* Rows of groups.jsonl: read back as they were written, refused if they are malformed. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -23,7 +23,7 @@ Test(group_file, members_come_back_byte_for_byte)
     bool more;
     char all[255];
     for (size_t i = 0; i < sizeof all; i++)
-        all[i] = (char)(i + 1); /* every byte but NUL, most of it no UTF-8 */
+        all[i] = (char)(i + 1); /* every byte but NUL, most of them invalid UTF-8 */
     const bm_str ids[] = {{"a", 1}, {"", 0}, {all, sizeof all}, {"x\0y", 3}, {"]}\"", 3}};
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "group", 1);
@@ -83,7 +83,8 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     for (int group = 1; group <= 2; group++) {
         cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
         cr_assert(more && file.size == MEMBERS);
-        for (int i = 0; group == 2 && i < MEMBERS; i++) { /* the first is passed over */
+        /* the first group's members are skipped */
+        for (int i = 0; group == 2 && i < MEMBERS; i++) {
             cr_assert_eq(bm_group_file_member(&file, &id, &more, NULL), BM_OK);
             int n = snprintf(wanted, sizeof wanted, "d%d", i);
             cr_assert(more && id.len == (size_t)n && memcmp(id.data, wanted, id.len) == 0);
@@ -94,7 +95,7 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     scratch_close(&s);
 }
 
-/* Walk all rows and members; the line that is refused, 0: none is. */
+/* Reads all rows and members; returns the line that is refused, 0 if none is. */
 static uint64_t refused_line(scratch *s, const char *text)
 {
     bm_group_file file;
@@ -160,7 +161,7 @@ Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
     scratch_open(&s);
     scratch_put_text(&s, "g", FIRST);
     for (uint64_t room = sizeof FIRST - 3; room < sizeof FIRST; room++) {
-        const bool fits = room >= sizeof FIRST - 2; /* without LF and NUL */
+        const bool fits = room >= sizeof FIRST - 2; /* the capacity needed, without LF and NUL */
         cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), room, &file, NULL), BM_OK);
         cr_expect_eq(bm_group_file_next(&file, &more, &err), fits ? BM_OK : BM_ERR_NOMEM);
         cr_expect_eq(more, fits);
@@ -170,7 +171,7 @@ Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
     scratch_close(&s);
 }
 
-/* The first row of a text into a set of at most so many bytes. */
+/* Loads the first row of a text into a set of at most `most` bytes. */
 static bm_status load_text(const char *text, uint64_t most, bm_group_members *members,
                            bm_error *err)
 {
@@ -199,7 +200,8 @@ Test(group_file, a_group_is_loaded_with_the_number_of_the_kept_one)
         BM_OK);
     cr_expect(members.fits && ids.n == 3 && members.kept == 1);
     cr_expect_eq(bm_id_set_id(&ids, 2).data[0], 'c');
-    /* the kept one is known: its id may be that of a member, and is not looked for */
+    /* the kept document is a known one: it is not searched among the members, even if a member has
+     * its id */
     cr_expect_eq(
         load_text("{\"group\":1,\"kept\":\"a\",\"size\":1,\"members\":[\"a\"],\"known\":[\"a\"]}\n",
                   UINT64_MAX, &members, &err),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kept_writer.c -- names of kept files, and their bytes. */
+/* test_kept_writer.c -- names and bytes of kept files. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <zlib.h>
@@ -373,10 +373,10 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
 
 /* --- the memory of tables --- */
 
-/* A writer that runs while a table of another one, which has nothing to do with it, is written. */
+/* A writer that finishes while a table of another, unrelated writer is being written. */
 static struct {
     bm_kept_writer *inner;
-    bool again; /* it was given all of its memory */
+    bool again; /* its table got the full memory */
 } nested;
 
 bm_status __real_bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);

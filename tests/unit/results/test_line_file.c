@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_line_file.c -- lines against a split of the whole text by a plain loop: of any bytes, across
- * blocks, out of a pipe; the bound to the byte. */
+/* test_line_file.c -- lines, compared with a plain split of the whole text: arbitrary bytes, lines
+ * across blocks, input from a pipe; and the exact limit of length. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static uint32_t draw(uint32_t below)
     return world_below(&state, below);
 }
 
-/* The descriptor, from which the text comes; scratch has the file. */
+/* Writes the text to a scratch file; returns a descriptor to read it. */
 static int put(scratch *s, const char *text, size_t len)
 {
     scratch_put(s, "lines", text, len);
@@ -28,7 +28,7 @@ static int put(scratch *s, const char *text, size_t len)
     return fd;
 }
 
-/* Each line of `fd` is the next one of `text`, up to LF or the end. */
+/* Expects the lines of `fd` to be those of `text`, up to LF or the end. */
 static void compare(int fd, const char *text, size_t len, size_t longest)
 {
     bm_line_file file = {.fd = fd, .name = "x", .longest = longest, .too_long = BM_ERR_INPUT};
@@ -51,7 +51,7 @@ static void compare(int fd, const char *text, size_t len, size_t longest)
         cr_assert(status == BM_OK && more, "line %d: %s", (int)number, err.message);
         cr_assert(file.number == number && file.len == n && file.ended == ended);
         cr_assert(memcmp(file.text, text + at, n) == 0);
-        memset(file.text, 'X', n); /* the line is ours until the next */
+        memset(file.text, 'X', n); /* the caller may overwrite the line until it reads the next */
         at += n + ended;
         if (at == len) {
             cr_assert_eq(bm_line_file_next(&file, &more, &err), BM_OK);
@@ -66,7 +66,7 @@ Test(line_file, any_bytes_are_split_at_lf_alone)
     static const char text[] = "a\r\n\r\n\n\0\nb\0c\n\xFF\xEF\xBB\xBF\nlast\r";
     scratch s;
     scratch_open(&s);
-    for (size_t len = 0; len < sizeof text; len++) { /* every way to end, with LF and without */
+    for (size_t len = 0; len < sizeof text; len++) { /* every possible end, with LF and without */
         int fd = put(&s, text, len);
         compare(fd, text, len, 100);
         close(fd);
@@ -106,8 +106,8 @@ Test(line_file, the_bound_holds_to_the_byte_with_lf_and_without)
     scratch_close(&s);
 }
 
-/* Lines of up to 3 MiB, shorter ones about them: many ends of lines fall on the edges of what is
- * read at once, and longer lines go over several. */
+/* Lines of up to 3 MiB among shorter ones: many line ends fall on block boundaries, and longer
+ * lines span several blocks. */
 static char *long_text(size_t *len)
 {
     const size_t room = (size_t)12 << 20;
@@ -134,7 +134,7 @@ Test(line_file, lines_across_blocks_are_whole)
     int fd = put(&s, text, len);
     compare(fd, text, len, (size_t)3 << 20);
     cr_assert_eq(lseek(fd, 0, SEEK_SET), 0);
-    compare(fd, text, len, (size_t)1 << 20); /* one is too long */
+    compare(fd, text, len, (size_t)1 << 20); /* one line is over the limit */
     close(fd);
     free(text);
     scratch_close(&s);

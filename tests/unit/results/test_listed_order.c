@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_listed_order.c -- documents of a pairs.tsv, put into the order of an input that is known
- * here. */
+/* test_listed_order.c -- the documents of a pairs.tsv, put into the order of an input known to the
+ * test. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -32,7 +32,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_listed_docs_row(&r->docs, pair, err);
 }
 
-/* Read the pairs, and order their documents; `with_groups`: by groups.jsonl. */
+/* Reads the pairs and orders their documents; `with_groups`: with the help of groups.jsonl. */
 static bm_status order(folder *f, bool with_groups, reading *r, bm_listed_order *out)
 {
     memset(r, 0, sizeof *r);
@@ -59,8 +59,8 @@ static void reset(reading *r, bm_listed_order *o)
     bm_id_set_reset(&r->ids);
 }
 
-/* Each a of a row stands where its first row does; a document that is only a b follows the a before
- * it in its group. g is identical to b. */
+/* Each document in column a is placed at its first row; a document only in column b follows the a
+ * before it in its group. g is identical to b. */
 Test(listed_order, groups_tell_the_order_and_a_row_alone_with_1_a_copy)
 {
     static const char *const files[4] = {
@@ -82,7 +82,8 @@ Test(listed_order, groups_tell_the_order_and_a_row_alone_with_1_a_copy)
     close_folder(&f);
 }
 
-/* Stars: the groups are of no use; each document comes after all that stand as an a beside it. */
+/* Stars: groups do not help; each document comes after all documents that are column a of its rows.
+ */
 Test(listed_order, without_groups_each_follows_the_last_a_beside_it)
 {
     static const char *const files[4] = {

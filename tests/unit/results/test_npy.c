@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_npy.c -- .npy to the byte, and every header that is refused. The vectors were written by
- * hand after NumPy's format description (numpy.lib.format). */
+/* test_npy.c -- .npy files byte by byte, and every header that is refused. The vectors were written
+ * by hand from NumPy's format description (numpy.lib.format). */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +40,8 @@ Test(npy, the_largest_shape_fits)
     cr_expect_eq(header[127], '\n');
 }
 
-/* A file of a header (version, dictionary) and n_data bytes; its status when read. */
+/* Writes a file with this header (version, dictionary) and n_data bytes; returns the status of
+ * reading it. */
 static bm_status read_header(int version, const char *dict, size_t n_data, bm_npy_header *out,
                              bm_error *err)
 {
@@ -181,7 +182,7 @@ Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
         bm_status status = bm_npy_header_read(fd, "x", &h, NULL);
         close(fd);
         cr_expect(status == BM_OK || status == BM_ERR_INPUT);
-        if (status == BM_OK) /* whatever it says now fits the file */
+        if (status == BM_OK) /* the changed header may be valid: then its size fits the file */
             cr_expect_eq(h.data_offset + h.shape[0] * (uint64_t)(h.type[2] - '0') *
                                              (h.n_dims == 2 ? h.shape[1] : 1),
                          sizeof bytes);
@@ -190,7 +191,7 @@ Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
 }
 
 #define N_THREADS 4
-#define PART_ROWS 3u /* of a call */
+#define PART_ROWS 3u /* rows per call */
 #define ALL_ROWS  (N_THREADS * 64 * PART_ROWS)
 
 typedef struct writing {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_npy_numpy.c -- NumPy itself reads what we write, and we read what it writes. BM_PYTHON names
- * a Python that has NumPy (default python3); without one the test is skipped. */
+/* test_npy_numpy.c -- NumPy reads what we write, and we read what NumPy writes. BM_PYTHON names a
+ * Python with NumPy (default python3); without one the test is skipped. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdint.h>

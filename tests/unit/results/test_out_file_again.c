@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_out_file_again.c -- files and arrays of a stopped job: cut to what was noted, gone on with,
- * and in the end the same as if it had never been stopped. */
+/* test_out_file_again.c -- files and arrays of a stopped job: truncated to the noted length,
+ * continued, and in the end the same as if the job had never stopped. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdint.h>
@@ -36,12 +36,12 @@ Test(out_file_again, a_file_is_cut_and_gone_on_with_and_its_digest_is_of_the_who
     cr_assert_eq(bm_out_file_write(file, "c", 1, NULL), BM_OK);
     cr_expect_eq(bm_out_file_bytes(file), 3u);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
-    file = file_again(dir, "kept/x/a.jsonl", 3); /* it was whole */
+    file = file_again(dir, "kept/x/a.jsonl", 3); /* the file was complete */
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
     add_text(dir, "kept/y/new.jsonl", "");
     cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_digests(dir, &json, NULL), BM_OK);
-    /* SHA-256 of "abc" (FIPS 180-4), of "{}\n" (sha256sum) and of nothing */
+    /* SHA-256 of "abc" (FIPS 180-4), of "{}\n" (sha256sum) and of empty input */
     cr_expect_str_eq(
         json, "{\"ids.txt\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\","
               "\"kept/x/a.jsonl\":"
@@ -73,7 +73,7 @@ Test(out_file_again, a_file_that_is_digested_early_is_digested_from_its_start)
     bm_out_file_digest_early(file, 0);
     cr_assert_eq(bm_out_file_write(file, bytes + half, size - half, NULL), BM_OK);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
-    bm_out_file *other = NULL; /* the same bytes in a file of its own, digested at the end */
+    bm_out_file *other = NULL; /* a new file with the same bytes, digested at the end */
     cr_assert_eq(bm_out_dir_file(dir, "skipped.tsv", &other, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(other, bytes, size, NULL), BM_OK);
     cr_assert_eq(bm_out_file_close(other, NULL), BM_OK);
@@ -176,7 +176,7 @@ Test(out_file_again, what_is_compressed_cannot_be_flushed_or_gone_on_with)
 Test(out_file_again, an_array_is_gone_on_with_row_by_row)
 {
     const uint32_t rows[4][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}, {7, 8}};
-    for (uint64_t n = 0; n <= 4; n++) { /* rows that were noted; all that lies behind is torn */
+    for (uint64_t n = 0; n <= 4; n++) { /* rows noted; all bytes after them are torn */
         for (size_t tail = 0; tail <= 9; tail++) {
             scratch s;
             scratch_open(&s);
@@ -294,7 +294,7 @@ Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
     scratch_close(&s);
 }
 
-/* Of an array that has all its rows: one that is longer than what finish reads at once. */
+/* A complete array, longer than one read of bm_out_dir_finish. */
 Test(out_file_again, rows_are_compared_when_the_directory_is_finished)
 {
     enum { ROWS = 40000 };
@@ -348,7 +348,8 @@ typedef struct note {
 
 #define LINE "a line of the file of ids\n"
 
-/* Write lines and rows from those noted on, and note after each flush what there is; for ever. */
+/* Writes lines and rows from `from` on, and reports the flushed lengths after each flush, until
+ * killed. */
 static void write_until_killed(const char *target, note from, int fd)
 {
     bm_out_dir *dir = NULL;

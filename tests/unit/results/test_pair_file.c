@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pair_file.c -- pairs.tsv written here by hand, by the rules of docs/formats.md and
- * docs/cli.md (`cluster`): rows come back as they are meant, bad ones with their line. */
+/* test_pair_file.c -- pairs.tsv written by hand after docs/formats.md and docs/cli.md (`cluster`):
+ * rows are read with their meaning, bad rows are reported with their line. */
 #include <criterion/criterion.h>
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void close_all(fixture *f)
     scratch_close(&f->s);
 }
 
-/* The next row, and that it is one. */
+/* Reads the next row; fails the test if there is none. */
 static bm_status next_row(fixture *f)
 {
     bool more = true;
@@ -58,7 +58,7 @@ static void expect_ids(const bm_pair_file *file, bm_str a, bm_str b)
     cr_expect(file->id_b.len == b.len && memcmp(file->id_b.data, b.data, b.len) == 0);
 }
 
-/* What six decimals say is the double that is nearest to them, as the C library reads it. */
+/* Six decimals are read as the nearest double, as the C library reads them. */
 Test(pair_file, six_decimals_are_read_as_the_nearest_double)
 {
     fixture f = {0};
@@ -153,7 +153,7 @@ Test(pair_file, what_is_no_number_from_0_to_1_is_a_bad_row)
         cr_expect_str_eq(f.err.file, f.path);
         close_all(&f);
     }
-    snprintf(text, sizeof text, HEADER "\na\tb\t0.%0100d\n", 0); /* longer than any number is */
+    snprintf(text, sizeof text, HEADER "\na\tb\t0.%0100d\n", 0); /* longer than any valid number */
     cr_assert_eq(open_text(&f, text), BM_OK);
     cr_expect_eq(next_row(&f), BM_ERR_INPUT);
     close_all(&f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_result_dir.c -- a directory written here by hand, by the rules of docs/formats.md: rows come
- * back one after another, a file that is another than the report lists is refused once it was read
- * to its end, and what the report says of its job is read or named. */
+/* test_result_dir.c -- a directory written by hand after docs/formats.md: rows are read one by one;
+ * a file that differs from the report's list is refused when it is read to its end; the parameters
+ * in the report are read, or a bad one is named. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -43,7 +43,7 @@ static bm_status see_group(void *ctx, bm_group_file *row, bool *stop, bm_error *
 {
     folder *f = ctx;
     bm_str kept;
-    *stop = f->rows[0] == 'x'; /* as the test wants it */
+    *stop = f->rows[0] == 'x'; /* stops where the test asks for it */
     BM_TRY(bm_group_file_members(row, see_member, f, &kept, err));
     note(f, (bm_str){row->known ? "known" : "kept", row->known ? 5 : 4});
     note(f, kept);
@@ -96,7 +96,8 @@ Test(result_dir, a_row_function_ends_the_walk)
     strcpy(f.rows, "x ");
     scratch_put_text(&f.s, "groups.jsonl",
                      "{\"group\":1,\"kept\":\"a\",\"size\":1,\"members\":[\"a\"]}\n\n");
-    cr_expect_eq(bm_result_groups(&f.dir, see_group, &f, &f.err), BM_OK); /* nothing is compared */
+    /* a walk that stops early compares no digests */
+    cr_expect_eq(bm_result_groups(&f.dir, see_group, &f, &f.err), BM_OK);
     cr_expect_str_eq(f.rows, "x a kept a ");
     close_folder(&f);
 }
@@ -122,7 +123,8 @@ Test(result_dir, another_file_than_the_report_lists_is_refused_at_its_end)
                      : bm_source_table_read(f.manifest, &column, 1, &f.err);
         cr_expect_eq(status, BM_ERR_FORMAT, "%s", folder_files[i]);
         cr_expect_str_eq(f.err.file, scratch_at(&f.s, folder_files[i]));
-        cr_expect_eq(f.rows[0] != '\0', i < 3, "%s", folder_files[i]); /* its rows came before */
+        /* the rows were passed on before the check at the end */
+        cr_expect_eq(f.rows[0] != '\0', i < 3, "%s", folder_files[i]);
     }
     close_folder(&f);
 }
@@ -144,7 +146,7 @@ Test(result_dir, the_rows_of_an_input_are_as_many_as_sources_counts)
 {
     static const struct {
         const char *files[4];
-        size_t input[3], n_good; /* rows */
+        size_t input[3], n_good; /* input: the input of each good row */
     } cases[] = {
         {{"in", "in"}, {0, 1}, 2}, {{"in", "on"}, {0}, 1}, {{"in", "in", "in"}, {0, 1}, 2}};
     folder f;

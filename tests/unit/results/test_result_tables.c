@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers and rows of our own tables against the text that docs/formats.md promises, written here
- * by hand. */
+/* Headers and rows of our own tables, compared with the text that docs/formats.md specifies,
+ * repeated here by hand. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -70,8 +70,8 @@ static void expect_decimals(double jaccard)
     bm_buf_reset(&out);
 }
 
-/* Six decimals are those of printf: for every ratio of small sets, for numbers right in the middle
- * between two (k / 128 and so on: the even one is taken), and for those next to the middle. */
+/* Six decimals as printf writes them: for every ratio of small sets, for exact ties (k / 128 and
+ * others, rounded to even), and for the doubles next to ties. */
 Test(result_tables, similarities_are_rounded_as_printf_does)
 {
     for (unsigned common, all = 1; all <= 400; all++)
@@ -89,7 +89,7 @@ Test(result_tables, similarities_are_rounded_as_printf_does)
     expect_decimals(0x1p-1074);
 }
 
-/* Columns have the places that the header gives them. */
+/* Cells are in the order of the header's columns. */
 Test(result_tables, columns_stand_where_their_names_do)
 {
     static const struct {
@@ -227,7 +227,8 @@ Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_li
                       "a b\t1\t5000000000\t3\t2\t4999999998\t70\n");
 }
 
-/* 0.7 is no binary fraction: it is written so that it reads back, and no longer. */
+/* 0.7 is not exact in binary: it is written with as many digits as are needed to read it back, and
+ * no more. */
 Test(result_tables, a_threshold_reads_back_as_it_was_given)
 {
     bm_buf out = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sign_dir.c -- directories that `sign` wrote: read back from any row, refused where a file
- * does not fit its manifest. The directories are written by hand here. */
+/* test_sign_dir.c -- directories of `sign`: read back from any row, refused if a file does not
+ * match its manifest. The directories are written by hand here. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ enum { PERMS = 3 };
     "\"00112233445566778899aabbccddeeff\"}],\n"                                                    \
     "  \"outputs\": {},\n  \"run\": {\"seconds\": 0.5}\n}\n"
 
-/* List what lies beside the manifest, as `sign` does; with `all` also files that are not there. */
+/* Lists the files next to the manifest in it, as `sign` does; with `all`, also files that do not
+ * exist. */
 static void list_outputs(scratch *s, bool all)
 {
     static const char *const names[] = {"content_hash.npy", "ids.txt", "n_bytes.npy",
@@ -73,7 +74,7 @@ static uint32_t word_of(uint64_t row, int column)
     return (uint32_t)(row * 1000003u + (uint64_t)column * 77u);
 }
 
-/* Row i has id "id<tab>i" in every third row, else "i" repeated; n_shingles i. */
+/* Row i has n_shingles i; its id is "id<tab>i" in every third row, otherwise "i" repeated. */
 static size_t id_of(uint64_t row, char out[64])
 {
     int n = row % 3 == 0 ? snprintf(out, 64, "id\t%" PRIu64, row)
@@ -191,7 +192,7 @@ Test(sign_dir, provenance_and_inputs_are_read)
     scratch_close(&s);
 }
 
-/* The manifest with `from` replaced by `to`. */
+/* Replaces `from` by `to` in the manifest. */
 static void change_manifest(scratch *s, const char *from, const char *to)
 {
     char *text = scratch_get(s, "sig/manifest.json", NULL), *hit = strstr(text, from);
@@ -246,7 +247,8 @@ Test(sign_dir, a_manifest_that_is_not_ours_or_lacks_a_field_is_refused)
     }
 }
 
-/* Words of 64 bits are told by the scheme; words of 32 beside such a manifest are no such words. */
+/* The scheme tells that words have 64 bits; an array of 32-bit words does not match such a
+ * manifest. */
 Test(sign_dir, signatures_of_a_scheme_with_words_of_64_bits_have_that_type)
 {
     scratch s;
@@ -403,7 +405,7 @@ Test(sign_dir, provenance_that_differs_is_named)
         {"\"shingle\": \"word:5\"", "\"shingle\": \"word:4\"", "shingle"},
         {"\"short\": \"whole\"", "\"short\": \"skip\"", "short"},
         {"\"unicode\": \"15.0.0\"", "\"unicode\": \"15.1.0\"", "unicode"},
-        {"\"title\"", "\"body\"", NULL}, /* where the text came from may differ */
+        {"\"title\"", "\"body\"", NULL}, /* the source of the text may differ */
     };
     scratch one;
     scratch_open(&one);
@@ -454,7 +456,7 @@ Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
     scratch_close(&s);
 }
 
-/* A damaged file is found by what opens it, or by the last of its rows. */
+/* A damaged file is detected when it is opened, or at the last of its rows. */
 Test(sign_dir, files_that_are_not_those_listed_are_refused)
 {
     static const char *const names[] = {"ids.txt", "n_shingles.npy", "n_bytes.npy"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tsv_table.c -- tables written here by hand, by the rules of docs/formats.md: fields come
- * back without their escapes; what is not as it should be is refused with its file and line. */
+/* test_tsv_table.c -- tables written by hand after docs/formats.md: fields are unescaped; malformed
+ * input is refused with its file and line. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -81,7 +81,7 @@ Test(tsv_table, another_header_is_refused)
     static const char *const others[] = {"",
                                          "\n",
                                          "id\tsize\n",
-                                         HEADER, /* no end of line */
+                                         HEADER, /* no LF at the end */
                                          HEADER "\r\n",
                                          HEADER "s\n",
                                          HEADER "\tmore\n",
@@ -101,7 +101,7 @@ Test(tsv_table, another_header_is_refused)
     }
 }
 
-/* The head of now has a column that older files lack; whoever writes may order them otherwise. */
+/* The current header has a column that older files lack; columns may come in any order. */
 Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
 {
     static const struct {
@@ -112,7 +112,7 @@ Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
                  {"id\tsize\tnew\tnewest\na\t12\tn\tz\n", true, true, true},
                  {"newest\tsize\tid\nz\t12\ta\n", true, false, true},
                  {"id\tnew\na\tn\n", false, false, false},             /* an old one is missing */
-                 {"id\tsize\tlater\na\t12\tn\n", false, false, false}, /* nobody knows it */
+                 {"id\tsize\tlater\na\t12\tn\n", false, false, false}, /* an unknown column */
                  {"id\tsize\tnew\tnew\na\t1\tn\tn\n", false, false, false}};
     const bm_table_head grown = {"id\tsize\tnew\tnewest", 2};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -137,7 +137,7 @@ Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
     }
 }
 
-/* The message names the field by where it is in the file. */
+/* The message names a field by its position in the file. */
 Test(tsv_table, a_field_is_named_by_its_place_in_the_file)
 {
     fixture f;
@@ -162,7 +162,7 @@ Test(tsv_table, a_table_of_a_header_alone_has_no_rows)
 
 Test(tsv_table, a_bad_row_is_refused_with_its_line)
 {
-    static const char *const rows[] = {"a\t1",       /* two fields */
+    static const char *const rows[] = {"a\t1",       /* two fields instead of three */
                                        "a\t1\tb\tc", /* four */
                                        "",           /* one, empty */
                                        "a\t1\t\\q",  /* broken escapes */
@@ -204,7 +204,7 @@ Test(tsv_table, a_number_is_digits_and_nothing_else)
     } cells[] = {{"0", true, 0},
                  {"0042", true, 42},
                  {"9999999999999999999", true, UINT64_C(9999999999999999999)},
-                 {"99999999999999999999", false, 0}, /* above 2^64 */
+                 {"99999999999999999999", false, 0}, /* over 2^64 */
                  {"", false, 0},
                  {"-1", false, 0},
                  {"+1", false, 0},
@@ -212,7 +212,7 @@ Test(tsv_table, a_number_is_digits_and_nothing_else)
                  {"1 ", false, 0},
                  {"1.0", false, 0},
                  {"0x1", false, 0},
-                 {"\\x31", true, 1}}; /* an escape is the byte that it stands for */
+                 {"\\x31", true, 1}}; /* an escape is the byte that it encodes */
     char text[128];
     fixture f;
     bool end;
@@ -240,8 +240,8 @@ Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an
     close_all(&f);
 }
 
-/* 8 MiB of rows, of which one block is held; a row past the bound, which nothing but a hole makes,
- * is refused with its line and not held either. */
+/* Only one block of an 8 MiB table is held in memory. A row over the limit (made with a hole in the
+ * file) is refused with its line, and is not held either. */
 Test(tsv_table, the_file_is_not_held)
 {
     fixture f = {0};
@@ -260,7 +260,7 @@ Test(tsv_table, the_file_is_not_held)
     cr_expect_eq(n, (text.len - strlen(HEADER "\n")) / strlen("some id\t12345\tand a note\n"));
     cr_expect_leq(f.table.lines.block.cap, (size_t)4 << 20);
     bm_tsv_table_close(&f.table);
-    cr_assert_eq(truncate(f.path, (off_t)3 << 30), 0); /* a row of zeros */
+    cr_assert_eq(truncate(f.path, (off_t)3 << 30), 0); /* a row of 3 GiB of zeros */
     cr_assert_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_OK);
     for (uint64_t i = 0; i < n; i++)
         cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);

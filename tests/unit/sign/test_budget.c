@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_budget.c -- shares never pass the whole, and the least that is named works. */
+/* test_budget.c -- shares never exceed the total, and the minimum that the error names is enough.
+ */
 #include "sign/budget.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_columns.c -- a table in memory goes through the whole ingest: the same documents and
- * shingles as the same texts in a file of records, for any number of threads and size of batches.
- */
+/* test_ingest_columns.c -- a table in memory, run through the whole ingest, gives the same
+ * documents and shingles as the same texts in a file of records, for any number of threads and any
+ * batch size. */
 #include "sources/batch_sources.h"
 #include "input/input_set.h"
 #include "sources/source_columns.h"
@@ -74,7 +74,7 @@ static void check_same(const result *a, const result *b)
     }
 }
 
-/* Every text has its number in it; one in seven is empty, one in eleven has an invalid byte. */
+/* Every text contains its number; one in seven is empty, one in eleven has an invalid byte. */
 static void make(test_array *arrays, char (*texts)[80], char **jsonl)
 {
     char *at = *jsonl = malloc(N_DOCS * 120);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_order.c -- each batch is put once, after the sink; of failures the first in input
- * order counts, whichever comes first; between two batches nothing is in flight, nor while places
- * move, which is asked once the document table has the batch. The thread of a device delivers and
- * puts nothing. A batch that the sink claims is filled, and enters each shard in order, before the
- * sink gets it; one that it does not claim has nothing after it. Of equal ids the first in input
- * order has the row, whatever the batches, the shards and the threads. */
+/* test_ingest_order.c -- the order of the ingest's steps. Each batch is put once, after the sink.
+ * The first failure in input order is reported, whichever occurs first. During a pause, and while
+ * places move, no batch is in flight; the ingest asks about moving once the document table has the
+ * batch. A device's thread delivers and puts nothing. A batch that the sink claims is filled, and
+ * enters each shard in order, before the sink gets it; a batch that is not claimed has no later
+ * batch filled before it. Of equal ids, the first in input order has the row, whatever the batches,
+ * shards and threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,23 +24,23 @@
 #define NEVER  UINT64_MAX
 
 typedef struct run {
-    uint64_t put_fails;  /* rows from this one on cannot be put */
-    uint64_t sink_fails; /* nor do rows from this one on go to the sink */
-    uint64_t pauses_at;  /* after so many rows, again and again; 0: never */
+    uint64_t put_fails;  /* putting fails from this row on */
+    uint64_t sink_fails; /* the sink fails from this row on */
+    uint64_t pauses_at;  /* pauses after every so many rows; 0: never */
     size_t sunk, paused_at;
     unsigned n_pauses, n_moves;
     const bm_doc_table *docs;
-    bool device; /* one signs, and its thread is to do nothing else */
+    bool device; /* a device signs; its thread must do nothing else */
     pthread_t device_thread;
-    bool moving; /* places, under the batch that comes to the sink now */
-    bool claims; /* batches, but for one in five */
+    bool moving; /* places move while the sink has the current batch */
+    bool claims; /* the sink claims four of five batches */
     atomic_uint n_filled[N_DOCS], n_entered[N_DOCS];
-    size_t entered[BM_DOC_SHARDS]; /* rows before this one have come to the shard */
+    size_t entered[BM_DOC_SHARDS]; /* rows before this one have entered the shard */
     atomic_uint n_put[N_DOCS];
     atomic_bool missing;
 } run;
 
-/* Each document before `row` is put, and none after. */
+/* Checks that each document before `row` has been put, and none after. */
 static void check_put(run *r, size_t row)
 {
     for (size_t i = 0; i < N_DOCS; i++)
@@ -84,7 +85,8 @@ static bm_status enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_err
     return BM_OK;
 }
 
-/* A claimed batch was entered as a whole; before another one no row after it was filled. */
+/* Checks that a claimed batch has entered all shards, and that no row after an unclaimed batch is
+ * filled. */
 static void check_claim(run *r, const bm_ingest_batch *batch, size_t row)
 {
     const unsigned wanted = r->claims && row % 5 != 0 ? BM_DOC_SHARDS : 0;
@@ -121,7 +123,7 @@ static bm_status put(void *ctx, const bm_ingest_batch *batch, size_t first_row, 
 {
     run *r = ctx;
     check_thread(r);
-    if (first_row % 3 == 0) /* so that others overtake it */
+    if (first_row % 3 == 0) /* slow batches, so that others overtake them */
         for (volatile unsigned i = 0; i < 20000; i++)
             ;
     if (first_row >= r->put_fails)
@@ -145,7 +147,7 @@ static void pause_here(void *ctx)
     check_put(r, r->sunk);
 }
 
-/* A device that is the native CPU. */
+/* A device whose results are computed on the CPU. */
 typedef struct plain_device {
     bm_backend base;
     bm_device_set *set;
@@ -188,7 +190,7 @@ static void open_device(run *r, bm_meter *meter, plain_device *device, bm_device
     set->use_cpu = false;
 }
 
-/* Documents one a line; the `broken` of them (from 1) is none. */
+/* Ingests one document a line; line `broken` (from 1) is malformed. */
 static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
 {
     scratch s;
@@ -262,7 +264,7 @@ Test(ingest_order, each_batch_is_put_once_and_pauses_see_all_before_them_put)
     }
 }
 
-/* Failures of rows from 20 on, of the sink and of what is put, and a broken line. */
+/* Failures of rows from 20 on in the sink and in putting, and a malformed line. */
 Test(ingest_order, the_first_failure_in_input_order_is_reported)
 {
     static const struct {
@@ -285,7 +287,8 @@ Test(ingest_order, the_first_failure_in_input_order_is_reported)
                      err.message);
             cr_expect_not_null(strstr(got, cases[c].wanted), "case %zu, %u threads: %s", c,
                                threads[t % 3], got);
-            for (size_t i = 0; i < 19; i++) /* what was delivered before can be saved */
+            /* everything delivered before the failure can be saved */
+            for (size_t i = 0; i < 19; i++)
                 cr_expect_eq(atomic_load(&r.n_put[i]), 1);
         }
     }
@@ -297,9 +300,9 @@ Test(ingest_order, the_first_failure_in_input_order_is_reported)
 
 typedef struct id_run {
     size_t n;
-    const char *(*id)(const struct id_run *, size_t line); /* from 1 */
-    size_t twice, like; /* the line that has the id of the line `like`; 0: none has */
-    size_t broken;      /* line; 0: none */
+    const char *(*id)(const struct id_run *, size_t line); /* line counts from 1 */
+    size_t twice, like; /* line `twice` repeats the id of line `like`; 0: no line does */
+    size_t broken;      /* the malformed line; 0: none */
     unsigned seed;
     bool number, skip;
     uint32_t batch_docs;
@@ -313,7 +316,7 @@ static const char *plain_id(const id_run *r, size_t line)
     return id;
 }
 
-/* All of one shard. */
+/* Ids that all belong to one shard. */
 static const char *shard_id(const id_run *r, size_t line)
 {
     static char id[32];
@@ -328,7 +331,7 @@ static const char *shard_id(const id_run *r, size_t line)
     return id;
 }
 
-/* Their hashes agree in the half that leads to a place in a table. */
+/* Ids whose hashes agree in the half that selects a slot of a table. */
 static const char *one_place_id(const id_run *r, size_t line)
 {
     static char ids[N_MEETING][16];
@@ -340,7 +343,7 @@ static const char *one_place_id(const id_run *r, size_t line)
     return ids[line - 1];
 }
 
-/* One of so many that some come again. */
+/* Ids drawn from so few that some repeat. */
 static const char *drawn_id(const id_run *r, size_t line)
 {
     static char id[32];
@@ -398,7 +401,7 @@ static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *d
 
 static const uint32_t batch_sizes[] = {1, 7, 64};
 
-/* The table has the ids of the run, in order, up to `n` of them. */
+/* Checks that the table has the ids of the run, in order, at most the first `n`. */
 static void check_ids(const id_run *r, const bm_doc_table *docs)
 {
     for (size_t i = 0, line = 1; i < docs->n; i++, line++) {
@@ -434,7 +437,8 @@ Test(ingest_order, ids_that_differ_are_in_the_table_in_input_order)
     }
 }
 
-/* In one batch, in batches side by side and far apart; and a broken line before, and after. */
+/* The repetition is in the same batch, in a neighbouring one, or far away; with a malformed line
+ * before or after it. */
 Test(ingest_order, a_repeated_id_is_an_error_unless_one_stands_before)
 {
     static const struct {
@@ -465,7 +469,7 @@ Test(ingest_order, a_repeated_id_is_an_error_unless_one_stands_before)
     }
 }
 
-/* The model: the first line whose id is in one before, which is *like. */
+/* The model: the first line that repeats an earlier id; *like is that earlier line. */
 static size_t first_repeated(const id_run *r, size_t *like)
 {
     char(*ids)[16] = calloc(r->n, sizeof *ids);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_read.c -- what an earlier run delivered is passed over: a run with skip_records = k
- * delivers what a whole run delivers after the k-th record, wherever batches end.
+/* test_ingest_read.c -- documents that an earlier run delivered are skipped: a run with
+ * skip_records = k delivers what a full run delivers after the k-th record, whatever the batch
+ * limits.
  *
- * Whole runs, so that this is the test of every file of the ingest but budget.c and of the paths of
- * devices. Which records there are, in which file and line, and which are bad, is beside each
- * input, by hand. Their ids and shingles are those of a whole run. */
+ * The runs are full ingests, so this also tests every file of the ingest except budget.c and the
+ * paths of devices. Next to each input, a list by hand says which records it has, in which file and
+ * line, and which are bad. Ids and shingles are compared with those of a full run. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,15 +18,15 @@
 #include "input/input_set.h"
 #include "sign/ingest.h"
 
-#define LONG_BYTES 200000u /* more than a batch, many times max_doc_bytes */
+#define LONG_BYTES 200000u /* more than a batch, and many times max_doc_bytes */
 
 typedef struct sample {
     const char *name;
     bm_format format;
-    const char *files[5]; /* '@' stands for LONG_BYTES letters */
+    const char *files[5]; /* '@': LONG_BYTES letters */
     const char *ending;
     const char *text_field; /* NULL: the default */
-    const char *records;    /* "FILE:LINE", with a ! where it is bad, in order */
+    const char *records;    /* "FILE:LINE" of each record in order, with a ! if it is bad */
 } sample;
 
 static const sample samples[] = {
@@ -250,7 +251,7 @@ static void check_doc(const result *part, size_t i, const result *whole, size_t 
                          (at_a[1] - at_a[0]) * sizeof(uint64_t));
 }
 
-/* `part` is what places k … n-1 are, and its documents are the last of `whole`. */
+/* Expects `part` to have the places k to n-1, and its documents to be the last of `whole`. */
 static void check(const world *w, size_t k, const result *part, const result *whole)
 {
     size_t docs = 0, skipped = 0, left_out = 0;
@@ -281,7 +282,7 @@ static void check(const world *w, size_t k, const result *part, const result *wh
     cr_assert_arr_eq(part->bytes_read, whole->bytes_read, sizeof part->bytes_read);
 }
 
-/* With every k, size of batches and number of threads. */
+/* Compares for every k, batch size and number of threads. */
 static void check_all(const world *w, const size_t *ks, size_t n_ks)
 {
     static const uint32_t threads[] = {1, 2, 8}, batches[] = {1, 3, 1000};
@@ -289,7 +290,8 @@ static void check_all(const world *w, const size_t *ks, size_t n_ks)
         result whole, part;
         run(w, 0, threads[c / 3], batches[c % 3], &whole);
         check(w, 0, &whole, &whole);
-        /* threads cost time to begin, more under a sanitizer: with eight, every third k */
+        /* starting threads is slow, even more with a sanitizer: with eight threads, only every
+         * third k */
         for (size_t i = 0; i < n_ks; i += c / 3 == 2 ? 3 : 1) {
             run(w, ks[i], threads[c / 3], batches[c % 3], &part);
             check(w, ks[i], &part, &whole);
@@ -343,7 +345,7 @@ Test(ingest_read, more_records_than_the_inputs_hold_are_refused)
 Test(ingest_read, a_bad_record_ends_the_run_only_where_it_is_not_passed_over)
 {
     world w;
-    open_sample(&w, &samples[0]); /* bad ones: 2, 3, 5 */
+    open_sample(&w, &samples[0]); /* bad records: 2, 3, 5 */
     w.input.on_error = BM_ON_ERROR_FAIL;
     for (size_t k = 0; k <= w.n; k++) {
         result r;
@@ -366,7 +368,7 @@ static void open_hashes(world *w, size_t n, const char *type)
     uint8_t *cells = calloc(n * 6 + 1, cell);
     char header[BM_NPY_HEADER_BYTES], *file;
     for (size_t i = 0; i < n; i++) {
-        offsets[i + 1] = offsets[i] + (int64_t)(i % 5); /* the first has none */
+        offsets[i + 1] = offsets[i] + (int64_t)(i % 5); /* the first document is empty */
         for (int64_t j = offsets[i]; j < offsets[i + 1]; j++)
             memcpy(cells + (size_t)j * cell, &(uint64_t){1000 * i + (uint64_t)j}, cell);
     }
@@ -418,11 +420,11 @@ Test(ingest_read, hashes_keep_their_row_numbers)
     }
 }
 
-/* --- more than fits a few batches --- */
+/* --- more than a few batches hold --- */
 
 #define MANY 6000u
 
-/* Lines of a jsonl drawn by a seed: documents, bad ones, blank ones. */
+/* Writes a JSONL file of random lines: documents, bad records, blank lines. */
 static void open_many(world *w, uint64_t seed)
 {
     static const char *const lines[] = {"{\"text\":\"a b c %0200u d e\"}\n",

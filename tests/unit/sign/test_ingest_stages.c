@@ -12,12 +12,12 @@
 
 /* === entries ===
  *
- * What was made of an entry of a dictionary is given out again as it was: hashes, counts,
- * content hash, and what it is counted as; and the memory for it is bounded. */
+ * The result for an entry of a dictionary is repeated unchanged: hashes, counts, content hash, and
+ * whether it counts as empty or short; and the memory for entries is bounded. */
 
 #define KIB ((size_t)1 << 10)
 
-/* A document of n hashes, first, first + 1 …, as a shingler would append it. */
+/* Appends a document with the n hashes first, first + 1 and so on, as a shingler would. */
 static void append(bm_shingle_batch *batch, uint64_t first, size_t n, bool is_short)
 {
     cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
@@ -32,7 +32,7 @@ static void append(bm_shingle_batch *batch, uint64_t first, size_t n, bool is_sh
     batch->n_empty += n == 0 && !is_short;
 }
 
-/* The document of the entry, made where it is not there. */
+/* Appends the document of the entry, made if it is not stored; true: it was stored. */
 static bool get(bm_ingest_entries *entries, uint64_t entry, size_t n, bm_shingle_batch *batch)
 {
     bool was_made;
@@ -58,7 +58,7 @@ static void check_same(const bm_shingle_batch *a, const bm_shingle_batch *b)
 Test(ingest_entries, the_same_document_again)
 {
     static const uint64_t asked[] = {7, 8, 7, 9, 9, 8, 7, 4096 + 7, 7, 7};
-    static const bool there[] = {0, 0, 1, 0, 1, 1, 1, 0, 0, 1}; /* 4096 + 7 takes the place of 7 */
+    static const bool there[] = {0, 0, 1, 0, 1, 1, 1, 0, 0, 1}; /* 4096 + 7 replaces 7 */
     for (int counted = 0; counted < 2; counted++) {
         bm_ingest_entries entries = {.most_bytes = 64 * KIB};
         bm_shingle_batch got = {.counted = counted}, wanted = {.counted = counted};
@@ -78,7 +78,7 @@ Test(ingest_entries, documents_without_shingles_are_counted_as_they_were)
     bm_ingest_entries entries = {.most_bytes = 64 * KIB};
     bm_shingle_batch got = {0}, wanted = {0};
     bool was_made;
-    for (uint64_t entry = 1; entry < 3; entry++) { /* 1 is empty, 2 short */
+    for (uint64_t entry = 1; entry < 3; entry++) { /* entry 1 is empty, entry 2 too short */
         cr_assert_eq(ingest_entries_add(&entries, entry, &got, &was_made, NULL), BM_OK);
         append(&got, entry, 0, entry == 2);
         ingest_entries_keep(&entries, entry, &got);
@@ -123,8 +123,8 @@ Test(ingest_entries, texts_that_are_no_entries_take_nothing)
 
 /* === text ===
  *
- * A batch of texts ends as one of hashes does: after a device, after none, and where some
- * documents were left to the host. The device is played by the scalar reference. */
+ * A batch of texts ends with the same result as a batch of hashes: after a device, without one, and
+ * with some documents left to the host. The scalar reference stands in for the device. */
 
 enum { PERMS = 24, BANDS = 6, ROWS = 4, N = 7 };
 
@@ -134,7 +134,7 @@ static char long_word[300];
 typedef struct setting {
     bm_device_set device_set;
     bm_shingler *shingler;
-    bm_shingle_batch right; /* what bm_shingler_add says */
+    bm_shingle_batch right; /* the result of bm_shingler_add */
     bm_ingest_batch batch;
     uint32_t words[N * PERMS], right_words[N * PERMS], n_shingles[N];
     uint64_t keys[N * BANDS], right_keys[N * BANDS];
@@ -207,7 +207,7 @@ Test(ingest_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
 {
     setting s;
     begin(&s);
-    memset(s.words, 0xFF, sizeof s.words); /* as if they were empty */
+    memset(s.words, 0xFF, sizeof s.words); /* as for empty documents */
     memset(s.keys, 0xFF, sizeof s.keys);
     for (size_t i = 0; i < N; ++i) {
         if (s.batch.text.docs[i].by_host)

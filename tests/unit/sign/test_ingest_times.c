@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_times.c -- the bottleneck is the stage that left its threads the least time. */
+/* test_ingest_times.c -- the bottleneck is the stage whose threads were idle the least. */
 #include "sign/ingest_order.c"
 
 #include <criterion/criterion.h>

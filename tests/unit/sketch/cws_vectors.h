@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
-/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and
- * weights of documents, the first words of each, and the key of a band of all of them. */
+/* Made by tests/reference/cws_model.py, which shares no code with this library: the element hashes
+ * and weights of documents, the first words of each signature, and the key of a band of all words.
+ */
 
 static const uint64_t hashes[] = {
     UINT64_C(0xb456bcfc34c2cb2c), UINT64_C(0xb456bcfc34c2cb2c), UINT64_C(0x3abf2a20650683e7),
@@ -199,6 +200,7 @@ static const struct {
     {"long", 1u, 8u, 128, 120,
      {1694925799u, 885181228u, 885181228u, 1694925799u}, UINT64_C(0x8e987f811ba54a30)},
 };
-/* Of the bits of 2,000 logarithms, and of 2,000 values: log_arguments and values there. */
+/* Keys of the bits of 2,000 logarithms and of 2,000 values: see log_arguments and values in the
+ * model. */
 static const uint64_t log_key = UINT64_C(0xb717a202764aa685);
 static const uint64_t value_key = UINT64_C(0x3f75c60193f92ec6);

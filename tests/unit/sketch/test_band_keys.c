@@ -111,7 +111,7 @@ Test(band_keys, pointers_that_are_null_are_refused_by_name)
     cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, NULL), BM_ERR_USAGE);
 }
 
-/* The words of the golden vector of affine64; worked out in Python by the formula of
+/* The words of affine64's golden vector; the keys were computed in Python by the formula of
  * docs/formats.md. */
 Test(band_keys, keys_of_words_of_64_bits_take_all_their_bits)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_row.h, and with it the reference's own step, through permutations written by hand. The
- * matrix, the permutations and the signatures are those of Mining of Massive Datasets (Leskovec,
- * Rajaraman, Ullman), chapter 3, and of its lectures; so is the stream. */
+/* scheme_row.h and the reference's update step, with permutations written by hand. The matrix,
+ * permutations, signatures and stream are from Mining of Massive Datasets (Leskovec, Rajaraman,
+ * Ullman), chapter 3, and its lectures. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of donors against the definition's draws; signatures that it makes. */
+/* The plan of donors, compared with the draws of the definition; and the signatures it gives. */
 #include "sketch/scheme_oph.c"
 
 #include <criterion/criterion.h>
@@ -59,8 +59,8 @@ Test(oph_plan, the_first_donor_asked_is_the_first_that_is_drawn)
     bm_scheme_params_reset(&params);
 }
 
-/* What a device does with a document that no batch can hold: words of its parts, each densified,
- * merged and densified again. */
+/* As a device handles a document larger than any batch: the words of its parts are densified,
+ * merged, and densified again. */
 Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
 {
     static const uint32_t bins[] = {1, 2, 37, 128, 1024};
@@ -94,7 +94,7 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
 Test(oph_plan, without_memory_it_is_an_error_and_empty)
 {
     bm_scheme_params params = draw(128, 1);
-    params.perms = UINT32_MAX / 2; /* tables that no machine can hold */
+    params.perms = UINT32_MAX / 2; /* tables larger than any memory */
     bm_oph_plan plan;
     cr_expect_eq(bm_oph_plan_init(&params, &plan, NULL), BM_ERR_NOMEM);
     cr_expect(plan.order == NULL && plan.offers == NULL && plan.bins == 0);

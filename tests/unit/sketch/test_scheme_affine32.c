@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expected words and digests come from a Python reference that shares no code with the library:
- * NumPy's generator, fmix32 and the formula of the scheme written again. */
+ * NumPy's generator, fmix32 and the scheme's formula, written independently. */
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>
@@ -64,7 +64,7 @@ Test(scheme_affine32, words_of_ten_hashes_have_the_references_digests)
                 {128, 1, "7723ee95e1bf60382afdd168f70af0993a222cb7"},
                 {1024, 42, "e90885227555cd4cefc1a4d3b23094761e66e755"}};
     uint64_t hashes[10];
-    for (uint32_t i = 0; i < 10; i++) /* the high halves must not matter */
+    for (uint32_t i = 0; i < 10; i++) /* the high halves must have no effect */
         hashes[i] = (uint64_t)(i * UINT32_C(2654435761) + 12345) | (uint64_t)(i + 1) << 40;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         bm_scheme_params params = draw(rows[row].perms, rows[row].seed);

@@ -31,8 +31,8 @@ Test(scheme_affine64, coefficients_and_words_of_hello_are_the_golden_vectors)
     bm_scheme_params_reset(&params);
 }
 
-/* k = band + 1; k = k * 0x9E3779B97F4A7C15 + word for each of 64 bits; fmix64(k). Worked out in
- * Python. */
+/* k = band + 1; for each 64-bit word, k = k * 0x9E3779B97F4A7C15 + word; then fmix64(k). Computed
+ * in Python. */
 Test(scheme_affine64, band_keys_take_all_64_bits_of_a_word)
 {
     static const uint64_t words[] = {UINT64_C(17263807126536662982), UINT64_C(6203611050164820875),

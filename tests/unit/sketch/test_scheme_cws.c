@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar reference of cws against words that a model in Python made from docs/schemes.md
+/* The scalar reference of cws, compared with words from a Python model of docs/schemes.md
  * (tests/reference/cws_model.py), and the claims that follow from the definition. */
 #include <criterion/criterion.h>
 
@@ -76,7 +76,7 @@ Test(scheme_cws, neither_the_order_of_elements_nor_more_permutations_change_a_wo
     bm_scheme_params_reset(&params);
 }
 
-/* With the same elements, of which one grows, a permutation changes its word for that one only. */
+/* If one element of a set grows, a word changes only if the growing element takes it. */
 Test(scheme_cws, an_element_that_grows_is_the_only_one_that_takes_words)
 {
     enum { N = 50, PERMS = 512 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices are given by the row of each scheme: the buffer `coef`, word for word against what
- * the kernels' headers say of it, and words that are merged from parts. */
+/* What each scheme gives to devices: the buffer `coef`, compared word by word with the layout in
+ * the kernels' headers; and words merged from parts. */
 #include <bandmill/option_names.h>
 #include <bandmill/schemes.h>
 #include <criterion/criterion.h>
@@ -38,8 +38,8 @@ Test(scheme_device, the_upload_of_affine32_is_a_then_b_each_padded_with_zeros)
     bm_scheme_params_reset(&params);
 }
 
-/* Read as oph_donors.cl reads it: the head, then order by fours of all bins, then offers by
- * donors. */
+/* Read as oph_donors.cl reads it: the head, then `order` of all bins in groups of four, then offers
+ * by donor. */
 Test(scheme_device, the_upload_of_oph_is_two_numbers_and_both_tables_behind_a_head_of_16_words)
 {
     enum { BINS = 70, ROW = 128 };
@@ -62,7 +62,7 @@ Test(scheme_device, the_upload_of_oph_is_two_numbers_and_both_tables_behind_a_he
     bm_scheme_params_reset(&params);
 }
 
-/* However a document is cut into three, parts of no shingle among them. */
+/* A document is cut into three parts in every way, including empty parts. */
 Test(scheme_device, words_merged_from_parts_and_finished_are_those_of_the_whole_document)
 {
     enum { HASHES = 40, PERMS = 70 };
@@ -72,11 +72,12 @@ Test(scheme_device, words_merged_from_parts_and_finished_are_those_of_the_whole_
     for (size_t i = 0; i < HASHES; ++i)
         hashes[i] = bm_random_u64(&random);
     for (size_t s = 0; bm_scheme_at(s) != NULL; ++s) {
-        if (bm_scheme_at(s)->device.merge == NULL) /* no device signs by it, or none in parts */
+        if (bm_scheme_at(s)->device.merge == NULL) /* no device signs in parts with this scheme */
             continue;
         bm_scheme_params params = draw(bm_scheme_at(s)->scheme, PERMS);
         const bm_scheme_device *device = &params.ops->device;
-        uint32_t words[2 * PERMS], part[2 * PERMS], whole[2 * PERMS]; /* 32 or 64 bits each */
+        /* room for 32-bit or 64-bit words */
+        uint32_t words[2 * PERMS], part[2 * PERMS], whole[2 * PERMS];
         params.ops->sign(&params, hashes, HASHES, whole);
         for (size_t x = 0; x <= HASHES; x += 5)
             for (size_t y = x; y <= HASHES; y += 7) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden vectors of datasketch's own fixtures, and digests of what its RandomState draws. */
+/* Golden vectors from datasketch's own fixtures, and digests of coefficients that its RandomState
+ * draws. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -48,8 +49,8 @@ Test(scheme_mersenne, many_coefficients_of_legacy_have_the_digests_of_numpys)
     }
 }
 
-/* The first four bytes of the SHA-1 of datasketch, minhash, affine, legacy, fixture; then hello,
- * world, minhash. */
+/* The first four bytes of the SHA-1 of datasketch, minhash, affine, legacy, fixture; in hello[], of
+ * hello, world, minhash. */
 static const uint64_t fixture[] = {0x95FD507F, 0x1A5BC520, 0xF1F3B456, 0x6E04339B, 0xC1F3CF51};
 static const uint64_t hello[] = {0x1DC6F4AA, 0x3314217C, 0x1A5BC520};
 
@@ -93,7 +94,8 @@ Test(scheme_mersenne, coefficients_and_least_values_of_datatrove_are_the_golden_
     bm_scheme_params_reset(&params);
 }
 
-/* text-dedup draws the numbers of legacy in another order: all a first, so both begin alike. */
+/* text-dedup draws the same numbers as legacy in another order, all a first; so the first a is the
+ * same. */
 Test(scheme_mersenne, coefficients_of_text_dedup_are_all_a_then_all_b)
 {
     bm_scheme_params two = draw(BM_SCHEME_TEXT_DEDUP, 2, 1), one = draw(BM_SCHEME_LEGACY, 1, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden vectors, and words by the published formula with numbers worked out by hand. */
+/* Golden vectors, and words of the published formula, with numbers computed by hand. */
 #include <criterion/criterion.h>
 
 #include "sketch/scheme.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar reference of oph against a model written from docs/schemes.md by another way: sets of
- * shingles sorted by hash, bins as divisions, donors by arithmetic that shares no code with the
- * scheme; and the claims that follow from the definition. */
+/* The scalar reference of oph, compared with a model that was written independently from
+ * docs/schemes.md: sorted sets of shingles, bins by division, donors by arithmetic that shares no
+ * code with the scheme; and the claims that follow from the definition. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void model_open(model *m, uint32_t seed, const uint64_t *hashes, size_t n
     qsort(m->hash, n, sizeof m->hash[0], ascending);
 }
 
-/* The least hash h with floor(h K / 2^32) = bin; 2^32-1: none. */
+/* The smallest hash h with floor(h K / 2^32) = bin; 2^32-1: the bin is empty. */
 static uint32_t model_bin(const model *m, uint32_t k, uint32_t bin)
 {
     for (uint32_t i = 0; i < m->n; i++)
@@ -122,13 +122,13 @@ Test(scheme_oph, a_document_without_shingles_is_all_one_bits_and_no_other_has_su
     bm_scheme_oph.sign(&params, NULL, 0, words);
     for (size_t i = 0; i < 128; i++)
         cr_expect_eq(words[i], UINT32_MAX);
-    /* The x whose hash would be 2^32-1 but for the bound: invert the hash, each step a
-     * bijection. */
+    /* Find the x whose hash would be 2^32-1 if hashes were not bounded: invert the hash, each step
+     * of which is a bijection. */
     uint32_t inverse_a = 1, h = UINT32_MAX;
-    for (int i = 0; i < 5; i++) /* Newton: doubles the bits that are right */
+    for (int i = 0; i < 5; i++) /* Newton's iteration: doubles the correct bits */
         inverse_a *= 2 - params.a[0] * inverse_a;
     for (int round = 0; round < 2; round++) {
-        h ^= h >> 16; /* the finaliser backwards */
+        h ^= h >> 16; /* the inverse of the finaliser */
         h *= UINT32_C(0x7ED1B41D);
         h ^= h >> 13 ^ h >> 26;
         h *= UINT32_C(0xA5CB9243);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow_table.h -- for tests: tables made by hand, given out as an ArrowArrayStream.
+/* arrow_table.h -- for tests: tables made by hand and exported as an ArrowArrayStream.
  *
- * Buffers are laid out as the specification of the C data interface says, here and not by the code
- * under test. Each array counts its release, so that a test sees that everything came back. */
+ * Buffers are laid out here after the specification of the C data interface, not by the code under
+ * test. Each array counts its release, so a test can check that everything was released. */
 #ifndef TEST_IO_ARROW_TABLE_H
 #define TEST_IO_ARROW_TABLE_H
 
@@ -19,9 +19,9 @@
 
 /* A cell: text or a number, or null. */
 typedef struct test_cell {
-    const char *text; /* NULL: null, where the column is of text */
+    const char *text; /* NULL: a null cell of a text column */
     int64_t number;
-    bool null; /* of numbers */
+    bool null; /* a null cell of a number column */
 } test_cell;
 
 typedef struct test_column {
@@ -29,8 +29,8 @@ typedef struct test_column {
     test_cell cells[TEST_ROWS_MAX];
 } test_column;
 
-/* One array of the stream. `lead` cells of rubbish are before the rows, of which `table_lead` are
- * skipped by the offset of the table and the rest by the columns' own. */
+/* One array of the stream. `lead` cells of garbage precede the rows; the offset of the table skips
+ * `table_lead` of them, and the offsets of the columns the rest. */
 typedef struct test_array {
     size_t n_rows, lead, table_lead;
     test_column columns[TEST_COLUMNS_MAX];
@@ -39,9 +39,9 @@ typedef struct test_array {
 typedef struct test_table {
     size_t n_columns, n_arrays, next;
     const test_array *arrays;
-    int fail_at; /* get_next of this array fails with fail_code; -1: none does */
+    int fail_at; /* get_next fails with fail_code at this array; -1: never */
     int fail_code;
-    atomic_int *alive; /* arrays, schemas and streams that are not released yet */
+    atomic_int *alive; /* arrays, schemas and streams not yet released */
 } test_table;
 
 static inline void test_release_schema(struct ArrowSchema *schema)
@@ -99,7 +99,7 @@ static inline bool test_is_text(char format)
     return strchr("uUzZ", format) != NULL;
 }
 
-/* Buffers of exactly the size that they need, so that a sanitizer sees a byte too many. */
+/* Allocates buffers of exactly the size they need, so a sanitizer catches an access past them. */
 static inline struct ArrowArray *test_column_array(const test_array *from,
                                                    const test_column *column)
 {
@@ -182,7 +182,8 @@ static inline void test_release_stream(struct ArrowArrayStream *stream)
     free(table);
 }
 
-/* A stream of these arrays, which must outlive it. *alive counts what it hands out, and itself. */
+/* Makes a stream of these arrays, which must outlive it. *alive counts the stream and everything it
+ * exports. */
 static inline struct ArrowArrayStream test_stream(const test_array *arrays, size_t n_arrays,
                                                   size_t n_columns, atomic_int *alive)
 {

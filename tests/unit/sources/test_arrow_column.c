@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_arrow_column.c -- columns of Arrow arrays that lie about themselves are refused, and those
- * in structs, of views and of dictionaries are read as the specification lays them out. */
+/* test_arrow_column.c -- inconsistent columns of Arrow arrays are refused; columns in structs, of
+ * views and of dictionaries are read as the specification lays them out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct view {
 
 static const char blob[] = "a text that is longer than a view holds";
 
-/* Of the type null: texts without a value, in buffers that are not there. */
+/* The type null: texts without values; its buffers are absent. */
 Test(column, nulls)
 {
     const struct ArrowSchema schema = {.format = "n"},
@@ -69,7 +69,7 @@ Test(column, views)
     assert_cell(&column, 1, "short");
     cr_assert(bm_arrow_column_is_null(&column, 2));
 
-    views[2].len = -1; /* of a null nothing is read */
+    views[2].len = -1; /* a null cell's view is not read */
     cr_assert_null(wrong_with(&array, &itself, of_views));
     static const view lies[] = {{.len = -1},
                                 {.len = 40},
@@ -150,7 +150,7 @@ Test(column, inside_structs)
     const bm_arrow_column_path path = {.found = true, .n = 2};
     bm_arrow_column column;
     cr_assert_null(bm_arrow_column_open(&table, &path, of_bytes, &column));
-    assert_cell(&column, 0, "d"); /* 1 of the table, 1 of the struct, 1 of its own */
+    assert_cell(&column, 0, "d"); /* offsets: 1 of the table, 1 of the struct, 1 of the column */
     cr_assert(bm_arrow_column_is_null(&column, 1));
     assert_cell(&column, 2, "f");
 
@@ -208,8 +208,8 @@ static bm_status add_value(void *ctx, bm_str text, bm_error *err)
         cr_assert_str_eq(found.text, expected);                                                    \
     } while (0)
 
-/* Rows 1 … 3 of a list of texts whose own cells are 1 … 4, the third of them null, and whose values
- * begin at their second cell. */
+/* Rows 1 to 3 of a list of texts. The list array has offset 1, its third cell is null, and its text
+ * array has offset 1 too. */
 Test(column, lists)
 {
     const int32_t text_offsets[] = {0, 1, 2, 4, 4, 5, 7};
@@ -293,7 +293,7 @@ Test(column, lists_of_a_fixed_size_in_structs_with_nulls)
     struct ArrowSchema schema = {.format = "+w:2", .n_children = 1, .children = of_list};
     bm_arrow_column_path path = first_child;
     cr_assert(bm_arrow_column_list_step(&schema, &path));
-    path.n++; /* to the struct's first child */
+    path.n++; /* the path to the struct's first child */
     bm_arrow_column column;
     cr_assert_null(bm_arrow_column_open(&table, &path, of_bytes, &column));
     assert_values(&column, 0, "<c><d>");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_batch_sources.c -- each format has its source, which says what it can do, reads the same
- * again, and passes over. Covers batch_source.c, reader.c and batch_sources.c; columns have
- * a test of their own, whole runs are in tests/unit/sign/test_ingest_read.c. */
+/* test_batch_sources.c -- each format has its source, which reports its abilities, reads the same
+ * data again, and skips records. Covers batch_source.c, reader.c and batch_sources.c; columns have
+ * their own test, and tests/unit/sign/test_ingest_read.c makes full runs. */
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "tests/unit/input/read_records.h"
@@ -57,7 +57,8 @@ static void close_all(opened *o)
     test_dir_remove(o->dir);
 }
 
-/* What the callback got: "id=text|" of documents, "id=h,h,|" of hashes, raw bytes of a split. */
+/* What the callback received: "id=text|" for documents, "id=h,h,|" for hashes, raw bytes for a
+ * split. */
 typedef struct seen {
     char text[400];
     size_t n;

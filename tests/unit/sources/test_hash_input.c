@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hash_input.c -- hashes made elsewhere: read back whole for any batch size, and refused where
- * the offsets or the arrays do not fit. */
+/* test_hash_input.c -- hashes made by other programs: read back completely for any batch size, and
+ * refused if offsets or arrays do not fit. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void put_array(scratch *s, const char *name, array a)
     free(file);
 }
 
-/* At the end both files have the digest of their bytes, taken at once. */
+/* Expects the digests made while reading to equal those of both whole files. */
 static void expect_digests(scratch *s, const bm_hash_input *input)
 {
     static const char *const names[] = {"h.npy", "o.npy"};
@@ -47,7 +47,7 @@ static void expect_digests(scratch *s, const bm_hash_input *input)
     }
 }
 
-/* All documents in batches; the hashes are compared with `expected`. */
+/* Reads all documents in batches and compares the hashes with `expected`. */
 static void read_all(scratch *s, const uint64_t *expected, const int64_t *offsets, size_t n_docs,
                      bm_hash_limits limits)
 {
@@ -93,7 +93,7 @@ Test(hash_input, every_batch_size_gives_the_same_documents)
         narrow[i] = state;
         wide[i] = (uint64_t)state << 32 | (uint32_t)i;
     }
-    for (int i = 1; i < DOCS; i++) /* many empty, one of a thousand */
+    for (int i = 1; i < DOCS; i++) /* many empty documents, one of a thousand hashes */
         offsets[i] = offsets[i - 1] + (i % 3 == 0 ? i % 29 : 0) + (i == 200 ? 1000 : 0);
     offsets[DOCS] = HASHES;
     static const size_t sizes[][2] = {{1, 1}, {7, 10}, {400, 5000}, {1000000, 1u << 20}, {64, 1}};
@@ -124,7 +124,7 @@ Test(hash_input, no_documents_are_no_error)
     scratch_close(&s);
 }
 
-/* Open and read to the end: the first status that is not BM_OK. */
+/* Opens and reads to the end; returns the first status other than BM_OK. */
 static bm_status read_through(scratch *s, bm_error *err)
 {
     bm_hash_input *input = NULL;

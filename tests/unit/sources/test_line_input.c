@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that come one by one through a pipe: each is there as soon as its newline is. */
+/* Lines that arrive one by one through a pipe: each is available as soon as its newline is. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "sources/line_input.h"
 
-static int to; /* bytes that are written here become standard input */
+static int to; /* write end of the pipe that is standard input */
 
 static bm_input_options options_of(bm_format format)
 {
@@ -35,7 +35,7 @@ static void put(const char *text)
     cr_assert_eq(write(to, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-/* The record as "id|text", or "bad: reason". */
+/* Writes the record as "id|text" or "bad: reason". */
 static bm_status show(void *ctx, const bm_record *record, bm_error *err)
 {
     (void)err;
@@ -102,7 +102,7 @@ Test(line_input, a_line_that_is_too_long_is_bad_and_the_next_is_not)
 {
     const bm_input_options options = options_of(BM_FORMAT_LINES);
     bm_line_input *in = open_input(&options);
-    char *much = malloc(20001); /* a pipe holds it */
+    char *much = malloc(20001); /* less than a pipe can hold */
     memset(much, 'x', 20000);
     much[20000] = '\0';
     put(much);
@@ -116,7 +116,7 @@ Test(line_input, a_line_that_is_too_long_is_bad_and_the_next_is_not)
     close(to);
     expect(in, BM_LINE_RECORD, "bad: the record is longer than 1000 bytes");
     expect(in, BM_LINE_RECORD, "-:2|short");
-    expect(in, BM_LINE_RECORD, "-:3|xxxx"); /* just not too long */
+    expect(in, BM_LINE_RECORD, "-:3|xxxx"); /* exactly at the limit */
     expect(in, BM_LINE_RECORD, "bad: the record is longer than 1000 bytes");
     expect(in, BM_LINE_END, "");
     bm_line_input_close(in);
@@ -134,12 +134,12 @@ Test(line_input, what_needs_more_than_a_line_is_refused)
         cr_expect_eq(bm_line_input_open(&options, NULL, NULL, &in, &err), BM_ERR_USAGE);
         cr_expect_str_eq(err.field, "format");
     }
-    bm_input_options options = options_of(BM_FORMAT_TSV); /* "text" is a name */
+    bm_input_options options = options_of(BM_FORMAT_TSV); /* "text" is a column name */
     bm_line_input *in = NULL;
     cr_expect_eq(bm_line_input_open(&options, NULL, NULL, &in, NULL), BM_ERR_USAGE);
 }
 
-/* May 3 MB of a line be held? */
+/* A gate that allows lines of up to 3 MB to be held. */
 typedef struct gate_calls {
     unsigned n;
     bm_long_record refused;
@@ -186,7 +186,7 @@ Test(line_input, a_gate_is_asked_before_more_of_a_long_line_is_held)
     bm_input_options options = options_of(BM_FORMAT_LINES);
     options.max_doc_bytes = 0;
     for (int round = 0; round < 2;
-         round++) { /* then with a limit of documents, which counts first */
+         round++) { /* second round: with a limit per document, which is checked first */
         gate_calls calls = {0};
         const bm_long_gate gate = {&calls, hold, refuse_it};
         int ends[2];
@@ -211,7 +211,8 @@ Test(line_input, a_gate_is_asked_before_more_of_a_long_line_is_held)
             cr_assert_eq(bm_line_input_next(in, show, shown, &got, &err), BM_ERR_NOMEM);
             cr_assert_eq(calls.refused.line, 4);
             cr_assert_eq(calls.refused.bytes, 7000000);
-            cr_assert(calls.refused.words >= 2 && calls.refused.words < 200); /* one a block more */
+            /* at most the words of one more block */
+            cr_assert(calls.refused.words >= 2 && calls.refused.words < 200);
         } else {
             expect(in, BM_LINE_RECORD, "bad: the record is longer than");
             expect(in, BM_LINE_RECORD, "-:5|aaaaa aaaa");

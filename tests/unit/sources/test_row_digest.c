@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_row_digest.c -- rows are known again, however their table is cut, and others are not. */
+/* test_row_digest.c -- equal rows have equal digests however their table is cut into arrays; other
+ * rows do not. */
 #include "arrow_table.h"
 #include "sources/source_columns.h"
 

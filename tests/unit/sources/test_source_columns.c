@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the documents
- * that are in them; also covers table_stream.c. */
+/* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the right
+ * documents; also covers table_stream.c. */
 #include "arrow_table.h"
 #include "input/input_set.h"
 #include "sources/source_columns.h"
@@ -22,7 +22,8 @@ static const test_array two_arrays[] = {
                  {"n", "l", {{.number = 0}, {.number = INT64_MAX}}}}},
 };
 
-/* Every record of a source, in batches of these limits, passing over the first `skip`. */
+/* Collects every record of a source, in batches with these limits, after skipping the first `skip`.
+ */
 static records collect(bm_batch_source *source, const bm_batch_limits *limits, uint64_t skip)
 {
     records out = {0};
@@ -263,7 +264,7 @@ Test(source_columns, columns_that_do_not_fit_are_refused_by_name)
 {
     static const char *const wanted[] = {"text", "n", "twice"};
     static const struct {
-        size_t text; /* of `wanted` */
+        size_t text; /* the text column, as an index into `wanted` */
         const char *id, *words;
     } cases[] = {{0, "key", "no column 'key' (it has: n, twice, twice, text)"},
                  {1, NULL, "column 'n' has the type int64"},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_source_keys.c -- band keys made elsewhere: read back row by row for any size of batches,
- * again and past the first rows, digested; arrays that are not what they should be are refused by
- * name. */
+/* test_source_keys.c -- band keys made by other programs: read back row by row for any batch size,
+ * read again, skipped, digested; arrays that are malformed are refused by name. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -64,7 +63,7 @@ static char *read_back(const char *path, size_t *len)
 typedef struct seen {
     uint64_t row;
     uint32_t n_keys;
-    const unsigned char *cells; /* of the first row */
+    const unsigned char *cells; /* cells of the first row */
 } seen;
 
 static bm_status on_row(void *ctx, const bm_record *r, bm_error *err)

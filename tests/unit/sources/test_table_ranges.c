@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of files of tables against the rows of the same files, in order: for any number of
- * threads, whatever can be read beside others, cannot be read, or is too long. */
+/* Ranges of table files, compared with the rows of the same files in order: for any number of
+ * threads, for ranges that can be read in parallel, cannot be read, or are too long. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,20 +12,20 @@
 #include "base/memory.h"
 #include "sources/source_columns.h"
 
-#define ROWS        103u /* of a file */
+#define ROWS        103u /* rows per file */
 #define RANGE_ROWS  7u
 #define LONG_BYTES  3000u
 #define BATCHES_MAX 4096u
 
-/* What each range is, in turn. */
+/* The kinds of a file's ranges, repeated in turn. */
 typedef enum kind { GOOD, IN_ORDER, UNREADABLE, LONG, ENDLESS } kind;
 
 /* A file: its stream, and its ranges. */
 typedef struct fake {
     const kind *kinds;
     size_t n_kinds;
-    uint64_t at, end;   /* of the stream */
-    uint64_t broken_at; /* its stream fails at this row */
+    uint64_t at, end;   /* next row and end of the stream */
+    uint64_t broken_at; /* the stream fails at this row */
     atomic_int *alive;
 } fake;
 
@@ -67,7 +67,7 @@ static struct ArrowArray make_array(const fake *f, uint64_t row, uint64_t n)
     return out;
 }
 
-/* --- its stream --- */
+/* --- the stream of a fake file --- */
 
 static int fake_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
@@ -103,7 +103,7 @@ static void fake_release(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-/* --- its ranges --- */
+/* --- the ranges of a fake file --- */
 
 static bm_table_range range_next(void *own, uint64_t row)
 {
@@ -160,7 +160,7 @@ static bm_status open_file(void *ctx, const bm_table_asked *asked, struct ArrowA
     return BM_OK;
 }
 
-/* --- threads that read it --- */
+/* --- threads that read a fake file --- */
 
 typedef struct reading {
     bm_batch_source *source;
@@ -226,7 +226,8 @@ static void *read_batches(void *ctx)
     return NULL;
 }
 
-/* Read two such files; the rows that came, which are the first of both. */
+/* Reads two such files; returns the number of rows before the first failure, after comparing them.
+ */
 static uint64_t read_both(const fake *like, unsigned n_threads, uint32_t docs, bm_error *err)
 {
     char *dir = test_dir();

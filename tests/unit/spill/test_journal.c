@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_journal.c -- lines come back; a torn tail is cut off; any other change is an error. */
+/* test_journal.c -- lines are read back; a torn tail is cut off; any other change is an error. */
 #include "spill/journal.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +43,7 @@ static void spit(const char *path, const char *data, size_t len)
     fclose(file);
 }
 
-/* The first n lines are there, no more. */
+/* Expects the first n lines, and no more. */
 static void expect(const char *path, size_t n)
 {
     bm_journal *journal = NULL;
@@ -103,7 +103,7 @@ Test(journal, lines_come_back_and_more_are_added_behind_them)
     scratch_close(&s);
 }
 
-/* What a process that is killed while it writes leaves. */
+/* A process that is killed while it writes leaves a torn last line. */
 Test(journal, a_tail_of_any_length_is_cut_off_and_written_over)
 {
     JOURNAL(s, path, bytes, len);
@@ -131,7 +131,7 @@ Test(journal, a_changed_byte_is_found)
         bytes[at] ^= 0x20;
         spit(path, bytes, len);
         bm_status status = bm_journal_open_in(AT_FDCWD, path, &journal, &err);
-        /* Without its line feed the last line is a torn one. */
+        /* Without its LF the last line counts as torn. */
         if (at + 1 == len) {
             cr_assert_eq(status, BM_OK);
             cr_assert_eq(bm_journal_count(journal), TEXTS - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sorted_bytes.c -- against qsort of all records, in memory and through files, with keys of
+/* test_sorted_bytes.c -- sorted records, compared with qsort, in memory and in files, with keys of
  * any length. */
 #include <criterion/criterion.h>
 
@@ -78,7 +78,7 @@ Test(sorted_bytes, come_in_order_from_memory)
     check(5000, 300, "/tmp", false);
 }
 
-/* The least memory is 2 MiB: some 40,000 short records. */
+/* The minimum memory of 2 MiB holds some 40,000 short records. */
 Test(sorted_bytes, come_in_order_from_runs)
 {
     check(100000, 100, "/tmp", true);
@@ -89,7 +89,7 @@ Test(sorted_bytes, records_longer_than_a_block_are_sorted_too)
     check(3000, 200000, "/tmp", true);
 }
 
-/* More runs than are merged at once. */
+/* More runs than one merge takes. */
 Test(sorted_bytes, runs_are_merged_when_there_are_many)
 {
     check(900000, 60, "/tmp", true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sorted_runs.c -- against qsort, for every way of fitting and not fitting into the memory. */
+/* test_sorted_runs.c -- sorted runs, compared with qsort, for data that fits into memory and data
+ * that does not. */
 #include "spill/sorted_runs.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +17,8 @@ static int by_key_then_value(const void *x, const void *y)
     return p->value < q->value ? -1 : p->value > q->value;
 }
 
-/* Values are 0, 1, 2 … as added, so a stable order goes by key, then value. */
+/* Values are 0, 1, 2 and so on in order of addition, so a stable sort orders by key, then by value.
+ */
 static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_mask)
 {
     bm_sorted_runs *runs = NULL;

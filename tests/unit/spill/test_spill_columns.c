@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spill_columns.c -- columns come back as they were put, and a record of another length or
- * with changed lengths is none. */
+/* test_spill_columns.c -- columns are read back as stored; a record of another length or with
+ * changed lengths is refused. */
 #include "spill/spill_saved.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +20,7 @@ static void make(bm_spill_columns *record)
                      BM_OK);
 }
 
-/* Of `len` bytes in memory of just that size. */
+/* Finds the columns of the first `len` bytes, copied to an allocation of exactly that size. */
 static bool find(const bm_spill_columns *record, size_t len, bm_str *columns, size_t n)
 {
     char *bytes = malloc(len + 1);

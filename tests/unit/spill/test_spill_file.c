@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spill_file.c -- records are read as they were added; damage is an error, never a result. */
+/* test_spill_file.c -- records are read back as they were added; damage is an error, never a wrong
+ * result. */
 #include "spill/spill_saved.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +69,8 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
     }
 }
 
-/* Every step-th, forwards, then all backwards: what is read ahead serves the next, or is left. */
+/* Reads every step-th record forwards, then all backwards: bytes read ahead serve the next read or
+ * are discarded. */
 Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
 {
     scratch s;
@@ -96,8 +98,8 @@ Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
     scratch_close(&s);
 }
 
-/* Between records that are added, others are put from behind, in two parts that know nothing of
- * each other. */
+/* Some records are added; others are put at reserved places, last first, in two independent parts.
+ */
 Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
 {
     scratch s;
@@ -208,7 +210,7 @@ Test(spill_file, another_place_or_length_is_no_record)
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     cr_assert_eq(bm_spill_read(file, place, back, 24, NULL), BM_ERR_FORMAT);
     cr_assert_eq(bm_spill_read(file, place + 8, back, 32, NULL), BM_ERR_FORMAT);
-    /* the first record's bytes where the second's were */
+    /* copy the first record's bytes to the place of the second */
     char record[48];
     cr_assert_eq(pread(bm_spill_fd(file), record, 48, (off_t)place), 48);
     cr_assert_eq(pwrite(bm_spill_fd(file), record, 48, (off_t)second), 48);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spill_saved.c -- a saved file is the one that was written, up to the byte that was noted,
- * whatever a killed process left behind it. */
+/* test_spill_saved.c -- a saved file is the written one up to the noted byte, whatever a killed
+ * process left after it. */
 #include "spill/spill_saved.h"
 
 #include <criterion/criterion.h>
@@ -14,9 +14,9 @@
 
 #include "tests/unit/base/scratch.h"
 
-#define LONGEST 600000u /* of a record: longer than what a walk reads at a time */
+#define LONGEST 600000u /* of a record: more bytes than a walk reads at once */
 
-/* Byte j of record i, and how many there are. */
+/* Byte j of record i. */
 static unsigned char byte_of(size_t i, size_t j)
 {
     return (unsigned char)((i * 2654435761u + j * 40503u) >> 7);
@@ -49,8 +49,8 @@ static bm_spill_file *opened(scratch *s, size_t buffer)
 }
 
 typedef struct walk {
-    size_t n, stop_at; /* records seen; the one that is refused */
-    uint64_t place;    /* of the next one */
+    size_t n, stop_at; /* n: records seen; stop_at: the record where the walk is stopped */
+    uint64_t place;    /* of the next record */
 } walk;
 
 static bm_status see(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
@@ -64,7 +64,7 @@ static bm_status see(void *ctx, uint64_t place, const void *data, size_t len, bm
     cr_assert_eq(len, length_of(w->n));
     cr_assert_eq((uintptr_t)data % 8, 0u, "record %zu", w->n);
     for (size_t j = 0; j < len; j++)
-        if (bytes[j] != byte_of(w->n, j)) /* an assertion a byte takes ten times as long */
+        if (bytes[j] != byte_of(w->n, j)) /* one assertion per byte would take ten times as long */
             cr_assert_fail("record %zu byte %zu", w->n, j);
     w->place += BM_SPILL_RECORD + len;
     w->n++;
@@ -384,7 +384,8 @@ Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
         cr_assert_eq(walk_all(file, &n, NULL), n_records == 6 ? BM_OK : BM_ERR_FORMAT);
         bm_spill_close(file);
     }
-    for (uint64_t cut = bytes - 1; cut > last; cut--) { /* each cuts the file further */
+    /* each iteration truncates the file further */
+    for (uint64_t cut = bytes - 1; cut > last; cut--) {
         size_t n;
         bm_error err = {0};
         cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, cut, 6},
@@ -408,7 +409,8 @@ Test(spill_saved, a_length_longer_than_the_file_is_refused_before_it_is_allocate
     size_t n;
     add_records(file, 0, 3);
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
-    uint64_t head; /* kind and length of the third record, then the longest length there is */
+    /* kind and length of the third record; the length becomes the largest possible */
+    uint64_t head;
     uint64_t place = bm_spill_bytes(file) - BM_SPILL_RECORD - length_of(2);
     cr_assert_eq(pread(bm_spill_fd(file), &head, sizeof head, (off_t)place), sizeof head);
     head |= (UINT64_C(1) << 56) - 1;
@@ -440,7 +442,8 @@ typedef struct note {
     uint64_t bytes, n_records;
 } note;
 
-/* Append from `n_records` on, and note after every flush through `fd` what is there; for ever. */
+/* Appends records from the file's end on, and reports the flushed lengths through `fd` after every
+ * flush, until killed. */
 static void append_until_killed(bm_spill_file *file, int fd)
 {
     for (size_t i = (size_t)bm_spill_records(file);; i++) {
@@ -467,7 +470,8 @@ Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
     for (int round = 0; round < 20; round++) {
         int ends[2];
         cr_assert_eq(pipe(ends), 0);
-        /* A page: who is killed late, on a busy machine, has not written on without end. */
+        /* One page, so that a child that is killed late blocks instead of writing on without
+         * end. */
         cr_assert_geq(fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
         cr_assert_eq(
             bm_spill_reopen_in(AT_FDCWD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numbers.h -- numbers that look random and are always the same. */
+/* numbers.h -- pseudo-random numbers that are the same in every run. */
 #ifndef TEST_STORE_BYTES_NUMBERS_H
 #define TEST_STORE_BYTES_NUMBERS_H
 
@@ -21,7 +21,7 @@ static inline int numbers_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* n numbers, ascending and distinct, no more than `most`; the caller's to free. */
+/* n distinct numbers in ascending order, none above `most`; the caller frees them. */
 static inline uint64_t *numbers_sorted(size_t n, uint64_t most, uint64_t seed)
 {
     uint64_t *list = malloc((n + 1) * sizeof *list);

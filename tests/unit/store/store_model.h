@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_model.h -- an index as plain arrays, and whether a bm_store answers like it. Header only.
- */
+/* store_model.h -- an index as plain arrays, and whether a bm_store gives the same answers. Header
+ * only. */
 #ifndef BM_TESTS_STORE_MODEL_H
 #define BM_TESTS_STORE_MODEL_H
 
@@ -27,8 +27,8 @@ typedef struct model_doc {
 
 typedef struct model {
     model_doc docs[DOCS];
-    uint32_t n, made; /* `made`: ever, for their ids */
-    char note[32];    /* BM_NOTE_INPUTS */
+    uint32_t n, made; /* `made`: documents ever made, for their ids */
+    char note[32];    /* the note BM_NOTE_INPUTS */
 } model;
 
 typedef struct numbers {
@@ -52,7 +52,7 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A document of the number, some of them empty, some of whose keys many have. */
+/* Makes the document with this number. Some documents are empty; some keys are shared by many. */
 static inline void model_make(model_doc *doc, uint32_t number, numbers *r)
 {
     memset(doc, 0, sizeof *doc);
@@ -75,7 +75,7 @@ static inline bm_store_facts model_facts(void)
         .kind = BM_STORE_SETS, .bands = BANDS, .settings = {settings, sizeof settings - 1}};
 }
 
-/* Add k documents to both. Their number and the status of the store. */
+/* Adds k documents to the model and the store; returns the store's status. */
 static inline bm_status model_add(model *m, bm_store *store, uint32_t k, numbers *r, bm_error *err)
 {
     bm_store_doc *docs = calloc(k + 1, sizeof *docs);
@@ -107,7 +107,7 @@ static inline bm_status model_add(model *m, bm_store *store, uint32_t k, numbers
     return status;
 }
 
-/* Remove up to k documents from both. */
+/* Removes up to k documents from both. */
 static inline bm_status model_remove(model *m, bm_store *store, uint32_t k, numbers *r,
                                      bm_error *err)
 {
@@ -174,8 +174,8 @@ static inline int by_key(const void *a, const void *b)
                             : (x->number > y->number) - (x->number < y->number);
 }
 
-/* The documents that can be found by a key of the band, in the order of keys, then of numbers; how
- * many. */
+/* Fills `out` with the documents that have a key in the band, ordered by key, then by number;
+ * returns how many. */
 static inline size_t model_holders(const model *m, uint32_t band, model_holder *out)
 {
     size_t n = 0;
@@ -186,7 +186,7 @@ static inline size_t model_holders(const model *m, uint32_t band, model_holder *
     return n;
 }
 
-/* Are `hits`, sorted, those of the documents that have the keys, which are sorted? */
+/* Are `hits` (sorted) the documents that have the asked keys (sorted)? */
 static inline bool model_same_hits(const model *m, const bm_store_ask *ask,
                                    const bm_store_hits *hits, char *why)
 {
@@ -204,7 +204,7 @@ static inline bool model_same_hits(const model *m, const bm_store_ask *ask,
     return true;
 }
 
-/* All keys of a band, and some that no document has, each found in the documents that have it. */
+/* Looks up all keys of a band, and some that no document has; are the answers right? */
 static inline bool model_same_band(const model *m, const bm_store_view *view, uint32_t band,
                                    char *why)
 {
@@ -228,7 +228,7 @@ static inline bool model_same_band(const model *m, const bm_store_view *view, ui
     return same;
 }
 
-/* `why`: 200 bytes, filled where they differ. */
+/* `why`: 200 bytes, filled if the answers differ. */
 static inline bool model_same(const model *m, const bm_store_view *view, bool bands, char *why)
 {
     bm_store_counts want = {.next_number = m->n};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_document_piece.c -- documents come back as they were added, and every damage is seen. */
+/* test_document_piece.c -- documents are read back as they were added, and all damage is detected.
+ */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -38,7 +39,8 @@ static void fill_text(void)
         text[i] = (char)number_of(i + 100);
 }
 
-/* Documents first … as many as fit, but `most`; the bytes are the caller's. */
+/* A piece of the documents from `first` on, as many as fit but at most `most`; the caller frees it.
+ */
 static uint8_t *piece_of(bm_document_writer *writer, uint32_t first, uint32_t most, size_t *size)
 {
     fill_text();
@@ -100,7 +102,7 @@ Test(document_piece, a_document_of_any_size_fits_alone)
     cr_assert(bm_document_piece_at(&piece, 9, &back) && back.body.len == len);
     free(bytes);
 
-    /* 4 GiB and more: refused before a byte of it is read. */
+    /* 4 GiB and more: refused before any byte is read. */
     const bm_store_doc huge = {.id = {"x", 1}, .body = {large, UINT32_MAX}};
     bm_error err = {0};
     bm_document_writer_begin(&writer, 9);
@@ -142,7 +144,7 @@ Test(document_piece, every_changed_byte_is_found_and_read_safely)
     bm_document_writer_reset(&writer);
 }
 
-/* What is read of a changed piece is refused, or is as it was. */
+/* A read from a changed piece is refused, or gives the unchanged document. */
 Test(document_piece, no_changed_bit_is_believed)
 {
     bm_document_writer writer = {0};
@@ -165,7 +167,7 @@ Test(document_piece, no_changed_bit_is_believed)
     bm_document_writer_reset(&writer);
 }
 
-/* A sum that is right is no excuse for offsets that leave a gap. */
+/* A right checksum does not make offsets with a gap valid. */
 Test(document_piece, a_sealed_piece_with_a_gap_is_not_valid)
 {
     bm_document_writer writer = {0};

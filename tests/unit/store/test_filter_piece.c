@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_filter_piece.c -- a filter finds whom its bits tell, as docs/formats.md has them; no
- * document that holds enough is left out. */
+/* test_filter_piece.c -- a filter finds the documents that its bits select, in the layout of
+ * docs/formats.md; no document with enough of the hashes is missed. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +20,7 @@ typedef struct made {
     size_t size;
 } made;
 
-/* Documents of 0 to `most` hashes. Some share many. */
+/* Makes documents of 0 to `most` hashes, some of which share many. */
 static void make(made *m, uint32_t n, uint32_t most)
 {
     bm_filter_writer w = {0};
@@ -47,8 +47,8 @@ static void unmake(made *m, uint32_t n)
     free(m->bytes);
 }
 
-/* How many of the ask's hashes have a bit in the column of a document, by the page; UINT32_MAX: it
- * has no column. */
+/* The number of the ask's hashes that have a bit in the column of a document, read after
+ * docs/formats.md; UINT32_MAX: the document has no column. */
 static uint32_t bits_by_page(const made *m, uint32_t doc, const bm_filter_ask *ask)
 {
     const uint32_t groups = bm_le32_get(m->bytes + 32), all = bm_le32_get(m->bytes + 4);
@@ -97,7 +97,7 @@ static void assert_found(const made *m, uint32_t n, const bm_filter_ask *ask)
         const uint32_t set = bits_by_page(m, d, ask);
         cr_assert((set == UINT32_MAX) == (m->sizes[d] == 0));
         cr_assert(!has(bits, d) || (set != UINT32_MAX && set >= ask->least));
-        if (shared(m, d, ask) >= ask->least) /* what is left out beside, is too small */
+        if (shared(m, d, ask) >= ask->least) /* no document with enough hashes may be left out */
             cr_assert(has(bits, d), "document %u of %u", d, ask->least);
         else if (set != UINT32_MAX && set >= ask->least && m->sizes[d] >= ask->least)
             cr_assert(has(bits, d), "document %u by its bits", d);
@@ -117,7 +117,7 @@ Test(filter_piece, finds_by_its_bits_and_loses_nothing)
             uint32_t d = (uint32_t)(shape % shapes[s].n);
             uint64_t *alien = numbers_sorted(50, UINT64_MAX, 999999999 + k);
             bm_filter_ask ask = {m.sets[d], m.sizes[d], 1};
-            if (ask.n == 0 || k % 4 == 3) /* nobody has them */
+            if (ask.n == 0 || k % 4 == 3) /* hashes that no document has */
                 ask = (bm_filter_ask){alien, 1 + (uint32_t)(shape >> 40) % 50, 1};
             ask.least = 1 + (uint32_t)(shape >> 20) % ask.n;
             assert_found(&m, shapes[s].n, &ask);
@@ -129,7 +129,7 @@ Test(filter_piece, finds_by_its_bits_and_loses_nothing)
     }
 }
 
-/* One of m rows is not hit by n hashes with (1 - 1/m)^n. */
+/* n hashes miss a given one of m rows with probability (1 - 1/m)^n. */
 Test(filter_piece, sets_as_many_rows_as_theory_says)
 {
     bm_filter_writer w = {0};
@@ -168,7 +168,7 @@ Test(filter_piece, other_bytes_are_refused_or_stay_within_their_documents)
         const uint8_t before = m.bytes[at];
         uint8_t bits[1 << 17] = {0};
         m.bytes[at] = (uint8_t)number_of(i + 5000);
-        uint8_t *exact = malloc(m.size); /* so that a sanitizer sees its end */
+        uint8_t *exact = malloc(m.size); /* exact size, so that a sanitizer sees its end */
         memcpy(exact, m.bytes, m.size);
         if (bm_filter_piece_open(exact, m.size, &piece) && piece.head.last < 8 * sizeof bits)
             bm_filter_piece_find(&piece, &ask, 1, bits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_piece.c -- a head comes back as it was put, and a sealed piece has no byte that could be
- * another. */
+/* test_piece.c -- a header is read back as written, and any changed byte of a sealed piece is
+ * detected. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ Test(piece, its_sum_is_that_of_the_piece_without_it)
             piece[i] = (uint8_t)(i * 37);
         bm_piece_begin(piece, &head);
         bm_piece_seal(piece, size);
-        memcpy(&sum, piece + 8, sizeof sum); /* of a little-endian machine */
+        memcpy(&sum, piece + 8, sizeof sum); /* in the order of a little-endian machine */
         memset(piece + 8, 0, 8);
         cr_assert_eq(sum, XXH3_64bits(piece, size));
     }

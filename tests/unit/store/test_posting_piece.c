@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_posting_piece.c -- entries come back in their order, each key is found where a plain search
- * finds it, and every damage is seen. */
+/* test_posting_piece.c -- entries are read back in order, each key is found where a linear search
+ * finds it, and all damage is detected. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -15,12 +15,12 @@
 typedef struct made {
     bm_posting *entries;
     size_t n;
-    uint8_t *bytes; /* exactly its size, so that ASan sees a read after */
+    uint8_t *bytes; /* exact size, so that ASan catches reads past the end */
     bm_posting_piece piece;
 } made;
 
-/* Keys: 0: hashes; 1: runs of equal ones, some longer than a block; 2: small numbers; 3: at both
- * ends only; 4: each twice as far as the one before; 5: all the same. */
+/* The i-th key. Kind 0: hashes; 1: runs of equal keys, some longer than a block; 2: small numbers;
+ * 3: only at both ends of the range; 4: powers of two; 5: all equal. */
 static uint64_t key_of(int kind, size_t i, size_t n)
 {
     switch (kind) {
@@ -131,7 +131,7 @@ Test(posting_piece, a_full_piece_takes_pages_and_a_small_one_what_it_needs)
     cr_assert_eq(bm_posting_piece_size(BM_POSTING_SMALL + 1), BM_PIECE_HEAD + 12 * 338);
 }
 
-/* Whether it opens or not, no question reads beyond its bytes. */
+/* Opens the piece and asks everything: no query may read past its bytes. */
 static void ask_all(const uint8_t *bytes, size_t size)
 {
     bm_posting_piece piece;
@@ -169,8 +169,7 @@ Test(posting_piece, every_changed_byte_is_found_and_read_safely)
     }
 }
 
-/* What is read of a changed piece is refused, or is as it was: each entry, and where each key is.
- */
+/* A read from a changed piece is refused or unchanged: each entry, and the position of each key. */
 Test(posting_piece, no_changed_bit_is_believed)
 {
     static const size_t sizes[] = {5, 337, 338, 700, 1021};
@@ -202,7 +201,7 @@ Test(posting_piece, no_changed_bit_is_believed)
     }
 }
 
-/* As piece.h has it: sums of blocks, and a sum of the head over them. */
+/* Seals as piece.h specifies: checksums of blocks, and a checksum of the head over them. */
 static void seal_all(uint8_t *bytes, size_t size)
 {
     for (size_t b = 0, at = BM_PIECE_HEAD; at < size; b++, at += BM_PIECE_PAGE) {
@@ -213,7 +212,7 @@ static void seal_all(uint8_t *bytes, size_t size)
     bm_piece_seal(bytes, size);
 }
 
-/* A sum that is right is no excuse for anything else. */
+/* A right checksum does not make wrong contents valid. */
 Test(posting_piece, a_sealed_piece_out_of_order_is_not_valid)
 {
     made m = make(1000, 0);

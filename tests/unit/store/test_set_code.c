@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_set_code.c -- every set comes back as it was, and no other bytes are a set. */
+/* test_set_code.c -- every set is decoded as it was, and bytes that are not a code are refused. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/numbers.h"
 
-/* The same code by its definition, a bit at a time. */
+/* The same code by its definition, one bit at a time. */
 static size_t by_definition(const uint64_t *hashes, size_t n, uint8_t *out)
 {
     size_t best = n * 8, low = 8;
@@ -72,7 +72,7 @@ Test(set_code, hashes_that_lie_close_come_back)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t n = sizes[i];
         uint64_t *hashes = malloc(n * sizeof *hashes);
-        for (int at = 0; at < 3; at++) { /* the least, the middle ones, the last */
+        for (int at = 0; at < 3; at++) { /* smallest, middle and largest hash */
             const uint64_t first = at == 0 ? 0 : at == 1 ? UINT64_C(1) << 63 : UINT64_MAX - (n - 1);
             for (size_t j = 0; j < n; j++)
                 hashes[j] = first - (at == 1 ? n / 2 : 0) + j;
@@ -96,7 +96,7 @@ Test(set_code, takes_as_many_bytes_as_its_head_says)
         cr_assert_leq(bm_set_code_size(n), 8 * n);
 }
 
-/* A code of another size, or of another n, is none. */
+/* A code is refused if the size or n is wrong. */
 Test(set_code, other_sizes_are_refused)
 {
     uint64_t *hashes = numbers_sorted(200, UINT64_MAX, 5), back[300];
@@ -111,14 +111,15 @@ Test(set_code, other_sizes_are_refused)
     free(hashes);
 }
 
-/* Any other bytes are no set, or another one that has these bytes as its code. */
+/* Changed bytes are refused, or are the code of exactly the set that they decode to. */
 Test(set_code, every_changed_byte_gives_another_set_or_none)
 {
     static const size_t sizes[] = {1, 20, 60, 170};
     for (size_t s = 0; s < 4; s++) {
         const size_t n = sizes[s], size = bm_set_code_size(n);
         uint64_t *hashes = numbers_sorted(n, UINT64_MAX, 9 + s);
-        uint8_t *code = malloc(size), *again = malloc(size); /* exactly: ASan sees a read after */
+        /* exact sizes, so that ASan catches reads past the end */
+        uint8_t *code = malloc(size), *again = malloc(size);
         uint64_t *back = malloc(n * sizeof *back);
         bm_set_code_write(hashes, n, code);
         size_t refused = 0;

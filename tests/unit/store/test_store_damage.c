@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_damage.c -- each byte of a small index changed in turn: the check finds it, or every
- * look-up answers as before; nothing crashes. BANDMILL_TEST_SIZE=full: each byte; else the first
- * ones of pages that LMDB reads, and some of the others. */
+/* test_store_damage.c -- each byte of a small index is changed in turn: the check finds the change,
+ * or every look-up answers as before; nothing crashes. BANDMILL_TEST_SIZE=full changes every byte;
+ * otherwise the first bytes of pages that LMDB reads, and a sample of the others. */
 #include "tests/unit/store/store_model.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static bool check_finds(const char *dir)
     return n > 0;
 }
 
-/* All look-ups, whatever they answer. true: as the model. */
+/* Runs all look-ups, whatever they answer; true: all answers agree with the model. */
 static bool answers(const model *m, const char *dir)
 {
     const bm_store_cfg cfg = {.mode = BM_STORE_READ};
@@ -46,7 +46,7 @@ static bool answers(const model *m, const char *dir)
     return same;
 }
 
-/* A writer refuses damaged pieces, or goes on; it does not end the process. */
+/* A writer may refuse damaged pieces or go on, but must not end the process. */
 static void write_on(const model *m, const char *dir)
 {
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE};
@@ -82,7 +82,7 @@ static model *small_index(scratch *s)
     return m;
 }
 
-/* The files of an index, as they were when it was sound. */
+/* The files of an index, as they were before any damage. */
 typedef struct sound_files {
     int data, record; /* descriptors */
     size_t size, record_size;
@@ -100,7 +100,7 @@ static sound_files files_open(scratch *s)
     return f;
 }
 
-/* Both as they were, whatever a writer has made of them. */
+/* Restores both files, whatever a writer changed in them. */
 static void files_restore(const sound_files *f)
 {
     cr_assert_eq(pwrite(f->data, f->data_bytes, f->size, 0), (ssize_t)f->size);
@@ -116,7 +116,7 @@ static void files_close(sound_files *f)
     free(f->record_bytes);
 }
 
-/* Of these LMDB reads every byte: the first pages, branches and leaves. */
+/* Is the byte in a page that LMDB itself reads (meta, branch or leaf)? */
 static bool is_of_tree(const uint8_t *file, size_t at)
 {
     const uint8_t *page = file + at / PAGE * PAGE;
@@ -143,7 +143,8 @@ Test(store_damage, each_changed_byte_is_found_or_changes_nothing, .timeout = 360
             continue;
         if (sized_small() && i % 7 != i / PAGE % 7)
             continue;
-        /* What a first page says, LMDB takes for sizes and numbers of pages: each bit of it. */
+        /* LMDB uses the first bytes of the two meta pages as sizes and page numbers: change every
+         * bit. */
         const bool first = i < 2 * (size_t)PAGE && i % PAGE < 160 && !sized_small();
         const uint8_t changed = file[i] ^ changes[i % 3];
         for (size_t c = 0; first && c < 9; c++) {

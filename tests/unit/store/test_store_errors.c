@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_errors.c -- folders that are no index, calls that are not allowed, writes that are
- * broken off: an error names the cause, and nothing is changed. */
+/* test_store_errors.c -- folders that are not an index, calls that are not allowed, writes that are
+ * interrupted: an error names the cause, and nothing changes. */
 #include "tests/unit/store/store_model.h"
 
 #include <sys/stat.h>
@@ -60,7 +60,7 @@ Test(store_errors, what_is_no_index_is_refused_by_name)
     scratch_close(&s);
 }
 
-/* An environment of somebody else, and an index that was never committed. */
+/* An LMDB environment of another program, and an index that was never committed. */
 Test(store_errors, an_environment_without_a_state_is_no_index)
 {
     scratch s;
@@ -121,7 +121,7 @@ static bool after_some(void *ctx)
     return (*left)-- <= 0;
 }
 
-/* A commit that merges, and a copy, broken off at each place in turn. */
+/* A commit that merges, and a copy, each interrupted at every possible point. */
 Test(store_errors, what_is_broken_off_has_changed_nothing)
 {
     scratch s;
@@ -148,7 +148,7 @@ Test(store_errors, what_is_broken_off_has_changed_nothing)
             status = model_add(after, store, 9, &r, &err);
         if (status == BM_OK)
             status = bm_store_commit(store, &err);
-        if (status != BM_OK) { /* it stays so */
+        if (status != BM_OK) { /* the error persists */
             cr_assert_eq(status, BM_ERR_CANCELLED);
             cr_assert_eq(bm_store_commit(store, &err), BM_ERR_CANCELLED);
             cr_assert_eq(bm_store_remove(store, (uint32_t[]){0}, 1, &err), BM_ERR_CANCELLED);
@@ -198,7 +198,7 @@ Test(store_errors, what_is_not_there_cannot_be_removed)
     scratch_close(&s);
 }
 
-/* Words instead of sets; and the check on several threads. */
+/* Signatures are stored instead of sets; and the check runs on several threads. */
 Test(store_errors, signatures_come_back)
 {
     enum { N = 3000, WORDS = 6 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_filter.c -- filters of a store that grows: they tell of every document that holds
- * enough, and of damage. */
+/* test_store_filter.c -- filters of a growing store: they report every document with enough hashes,
+ * and damage. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 
 #define DOCS  900u
 #define SIZE  4000u
-#define WORDS 40000u /* hashes that there are */
+#define WORDS 40000u /* number of different hashes */
 
-/* Does document d have hash number w? A share of all that differs from document to document. */
+/* Does document d have hash number w? Each document has its own share of all hashes. */
 static bool holds(uint32_t d, uint32_t w)
 {
     return world_split_at(d * UINT64_C(1000003) + w) % WORDS < world_split_at(d) % (SIZE - 20) + 20;
@@ -31,7 +31,7 @@ static uint64_t hash_of(uint32_t w)
 static uint32_t set_of(uint32_t d, uint64_t *out)
 {
     uint32_t n = 0;
-    for (uint32_t w = 0; d % 11 != 5 && w < WORDS; w++) /* some have none */
+    for (uint32_t w = 0; d % 11 != 5 && w < WORDS; w++) /* some documents have no hashes */
         if (holds(d, w))
             out[n++] = hash_of(w);
     return n;
@@ -74,8 +74,8 @@ static bool has(const uint8_t *bits, uint32_t d)
     return bits[d / 8] >> d % 8 & 1;
 }
 
-/* Document d of 0 to n - 1, of which the first `gone` have no number, is found by a half of itself;
- * hardly any other is. */
+/* Each document d of `gone` to n - 1 is found by half of its hashes, and hardly any other document
+ * is. The first `gone` documents are no longer in the store. */
 static void assert_told(const bm_store_view *view, uint32_t n, size_t at_least, uint32_t gone)
 {
     const size_t filters = bm_store_view_filters(view);
@@ -163,8 +163,7 @@ Test(store_filter, tells_of_all_that_were_added_in_any_pieces)
     scratch_close(&s);
 }
 
-/* What a writer has left that was ended before its commit is no filter, and the next one makes its
- * own. */
+/* Filters of a writer that ended before its commit do not count; the next writer makes its own. */
 Test(store_filter, forgets_those_of_an_interrupted_writer)
 {
     scratch s;
@@ -175,7 +174,7 @@ Test(store_filter, forgets_those_of_an_interrupted_writer)
     bm_store_close(store);
     store = opened(scratch_at(&s, "index"), BM_STORE_WRITE);
     bm_filter_writer *next = &store->writer->filters.next;
-    while (next->first == 0) { /* until one is in the file */
+    while (next->first == 0) { /* until the file has a filter */
         uint64_t *set = malloc(WORDS * sizeof *set);
         const bm_store_doc doc = {.id = {"x", 1}, .n_shingles = set_of(1, set)};
         const uint64_t *sets[1] = {set}, keys[1] = {7};
@@ -185,7 +184,7 @@ Test(store_filter, forgets_those_of_an_interrupted_writer)
         free(set);
     }
     bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* in the file, not committed */
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* written but not committed */
     cr_assert_eq(bm_store_view_filters(view), 1);
     bm_store_view_close(view);
     bm_store_close(store);
@@ -198,7 +197,7 @@ Test(store_filter, forgets_those_of_an_interrupted_writer)
     scratch_close(&s);
 }
 
-/* As an index is that was made before there were any. */
+/* The index is as if made by a version without filters. */
 Test(store_filter, an_index_without_is_told_to_hold_all_of_its_documents)
 {
     scratch s;
@@ -216,7 +215,7 @@ Test(store_filter, an_index_without_is_told_to_hold_all_of_its_documents)
     cr_assert_eq(check(scratch_at(&s, "index")), BM_OK);
     store = opened(scratch_at(&s, "index"), BM_STORE_WRITE);
     assert_view(store, 300, 0, 0);
-    add(store, 300, 310); /* it has few documents: filters are made up for */
+    add(store, 300, 310); /* a small index: the missing filters are built */
     assert_view(store, 310, 1, 0);
     bm_store_close(store);
     scratch_close(&s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_model.c -- thousands of random operations, and after each the index answers as plain
- * arrays do. */
+/* test_store_model.c -- thousands of random operations, after each of which the index answers as
+ * plain arrays do. */
 #include "tests/unit/store/store_model.h"
 
 #include "tests/unit/base/scratch.h"
 #include "tests/world/world_text.h"
 
-/* A batch: one document, some, many. */
+/* The size of a batch: one document, some, or many. */
 static uint32_t batch_of(numbers *r)
 {
     const uint64_t kind = below(r, 10);
@@ -107,7 +107,7 @@ Test(store_model, answers_are_those_of_plain_arrays)
         random_operations(seed, 150);
 }
 
-/* Runs of small batches become few, and the file does not grow for ever. */
+/* Small batches are merged into few runs, and the file does not grow for ever. */
 Test(store_model, many_small_commits_leave_few_runs)
 {
     scratch s;
@@ -134,7 +134,8 @@ Test(store_model, many_small_commits_leave_few_runs)
     scratch_close(&s);
 }
 
-/* Runs that no commit names yet are merged and swept too, and those of the last commit stay. */
+/* Runs that are not yet committed are merged and freed too, while those of the last commit remain.
+ */
 Test(store_model, many_batches_of_one_commit_are_merged_before_it)
 {
     scratch s;
@@ -143,7 +144,7 @@ Test(store_model, many_batches_of_one_commit_are_merged_before_it)
     numbers r = {6};
     model *m = calloc(1, sizeof *m), *committed = malloc(sizeof *m);
     bm_store *store = model_create(scratch_at(&s, "index"));
-    for (int i = 0; i < 50; i++) /* a build: of ids only */
+    for (int i = 0; i < 50; i++) /* the first build stores ids only */
         cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(&r, 9), &r, NULL), BM_OK);
     model_check(m, store, false);
     model_commit(store);
@@ -155,7 +156,7 @@ Test(store_model, many_batches_of_one_commit_are_merged_before_it)
             if (i % 10 == 0)
                 model_check(m, store, true);
         }
-        if (round == 0) { /* all for nothing */
+        if (round == 0) { /* close without a commit */
             bm_store_close(store);
             *m = *committed;
             store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
@@ -171,7 +172,7 @@ Test(store_model, many_batches_of_one_commit_are_merged_before_it)
     scratch_close(&s);
 }
 
-/* More entries of one key than a piece takes; and a batch that is many pieces. */
+/* More entries of one key than fit in a piece; and a batch of many pieces. */
 Test(store_model, a_key_of_many_pieces_is_found_whole)
 {
     enum { N = 200000 };
@@ -192,7 +193,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
         keys[i * BANDS + 2] = 9;
     }
     uint32_t first;
-    for (uint32_t i = 0; i < N; i += N / 2) { /* a build, then one as large is added */
+    for (uint32_t i = 0; i < N; i += N / 2) { /* builds half, then adds the other half */
         const bm_store_batch batch = {N / 2, docs + i, sets + i, NULL, keys + (size_t)i * BANDS};
         cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
         cr_assert_eq(first, i);

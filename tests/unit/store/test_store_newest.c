@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_newest.c -- a reader learns that somebody has committed, and that another index stands
- * at the path. */
+/* test_store_newest.c -- a reader detects that another process has committed, and that another
+ * index has replaced its own at the path. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,10 +39,10 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     bm_store_view *view = NULL, *next = NULL;
     cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
     cr_expect(bm_store_view_is_last(view));
-    pid_t child = fork(); /* an environment may be opened once in a process */
+    pid_t child = fork(); /* a process may open an environment only once */
     if (child == 0) {
         bm_store *writer = open_store(scratch_at(&s, "index"), BM_STORE_WRITE);
-        const bm_str much = {calloc(1, GROWN), GROWN}; /* the file is many times what it was */
+        const bm_str much = {calloc(1, GROWN), GROWN}; /* the file grows to many times its size */
         _exit(bm_store_note(writer, BM_NOTE_ADDS, much, NULL) != BM_OK ||
               bm_store_commit(writer, NULL) != BM_OK);
     }
@@ -73,7 +73,7 @@ Test(store_newest, another_index_at_the_path_is_noticed)
     cr_expect_not(bm_store_is_replaced(store));
     snprintf(other, sizeof other, "%s", scratch_at(&s, "gone"));
     cr_assert_eq(rename(scratch_at(&s, "index"), other), 0);
-    cr_expect_not(bm_store_is_replaced(store)); /* nothing is there */
+    cr_expect_not(bm_store_is_replaced(store)); /* nothing is at the path */
     snprintf(other, sizeof other, "%s", scratch_at(&s, "other"));
     cr_assert_eq(rename(other, scratch_at(&s, "index")), 0);
     cr_expect(bm_store_is_replaced(store));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_processes.c -- readers beside a writer, a writer beside a writer, and processes that
- * are killed. */
+/* test_store_processes.c -- readers and writers next to a writer, and processes that are killed. */
 #include "tests/unit/store/store_model.h"
 
 #include <fcntl.h>
@@ -14,9 +13,9 @@
 #include "tests/unit/base/scratch.h"
 #include "tests/world/world_text.h"
 
-/* What parent and child both see. */
+/* Memory shared by parent and child. */
 typedef struct shared {
-    model models[2]; /* the commit of number c is models[c % 2] */
+    model models[2]; /* commit number c is models[c % 2] */
     volatile uint64_t begun, done;
     volatile int step;
 } shared;
@@ -61,7 +60,7 @@ static model *new_index(scratch *s, numbers *r, uint32_t n)
     return m;
 }
 
-/* Add, remove, commit: k times. */
+/* Adds, removes and commits, k times. */
 static void go_on(model *m, bm_store *store, numbers *r, int k)
 {
     for (int i = 0; i < k; i++) {
@@ -107,7 +106,7 @@ Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
     shared *both = share();
     both->models[0] = *m;
     const pid_t child = fork();
-    if (child == 0) { /* looks, waits, looks again */
+    if (child == 0) { /* checks, waits, and checks again */
         char why[200] = "";
         bm_store_view *old = NULL, *new = NULL;
         bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
@@ -134,7 +133,7 @@ Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
     scratch_close(&s);
 }
 
-/* One store, threads that open views, look and close them. */
+/* One store in which threads open views, check and close them. */
 typedef struct lookers {
     bm_store *store;
     const shared *both;
@@ -212,7 +211,7 @@ Test(store_processes, a_second_writer_is_told_that_it_is_locked)
     scratch_close(&s);
 }
 
-/* A child that writes until it is killed: what it is about to commit is in `both` first. */
+/* A child that commits until it is killed; it puts each model into `both` before the commit. */
 static void write_for_ever(const char *dir, shared *both, uint64_t seed)
 {
     numbers r = {seed};
@@ -254,7 +253,7 @@ static void count(void *ctx, const char *what)
     ++*(unsigned *)ctx;
 }
 
-/* A copy that was taken meanwhile is whole, or the check says that it is not. */
+/* A copy taken during writes is complete, or the check reports that it is not. */
 Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
 {
     scratch s;
@@ -283,8 +282,8 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
     scratch_close(&s);
 }
 
-/* A writer that is ended has put documents into the last piece, as many as one has; the next writer
- * goes on after those of the last commit, which end in the midst of it. */
+/* An interrupted writer has filled the last piece with documents; the next writer continues after
+ * those of the last commit, which end in the middle of that piece. */
 Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_commit)
 {
     scratch s;
@@ -295,7 +294,7 @@ Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_com
     bm_store_view *view = NULL;
     char why[200] = "";
     cr_assert_eq(model_add(lost, store, 2000, &r, NULL), BM_OK);
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* they are in the file */
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* the documents are in the file */
     bm_store_view_close(view);
     bm_store_close(store);
     store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
@@ -311,7 +310,7 @@ Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_com
     scratch_close(&s);
 }
 
-/* BANDMILL_TEST_KILLS: how often; 40. */
+/* BANDMILL_TEST_KILLS: the number of kills, 40 by default. */
 Test(store_processes, what_was_committed_survives_kills)
 {
     const char *given = getenv("BANDMILL_TEST_KILLS");
@@ -326,7 +325,7 @@ Test(store_processes, what_was_committed_survives_kills)
         const pid_t child = fork();
         if (child == 0)
             write_for_ever(scratch_at(&s, "index"), both, 1000 + (uint64_t)i);
-        /* Each fourth one has made a commit, however slow the disk is. */
+        /* Every fourth child must commit before it is killed, however slow the disk is. */
         for (int j = 0; i % 4 == 3 && both->done == done && j < 240000; j++)
             usleep(500);
         usleep((useconds_t)below(&r, 12000));
@@ -349,7 +348,7 @@ Test(store_processes, what_was_committed_survives_kills)
         done = both->done;
         if (i % 8 == 0)
             model_expect_sound(scratch_at(&s, "index"));
-        if (both->models[done % 2].n > DOCS - 1000) { /* begin anew */
+        if (both->models[done % 2].n > DOCS - 1000) { /* nearly full: start with a new index */
             scratch_close(&s);
             free(m);
             m = new_index(&s, &r, 20);
@@ -364,7 +363,7 @@ Test(store_processes, what_was_committed_survives_kills)
     scratch_close(&s);
 }
 
-/* The slot of a reader that was killed holds no pages: the file does not grow for ever. */
+/* The slot of a killed reader must not retain pages: otherwise the file grows for ever. */
 Test(store_processes, a_killed_reader_is_forgotten)
 {
     scratch s;
@@ -405,7 +404,7 @@ Test(store_processes, a_killed_reader_is_forgotten)
     scratch_close(&s);
 }
 
-/* In a child without rights to lock.mdb: 0 where all is as it should be. */
+/* Runs in a child without rights to lock.mdb; 0: everything is right. */
 static int read_without_lock(const model *m, shared *both)
 {
     char why[200] = "";
@@ -417,7 +416,7 @@ static int read_without_lock(const model *m, shared *both)
     wait_for(both, 1);
     if (open("index/lock.mdb", O_RDWR) >= 0)
         return 11;
-    if (try_open("index", BM_STORE_READ, &store, &err) != BM_ERR_LOCKED) /* a writer is there */
+    if (try_open("index", BM_STORE_READ, &store, &err) != BM_ERR_LOCKED) /* a writer is active */
         return 12;
     both->step = 2;
     wait_for(both, 3);
@@ -446,14 +445,14 @@ Test(store_processes, a_reader_that_may_not_lock_holds_writers_off)
     const pid_t child = fork();
     if (child == 0)
         _exit(read_without_lock(m, both));
-    store = model_open("index", BM_STORE_WRITE); /* after the fork: a lock is handed on by it */
+    store = model_open("index", BM_STORE_WRITE); /* after the fork, since a child inherits locks */
     cr_assert_eq(chmod("index/lock.mdb", geteuid() == 0 ? 0600 : 0400), 0);
     both->step = 1;
     wait_for(both, 2);
     bm_store_close(store);
     both->step = 3;
     wait_for(both, 4);
-    if (geteuid() == 0) /* who may write */
+    if (geteuid() == 0) /* only root may write */
         cr_assert_eq(try_open("index", BM_STORE_WRITE, &other, &err), BM_ERR_LOCKED);
     both->step = 5;
     expect_exit(child);
@@ -465,7 +464,7 @@ Test(store_processes, a_reader_that_may_not_lock_holds_writers_off)
     scratch_close(&s);
 }
 
-/* Where mounts may be made: 0, 77 where they may not, else what is wrong. */
+/* 0: right; 77: mounts are not allowed here; else the number of the failed step. */
 static int read_on_read_only(const char *dir, const model *m)
 {
     char why[200] = "";
@@ -492,7 +491,7 @@ Test(store_processes, a_read_only_file_system_is_read)
     scratch s;
     numbers r = {7};
     model *m = new_index(&s, &r, 40);
-    for (int lock = 0; lock < 2; lock++) { /* with a lock.mdb, and without */
+    for (int lock = 0; lock < 2; lock++) { /* with and without a lock.mdb */
         const pid_t child = fork();
         if (child == 0)
             _exit(read_on_read_only(scratch_at(&s, "index"), m));
@@ -507,7 +506,7 @@ Test(store_processes, a_read_only_file_system_is_read)
     scratch_close(&s);
 }
 
-/* Where mounts may be made: 0, 77 where they may not, else what is wrong. */
+/* 0: right; 77: mounts are not allowed here; else the number of the failed step. */
 static int read_on_full(const char *dir, const char *at, const model *m)
 {
     char why[200] = "", path[400], room[4096] = {1};
@@ -557,8 +556,8 @@ Test(store_processes, a_full_disk_without_a_lock_file_is_read)
     scratch_close(&s);
 }
 
-/* Who may exchange lock.mdb for a link could have a reader of another user write to what it leads
- * to. */
+/* If one user replaces lock.mdb by a link, a reader that is another user must not write to the
+ * link's target. */
 Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
 {
     scratch s;
@@ -572,7 +571,8 @@ Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
         scratch_close(&s);
         cr_skip_test("only root can give an index to another user");
     }
-    for (int which = 0; which < 2; which++) { /* the directory is another's, the lock file is */
+    /* the directory, then the lock file, belongs to another user */
+    for (int which = 0; which < 2; which++) {
         cr_assert_eq(chown(scratch_at(&s, "index"), which == 0 ? 65534 : 0, (gid_t)-1), 0);
         cr_assert_eq(chown(scratch_at(&s, "index/lock.mdb"), which == 1 ? 65534 : 0, (gid_t)-1), 0);
         cr_assert_eq(stat(scratch_at(&s, "index/lock.mdb"), &before), 0);
@@ -593,7 +593,8 @@ Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
     scratch_close(&s);
 }
 
-/* compact exchanges directories: who has the old one open goes on, who opens gets the new one. */
+/* `compact` exchanges directories: a reader that has the old one open goes on with it, and the next
+ * open gets the new one. */
 Test(store_processes, an_index_that_took_the_place_of_another_is_opened)
 {
     scratch s;

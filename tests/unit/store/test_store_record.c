@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_record.c -- the record of the last commit comes back, and the one before where the
- * last is damaged. */
+/* test_store_record.c -- the record of the last commit is read back; if it is damaged, the one
+ * before. */
 #include "store/store_pages.h"
 
 #include <criterion/criterion.h>
@@ -77,7 +77,7 @@ Test(store_record, holds_its_own_pages_and_the_first_one_of_its_transaction)
     bm_page_span spans[] = {{2, 3}, {7, 1}};
     for (size_t i = 0; i < sizeof file; i++)
         file[i] = (uint8_t)(i * 31 >> 3);
-    bm_store_record record = a_record(1, spans); /* of transaction 3: page 1 */
+    bm_store_record record = a_record(1, spans); /* page 1 is the first of transaction 3 */
     cr_assert(bm_store_record_sum(&record, file, sizeof file));
     for (size_t page = 0; page < 10; page++) {
         const bool own = page == 1 || (page >= 2 && page < 5) || page == 7;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_state.c -- a state comes back from its bytes, and any change of them is refused. */
+/* test_store_state.c -- a state is read back from its bytes, and any change of them is refused. */
 #include "store/store_pages.h"
 
 #include <criterion/criterion.h>
@@ -81,8 +81,8 @@ Test(store_state, another_version_is_named)
     free(bytes);
 }
 
-/* A state of version 2 has none of the numbers after its fixed ones, one of version 3 only how
- * many documents are unreadable. */
+/* A state of version 2 ends after the fixed numbers; version 3 adds only the number of unreadable
+ * documents. */
 Test(store_state, states_of_earlier_versions_are_read)
 {
     enum { FIXED = 32 + 16 + 8 * 14 };
@@ -107,7 +107,7 @@ Test(store_state, states_of_earlier_versions_are_read)
     free(bytes);
 }
 
-/* Sums that are right over numbers that cannot be. */
+/* Right checksums over impossible numbers. */
 Test(store_state, numbers_that_cannot_be_are_refused)
 {
     for (int what = 0; what < 11; what++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize_oracle.h -- normal forms by utf8proc over whole texts: what those that are made code
- * point by code point (normalize.h) are tested against. */
+/* normalize_oracle.h -- normal forms by utf8proc over whole texts, to test the forms that
+ * normalize.h makes code point by code point. */
 #ifndef BM_TEST_NORMALIZE_ORACLE_H
 #define BM_TEST_NORMALIZE_ORACLE_H
 
@@ -13,7 +13,8 @@
 #include "text/normalize.h"
 #include "text/unicode_tables.h"
 
-/* Does it compose with nothing, neither before nor after it, whatever utf8proc thinks? */
+/* Is this a code point that must compose with nothing before or after it, whatever utf8proc does?
+ */
 static inline bool stands_alone(int32_t code)
 {
     return code >= 0x378 && (code == 0x11A7 || (bm_char_info((uint32_t)code) & BM_IS_CN) !=
@@ -43,7 +44,7 @@ static inline void drop(bm_codes *codes, uint32_t bits)
     codes->len = n;
 }
 
-/* Append the code points of utf8proc's normal form of UTF-8 text. */
+/* Appends the code points of utf8proc's normal form of UTF-8 text. */
 static inline bm_status map_part(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
     const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text.data;
@@ -65,11 +66,12 @@ static inline bm_status map_part(bm_str text, int form, bm_codes *codes, bm_erro
         codes->len++;
         at += taken;
     }
-    free(mapped); /* utf8proc's, from malloc */
+    free(mapped); /* allocated by utf8proc */
     return status;
 }
 
-/* Fill `codes` with the normal form: utf8proc's, between the code points that are alone. */
+/* Fills `codes` with the normal form: utf8proc's for the text between code points that stand alone.
+ */
 static inline bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
     const char *at = text.data, *const end = text.len > 0 ? text.data + text.len : at;
@@ -90,7 +92,7 @@ static inline bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_err
     return BM_OK;
 }
 
-/* Default_Ignorable_Code_Point as DerivedCoreProperties.txt 15.0 lists it, without U+200B. */
+/* Default_Ignorable_Code_Point as listed in DerivedCoreProperties.txt 15.0, without U+200B. */
 static inline bool is_ignorable(int32_t code)
 {
     static const int32_t runs[][2] = {{0xAD, 0xAD},       {0x34F, 0x34F},    {0x61C, 0x61C},
@@ -116,7 +118,8 @@ static inline bool is_mark_code(int32_t code)
     return is_of_class(code, BM_CLASS_MARK, BM_CLASS_SPLIT_MARK);
 }
 
-/* First all that is ignorable goes, then each run of marks after no letter or number. */
+/* Drops all ignorable code points, then each run of marks that does not follow a letter or number.
+ */
 static inline void drop_invisible(bm_codes *codes)
 {
     size_t n = 0;
@@ -129,7 +132,7 @@ static inline void drop_invisible(bm_codes *codes)
         size_t end = i;
         while (end < n && is_mark_code(codes->data[end]))
             end++;
-        if (!is_mark_code(base)) /* else a run of marks begins the text */
+        if (!is_mark_code(base)) /* otherwise the text begins with marks */
             codes->data[codes->len++] = base;
         for (; i < end; i++)
             if (is_of_class(base, BM_CLASS_WORD, BM_CLASS_SPLIT))
@@ -137,7 +140,7 @@ static inline void drop_invisible(bm_codes *codes)
     }
 }
 
-/* The code points as UTF-8. */
+/* Encodes the code points as UTF-8. */
 static inline bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
 {
     out->len = 0;
@@ -165,7 +168,7 @@ out:
     return status;
 }
 
-/* Fill `codes` with the normalised code points of valid UTF-8, as bm_normalize_run does, by
+/* Fills `codes` with the normalised code points of valid UTF-8, as bm_normalize_run does, but with
  * utf8proc's own functions over long parts of the text. */
 static inline bm_status normalize_exactly(bm_str text, uint32_t normalize, bm_codes *codes,
                                           bm_error *err)

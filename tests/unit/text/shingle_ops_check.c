@@ -90,7 +90,7 @@ static void check_starts(const bm_shingle_ops *ops, const char *text, size_t len
           ops, "word_starts");
 }
 
-/* Slices of mixed lengths, most of them on both sides of 16, 32 and 64 bytes. */
+/* Checks slices of mixed lengths, most of them close to 16, 32 or 64 bytes. */
 static void check_slices(const bm_shingle_ops *ops, const char *text, size_t len)
 {
     static uint64_t hashes[2][SIZE];

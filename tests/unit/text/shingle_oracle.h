@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_oracle.h -- shingles by the letter of the rules, slowly: what the fast path is tested
- * against. One step after the other over whole arrays: normalise to code points, cut into units,
- * build the bytes of each shingle, hash them, drop repeats.
+/* shingle_oracle.h -- shingles made slowly and literally by the rules, to test the fast path. One
+ * step after the other over whole arrays: normalise to code points, cut into units, build the bytes
+ * of each shingle, hash them, drop repeats.
  *
- * It shares nothing with the fast path but the Unicode tables and the final hash function: there is
- * no joined text, no block, no stretch and no table of hashes. Each hash is compared with all
- * before it, which is quadratic in the length of a document. */
+ * It shares only the Unicode tables and the final hash function with the fast path: it has no
+ * joined text, no blocks, no stretches and no hash table. Each hash is compared with all before it,
+ * so the time is quadratic in the length of a document. */
 #ifndef BM_TEST_SHINGLE_ORACLE_H
 #define BM_TEST_SHINGLE_ORACLE_H
 
@@ -23,7 +23,7 @@
 #include "text/unicode_tables.h"
 
 typedef struct exact_unit {
-    size_t begin, end; /* in `bytes` */
+    size_t begin, end; /* positions in `bytes` */
 } exact_unit;
 
 typedef struct shingle_oracle {
@@ -33,7 +33,7 @@ typedef struct shingle_oracle {
     exact_unit *units; /* owned */
     size_t n_units, cap_units;
     bm_buf shingle;
-    bm_buf run; /* the hashes, with repeats */
+    bm_buf run; /* all hashes, with repeats */
     bm_token_hasher hasher;
 } shingle_oracle;
 
@@ -96,7 +96,7 @@ static inline size_t word_end(const shingle_oracle *x, size_t at)
     return end;
 }
 
-/* Cut the pieces between characters that are no letter, number or `_`; an empty text has none. */
+/* Cuts at every character that is not a letter, number or `_`; an empty text has no pieces. */
 static inline bm_status cut_pieces(shingle_oracle *x, bm_error *err)
 {
     if (x->codes.len > 0)
@@ -161,21 +161,21 @@ static inline bm_status cut_bytes(shingle_oracle *x, bm_error *err)
     return BM_OK;
 }
 
-/* Units first … first+k-1 become x->shingle. */
+/* Joins the units first to first+k-1 in x->shingle. */
 static inline bm_status join_units(shingle_oracle *x, size_t first, size_t k, bm_error *err)
 {
     x->shingle.len = 0;
     for (size_t i = first; i < first + k; i++) {
         if (i > first && bm_shingle_is_of_words(x->options->shingle))
             BM_TRY(bm_buf_add(&x->shingle, " ", 1, err));
-        if (x->units[i].end > x->units[i].begin) /* words of text-dedup may be empty */
+        if (x->units[i].end > x->units[i].begin) /* text-dedup's words may be empty */
             BM_TRY(bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
                               x->units[i].end - x->units[i].begin, err));
     }
     return BM_OK;
 }
 
-/* Append the hash of such units to the run. */
+/* Appends the hash of a shingle of these units to the run. */
 static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, bm_error *err)
 {
     BM_TRY(join_units(x, first, k, err));
@@ -183,7 +183,7 @@ static inline bm_status add_shingle(shingle_oracle *x, size_t first, size_t k, b
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
 
-/* Is the unit a word of the list? */
+/* Is the unit a stop word? */
 static inline bool is_stop_word(const shingle_oracle *x, size_t i)
 {
     const size_t len = x->units[i].end - x->units[i].begin;
@@ -212,8 +212,8 @@ static inline bm_status make_run(shingle_oracle *x, bm_error *err)
     return BM_OK;
 }
 
-/* The elements of a bag that stand for the second and later occurrences of the n hashes, after
- * them. Returns how many there are with these. */
+/* Appends, after the n hashes, the elements that a bag has for their second and later occurrences.
+ * Returns the number of all elements. */
 static inline size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *hashes, size_t n)
 {
     size_t end = n;
@@ -233,7 +233,8 @@ static inline size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *ha
     return end;
 }
 
-/* Of its n_run > 0 shingles; XXH3 of all units joined, or of the hashes, is in the upper half. */
+/* The content hash of n_run > 0 shingles; the upper half includes XXH3 of all units joined, or of
+ * the hashes for stop word shingles. */
 static inline bm_status make_content(shingle_oracle *x, size_t n_run, bm_hash128 *out,
                                      bm_error *err)
 {
@@ -278,7 +279,7 @@ static inline bm_status append(shingle_oracle *x, bm_shingle_batch *batch, bm_er
     return BM_OK;
 }
 
-/* Are more than two code points, and more than a tenth of them, U+FFFD or controls? */
+/* Are more than two code points, and more than a tenth of all, U+FFFD or controls? */
 static inline bool is_in_another_encoding(bm_str text)
 {
     size_t n = 0, bad = 0;
@@ -290,7 +291,7 @@ static inline bool is_in_another_encoding(bm_str text)
     return bad > 2 && 10 * bad > n;
 }
 
-/* Append one document. The options are known to be valid. */
+/* Appends one document. The options must be valid. */
 static inline bm_status shingle_exactly(const bm_text_options *options, bm_str text,
                                         bm_shingle_batch *batch, bm_error *err)
 {

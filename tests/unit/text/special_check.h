@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* special_check.h -- for the tests of stop word shingles and bags: a batch of one document on each
- * path. */
+/* special_check.h -- for the tests of stop word shingles and bags: makes a batch of one document on
+ * each path. */
 #ifndef BM_TEST_SPECIAL_CHECK_H
 #define BM_TEST_SPECIAL_CHECK_H
 
@@ -22,7 +22,8 @@ static inline bool available(const char *isa)
     return bm_isa_choose(isa, &chosen, NULL) == BM_OK;
 }
 
-/* A batch of one document, counted or not; the text lies in a block of exactly its size. */
+/* How to make a batch of one document: the instruction set, the exact path or not, with counts or
+ * not. */
 typedef struct special_path {
     const char *isa;
     bool exact, counted;
@@ -55,7 +56,7 @@ static inline bool same_batch(const bm_shingle_batch *a, const bm_shingle_batch 
            (n == 0 || !a->counted || memcmp(a->counts, b->counts, n * sizeof *a->counts) == 0);
 }
 
-/* Every path gives what the exact one gives, with counts and without. */
+/* Expects every path to give the exact path's result, with and without counts. */
 static inline void compare_paths(const bm_text_options *options, bm_str text)
 {
     for (int counted = 0; counted < 2; counted++) {
@@ -80,7 +81,7 @@ static inline uint64_t next_random(uint64_t *state)
     return world_shift(state);
 }
 
-/* Words that repeat, some of them stop words, with what separates them; a NUL now and then. */
+/* Repeating words, some of them stop words, with separators between them; occasionally a NUL. */
 static inline size_t random_words(uint64_t *state, char *out, size_t cap)
 {
     static const char *const words[] = {

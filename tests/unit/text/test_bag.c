@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. Elements are
- * computed here from the words of kernels/occurrence.h once more. */
+/* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. The elements are
+ * computed here once more, after the description in kernels/occurrence.h. */
 #include "tests/unit/text/special_check.h"
 
 #include <stdio.h>
@@ -64,8 +64,8 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* As a set, a bag does not depend on the order of its shingles; and equal elements of two bags are
- * as many as the least counts of both add up to. */
+/* As a set, a bag does not depend on the order of its shingles; two bags share as many elements as
+ * the sum of the smaller counts. */
 Test(bag, two_bags_share_as_much_as_their_counts_say)
 {
     bm_shingle_batch a = shingle(&bag1, (special_path){0}, (bm_str){"x y x x z y x w", 15});
@@ -97,7 +97,7 @@ Test(bag, a_set_is_as_without_it_where_nothing_repeats)
     cr_expect(same_batch(&a, &b));
     bm_shingle_batch_reset(&a);
     bm_shingle_batch_reset(&b);
-    /* and what identical documents are, never depends on it */
+    /* the content hash, which decides about identical documents, never depends on `bag` */
     a = shingle(&bag1, (special_path){0}, (bm_str){"a b a", 5});
     b = shingle(&set, (special_path){0}, (bm_str){"a b a", 5});
     cr_expect(memcmp(a.content, b.content, sizeof *a.content) == 0);
@@ -125,7 +125,7 @@ Test(bag, gives_on_every_path_what_the_exact_path_gives)
     }
 }
 
-/* Large enough for the table of large documents, and for several runs of elements. */
+/* Enough repeats for the table of large documents and for several runs of elements. */
 Test(bag, of_one_shingle_many_times)
 {
     static char text[40000];
@@ -169,7 +169,7 @@ Test(bag, hashes_that_are_given_become_elements_too)
     cr_expect_arr_eq(sorted, replaced, sizeof sorted);
 }
 
-/* A hash that is made to meet an element of another: it is once, as in every set. */
+/* A hash that was made equal to an element of another shingle: the set has it only once. */
 Test(bag, an_element_that_meets_another_stands_once)
 {
     const uint64_t given[] = {5, 5, element(5, 2)};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_distinct.c -- the set of one document's hashes against a model that compares each value with
- * all before it, over many documents in one set, and on values made to meet in one slot. */
+/* test_distinct.c -- the set of one document's hashes, compared with a model that compares each
+ * value with all before it, over many documents in one set, and on values that collide in one slot.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct hash_list {
     size_t n;
 } hash_list;
 
-/* The list counts how often each of its values is in the run. */
+/* Expects the counts of the list to be those of its values in the run. */
 static void expect_counts(hash_list run, const bm_distinct_list *list)
 {
     uint64_t *sorted = malloc((run.n + 1) * sizeof *sorted);
@@ -51,7 +52,7 @@ static void expect_counts(hash_list run, const bm_distinct_list *list)
     free(sorted);
 }
 
-/* Put the document in `parts` equal parts; the values must be `expected`, in that order. */
+/* Adds the document in `parts` equal parts; expects the values `expected`, in that order. */
 static void expect_set(bm_distinct *set, hash_list run, size_t parts, hash_list expected)
 {
     const size_t n = run.n;
@@ -68,7 +69,7 @@ static void expect_set(bm_distinct *set, hash_list run, size_t parts, hash_list 
     cr_assert_eq(memcmp(values, expected.values, expected.n * sizeof *values), 0, "%zu parts",
                  parts);
 
-    /* The same with counts. */
+    /* again, with counts */
     list = (bm_distinct_list){values, 0, counts};
     bm_distinct_begin(set);
     for (size_t part = 0; part < parts; part++) {
@@ -102,7 +103,7 @@ Test(distinct, gives_first_occurrences_in_order)
     for (int round = 0; round < 400; round++) {
         const size_t n = 1 + next_random() % 1500;
         const uint64_t range = 1 + next_random() % (2 * n);
-        for (size_t i = 0; i < n; i++) /* 0 is a value like any other */
+        for (size_t i = 0; i < n; i++) /* 0 is an ordinary value */
             run[i] = next_random() % range * UINT64_C(0x9E3779B97F4A7C15);
         const size_t parts = 1 + next_random() % 4;
         expect_set(&set, (hash_list){run, n}, parts,
@@ -111,7 +112,7 @@ Test(distinct, gives_first_occurrences_in_order)
     bm_distinct_reset(&set);
 }
 
-/* More documents than there are generations of the small table: none may see what another left. */
+/* More documents than the small table has generations: no document may see another's values. */
 Test(distinct, knows_nothing_of_earlier_documents)
 {
     uint64_t run[3], values[3];
@@ -128,7 +129,7 @@ Test(distinct, knows_nothing_of_earlier_documents)
     bm_distinct_reset(&set);
 }
 
-/* From the small table to the large one and back. */
+/* The documents alternate between the small and the large table. */
 Test(distinct, holds_documents_of_any_size_one_after_the_other)
 {
     static uint64_t run[MOST], expected[MOST];
@@ -150,8 +151,8 @@ Test(distinct, holds_documents_of_any_size_one_after_the_other)
     bm_distinct_reset(&set);
 }
 
-/* Inverse of the table's first factor modulo 2^64: i times it falls into one slot for all small i.
- */
+/* The inverse modulo 2^64. With the table's first factor, i times the inverse falls into one slot
+ * for all small i. */
 static uint64_t inverse(uint64_t odd)
 {
     uint64_t x = odd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_normalize.c -- the list of --normalize, the Unicode tables, and the normal forms against
- * utf8proc's own over every code point. */
+/* test_normalize.c -- the list of --normalize, the Unicode tables, and the normal forms, compared
+ * with utf8proc's own for every code point. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -34,8 +34,8 @@ Test(normalize, knows_the_classes_of_the_standard)
 
 Test(normalize, counts_as_many_code_points_as_the_standard_does)
 {
-    /* Unicode 15.0: 25 White_Space; in UnicodeData.txt 1433 lines with a field 13, 680 Nd, 1985
-     * Mn, 842 P, 825345 that are not there, 922 with a combining class. */
+    /* Unicode 15.0: 25 White_Space; in UnicodeData.txt 1433 lines with a field 13, 680 Nd, 1985 Mn,
+     * 842 P, 825345 unassigned, 922 with a combining class. */
     unsigned spaces = 0, lowered = 0, nd = 0, mn = 0, p = 0, cn = 0, ccc = 0, ignorable = 0;
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         spaces += bm_char_class_of(code) == BM_CLASS_SPACE;
@@ -73,7 +73,7 @@ static void compare_forms(const char *text, size_t len, uint32_t normalize)
 
 Test(normalize, gives_utf8procs_forms_for_every_code_point_between_marks)
 {
-    const uint32_t step = (uint32_t)sized(1, 17); /* where nothing is assigned */
+    const uint32_t step = (uint32_t)sized(1, 17); /* of unassigned code points */
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         char text[32], *end = text;
         if (code >= 0xD800 && code <= 0xDFFF)
@@ -96,8 +96,8 @@ Test(normalize, gives_utf8procs_forms_for_every_code_point_between_marks)
 
 Test(normalize, gives_the_whole_from_its_parts_where_a_cut_is_allowed)
 {
-    /* For each code point X and each cut C: normal form of X + C + mark = that of X, then of the
-     * rest. */
+    /* For each code point X and each cut C: the normal form of X + C + mark is that of X, then that
+     * of the rest. */
     static const uint32_t cuts[] = {'a',    '=',    ' ',    0x85,   0xA0,   0x1680,
                                     0x2000, 0x2028, 0x3000, 0x3001, 0x3002, 0xFF0C};
     static bm_codes whole, first, rest, spare;
@@ -125,8 +125,8 @@ Test(normalize, gives_the_whole_from_its_parts_where_a_cut_is_allowed)
         }
 }
 
-/* `from` and `to` in UTF-8. Both are the same whether the text comes whole or a byte sequence of a
- * character at a time. */
+/* `from` and `to` are UTF-8. Expects the same result whether the text comes whole or one character
+ * at a time. */
 static void expect_visible(const char *from, const char *to)
 {
     bm_codes codes = {0}, spare = {0};
@@ -169,7 +169,8 @@ Test(normalize, marks_stay_behind_letters_and_numbers_alone)
     expect_visible("e\u0301 1\u20E3 \u2160\u0323\u0301", "e\u0301 1\u20E3 \u2160\u0323\u0301");
     expect_visible("\u2764\uFE0F\u2708\uFE0F#\uFE0F\u20E3", "\u2764\u2708#");
     expect_visible("\u0301\u0323a,\u0301 \u0301b\u0301", "a, b\u0301");
-    expect_visible("e\u200D\u0301\uFE0F\u0323", "e\u0301\u0323"); /* ignorable ones do not part */
+    /* ignorable code points do not separate */
+    expect_visible("e\u200D\u0301\uFE0F\u0323", "e\u0301\u0323");
     expect_visible("e\u200B\u0301", "e ");
     expect_visible("\u05D0\u05B8 \u0915\u094D\u200D\u0937 \u0E01\u0E31",
                    "\u05D0\u05B8 \u0915\u094D\u0937 \u0E01\u0E31");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_normalize_versions.c -- normal forms whatever utf8proc's version (src/text/normalize.c):
- * what it is asked about, and what comes out where versions of it differ.
+/* test_normalize_versions.c -- normal forms do not depend on utf8proc's version
+ * (src/text/normalize.c): what we ask it, and our results where its versions differ.
  *
- * The functions of utf8proc are taken from the library below and are in front of it here, to see
- * what they are given. */
+ * The functions here interpose on those of the utf8proc library, to see the arguments. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <string.h>
@@ -15,7 +14,8 @@
 
 static size_t n_asked, n_wrong;
 
-/* Later versions know code points that ours does not, and versions up to 2.11 compose U+11A7. */
+/* Counts questions whose answer depends on the version: later versions have code points that
+ * Unicode 15.0 lacks, and versions up to 2.11 compose U+11A7. */
 static void look_at(int32_t code, bool composing)
 {
     n_asked++;
@@ -30,7 +30,8 @@ utf8proc_ssize_t utf8proc_decompose_char(utf8proc_int32_t code, utf8proc_int32_t
                              utf8proc_option_t, int *);
     *(void **)&next = dlsym(RTLD_NEXT, "utf8proc_decompose_char");
     look_at(code, false);
-    /* Unicode 14.0 and 15.0: an older utf8proc has not their decompositions. */
+    /* Code points of Unicode 14.0 and 15.0: an older utf8proc does not have their
+     * decompositions. */
     if (options & UTF8PROC_COMPAT)
         n_wrong += (code >= 0xA7F2 && code <= 0xA7F4) || (code >= 0x10781 && code <= 0x107BA) ||
                    (code >= 0x1E030 && code <= 0x1E06D);
@@ -47,7 +48,7 @@ utf8proc_ssize_t utf8proc_normalize_utf32(utf8proc_int32_t *codes, utf8proc_ssiz
     return next(codes, n, options);
 }
 
-/* `from` and `to`: code points, ended by 0. */
+/* `from` and `to`: code points that end with 0. */
 static void expect(uint32_t normalize, const int32_t *from, const int32_t *to)
 {
     char text[64], *end = text;
@@ -98,7 +99,7 @@ Test(normalize_versions, the_first_trailing_consonant_that_is_none_composes_with
         expect(forms[i], CODES(0xAC00, 0x11A7), CODES(0xAC00, 0x11A7));
         expect(forms[i], CODES(0x1100, 0x1161, 0x11A7, 0x11A8), CODES(0xAC00, 0x11A7, 0x11A8));
         expect(forms[i], CODES(0xAC00, 0x11A8, 0x11A7), CODES(0xAC01, 0x11A7));
-        expect(forms[i], CODES(0xD788, 0x11C2), CODES(0xD7A3)); /* the last that is one */
+        expect(forms[i], CODES(0xD788, 0x11C2), CODES(0xD7A3)); /* the last that composes */
         expect(forms[i], CODES(0xD788, 0x11C3), CODES(0xD788, 0x11C3));
     }
 }

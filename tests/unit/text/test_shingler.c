@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shingler.c -- shingles written down by hand from the rules and hashed here with the xxHash
- * library, and the fast path against the exact one on random text. */
+/* test_shingler.c -- shingles written by hand from the rules and hashed here with the xxHash
+ * library; and the fast path, compared with the exact one on random text. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static bm_text_options other(bm_shingle_kind kind, uint32_t k, uint32_t normaliz
     return (bm_text_options){.normalize = normalize, .shingle = kind, .shingle_k = k};
 }
 
-/* A batch of one document; the text lies in a block of exactly its size. */
+/* A batch of one document; the text is in an allocation of exactly its size. */
 static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str text, bool exact)
 {
     bm_error err = {0};
@@ -54,8 +54,8 @@ static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str
     return batch;
 }
 
-/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one;
- * `whole`: the joined text; or the sequence, where it has none. */
+/* The content hash by its definition, which tests/unit/model/test_content_sums.c checks
+ * independently. `whole`: the joined text, or the sequence of hashes if there is none. */
 static bm_hash128 content_of(const uint64_t *run, size_t n, bm_str whole)
 {
     bm_content_sums sums = {0};
@@ -66,7 +66,7 @@ static bm_hash128 content_of(const uint64_t *run, size_t n, bm_str whole)
     return content;
 }
 
-/* The same of a text. */
+/* The content hash of a text. */
 static bm_hash128 content_of_text(bm_text_options options, bm_str text, const uint64_t *run,
                                   size_t n)
 {
@@ -75,13 +75,14 @@ static bm_hash128 content_of_text(bm_text_options options, bm_str text, const ui
     cr_assert_eq(bm_shingler_open(&options, "scalar", &shingler, NULL), BM_OK);
     cr_assert_eq(bm_shingler_join(shingler, text, &joined, NULL), BM_OK);
     const bm_hash128 content = n == 0 && joined->len > 0
-                                   ? (bm_hash128){.hi = 2} /* it is too short */
+                                   ? (bm_hash128){.hi = 2} /* too short for a shingle */
                                    : content_of(run, n, (bm_str){joined->data, joined->len});
     bm_shingler_close(shingler);
     return content;
 }
 
-/* `expected`: the shingles of the text, repeats included, separated by '|'. On every path. */
+/* Expects these shingles of the text on every path; `expected` has them with repeats, separated by
+ * '|'. */
 static void expect(bm_text_options options, const char *text, const char *expected)
 {
     uint64_t run[64], distinct[64];
@@ -135,7 +136,7 @@ Test(shingler, joins_words_by_one_blank)
            "a|b|c|d");
 }
 
-/* Expected as Python's re.split(r"\\W", text.lower()) gives them, by hand. */
+/* The expected words are those of Python's re.split(r"\\W", text.lower()), written by hand. */
 Test(shingler, parts_words_as_text_dedup_does_at_each_character)
 {
     expect(word(2, LOWER, BM_WORDS_TEXT_DEDUP), "The quick, brown--FOX.",
@@ -144,8 +145,8 @@ Test(shingler, parts_words_as_text_dedup_does_at_each_character)
     expect(word(1, 0, BM_WORDS_TEXT_DEDUP), "a,b__c\xE2\x80\x94_", "a|b__c|_");
     expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "\xE4\xB8\xAD\xE6\x96\x87 x\xC2\xB2\xE2\x85\xA7",
            "\xE4\xB8\xAD\xE6\x96\x87 x\xC2\xB2\xE2\x85\xA7"); /* Han, No, Nl: one word each run */
-    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "e\xCC\x81t", "e t");     /* a mark parts words */
-    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "a\xE2\x80\xBFz", "a z"); /* U+203F, Pc as `_` is */
+    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "e\xCC\x81t", "e t");     /* a mark separates words */
+    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "a\xE2\x80\xBFz", "a z"); /* U+203F, Pc like `_` */
     expect(word(5, 0, BM_WORDS_TEXT_DEDUP), ",", " ");                /* two empty words */
     expect(word(1, 0, BM_WORDS_TEXT_DEDUP), "", "");
     expect(word(2, BM_NORM_PUNCT, BM_WORDS_TEXT_DEDUP), "don't, x_y", "dont xy");
@@ -166,7 +167,7 @@ Test(shingler, parts_words_at_every_white_space_and_at_nothing_else)
            "a\tb\nc\vd\fe\rf g\xC2\x85h\xC2\xA0i\xE1\x9A\x80j\xE2\x80\x80k\xE2\x80\x8Al\xE2\x80\xA8"
            "m\xE2\x80\xA9n\xE2\x80\xAFo\xE2\x81\x9Fp\xE3\x80\x80q",
            "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q");
-    /* U+001C to U+001F, U+200B, U+180E, U+FEFF have not the property White_Space */
+    /* U+001C to U+001F, U+200B, U+180E and U+FEFF do not have the property White_Space */
     expect(word(1, 0, BM_WORDS_SPACE),
            "a\x1C\x1D\x1E\x1F"
            "b\xE2\x80\x8B"
@@ -184,7 +185,7 @@ Test(shingler, takes_each_character_of_a_split_script_for_a_word)
 {
     expect(word(1, LOWER, BM_WORDS_ALNUM), "abc中文def", "abc|中|文|def");
     expect(word(2, LOWER, BM_WORDS_ALNUM), "ひらカナ", "ひ ら|ら カ|カ ナ");
-    expect(word(1, LOWER, BM_WORDS_ALNUM), "한국어 말", "한국어|말"); /* Hangul is none of them */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "한국어 말", "한국어|말"); /* Hangul is not split */
 }
 
 Test(shingler, leaves_marks_with_the_character_before)
@@ -236,7 +237,7 @@ Test(shingler, strips_accents_and_maps_digits)
     expect(word(1, BM_NORM_STRIP_ACCENTS, BM_WORDS_SPACE), "Zoë crème e\xCC\x81 ệ Łø",
            "Zoe|creme|e|e|Łø");
     expect(word(1, BM_NORM_DIGITS, BM_WORDS_SPACE), "a19 ٣٤ ９ Ⅷ²",
-           "a00|00|0|Ⅷ²"); /* Nl, No stay */
+           "a00|00|0|Ⅷ²"); /* Nl and No are kept */
     expect(word(1, LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS, BM_WORDS_ALNUM), "ÀÉ-٣7",
            "ae|00");
 }
@@ -246,16 +247,18 @@ Test(shingler, drops_each_punctuation_before_words_are_cut)
     const uint32_t punct = BM_NORM_PUNCT;
     expect(word(1, punct, BM_WORDS_ALNUM), "Don't stop: e.g. (re-do)!", "Dont|stop|eg|redo");
     expect(word(1, punct, BM_WORDS_SPACE), "a - b ... !c! \"d\"", "a|b|c|d");
-    expect(word(1, punct, BM_WORDS_SPACE), "$5+3<=>`^~", "$5+3<=>`^~"); /* S stay */
+    expect(word(1, punct, BM_WORDS_SPACE), "$5+3<=>`^~", "$5+3<=>`^~"); /* S is kept */
     expect(word(1, punct, BM_WORDS_SPACE), "!\"#%&'()*,-./:;?@[\\]_{}x", "x");
     expect(word(1, punct, BM_WORDS_ALNUM), "«Où», l’été—là",
            "Où|lété"
            "là");
     expect(word(1, punct, BM_WORDS_ALNUM), "中。文・字x!y", "中|文|字|xy");
     expect(word(1, punct | LOWER | BM_NORM_DIGITS, BM_WORDS_ALNUM), "A-1.5", "a00");
-    expect(word(1, punct | BM_NORM_NFKC, BM_WORDS_SPACE), "a… b．", "a|b"); /* dots, once apart */
+    /* NFKC makes … into dots */
+    expect(word(1, punct | BM_NORM_NFKC, BM_WORDS_SPACE), "a… b．", "a|b");
     expect(word(1, punct, BM_WORDS_ALNUM), "...?!", "");
-    /* A mark after dropped punctuation follows the letter before it, but composes no more. */
+    /* A mark after dropped punctuation attaches to the letter before, but does not compose with it.
+     */
     expect(word(1, punct, BM_WORDS_ALNUM), "中!\xCC\x81", "中\xCC\x81");
     expect(word(1, punct, BM_WORDS_ALNUM), "ก.่x", "ก่|x");
     expect(word(1, punct | BM_NORM_NFC, BM_WORDS_SPACE), "e.\xCC\x81", "e\xCC\x81");
@@ -295,7 +298,7 @@ Test(shingler, makes_one_shingle_of_a_short_document_or_none)
     bm_shingle_batch_reset(&batch);
 }
 
-/* Each text begins and ends in the fast path or not, and each rule is asked. */
+/* Texts that begin and end inside and outside the fast path, under each rule of words. */
 Test(shingler, words_are_those_of_the_text_that_is_seen)
 {
     const uint32_t seen = BM_NORM_INVISIBLE, punct = BM_NORM_INVISIBLE | BM_NORM_PUNCT;
@@ -306,7 +309,7 @@ Test(shingler, words_are_those_of_the_text_that_is_seen)
     expect(word(1, seen, BM_WORDS_ALNUM), "\u0645\u06CC\u200C\u062E\u0648",
            "\u0645\u06CC\u062E\u0648");
     expect(word(1, seen, BM_WORDS_ALNUM), "\u0E01\u0E31\u00AD\u0E49\u4E2D\uFE00\u6587x",
-           "\u0E01\u0E31\u0E49|\u4E2D|\u6587|x"); /* marks after a character that is a word */
+           "\u0E01\u0E31\u0E49|\u4E2D|\u6587|x"); /* marks after a one-character word */
     expect(word(1, seen, BM_WORDS_ALNUM), "-\u0E31a \u0301b", "a|b");
     expect(word(1, seen, BM_WORDS_SPACE), "a-\u0301b \u2764\uFE0F\u200Bc\u0301 \u0301",
            "a-b|\u2764|c\u0301");
@@ -314,7 +317,8 @@ Test(shingler, words_are_those_of_the_text_that_is_seen)
     expect(word(1, punct, BM_WORDS_ALNUM), "a,\u0301b c\u0301", "ab|c\u0301");
     expect(word(1, seen | BM_NORM_NFC, BM_WORDS_SPACE), "e\u034F\u0301 =\u0338", "\u00E9|=");
     expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "=\u0338", "\u2260");
-    expect(word(1, seen | BM_NORM_NFKC, BM_WORDS_SPACE), "a\u00B4b", "a|\u0301b"); /* came later */
+    /* NFKC makes the mark, after marks were dropped */
+    expect(word(1, seen | BM_NORM_NFKC, BM_WORDS_SPACE), "a\u00B4b", "a|\u0301b");
     expect(other(BM_SHINGLE_CHAR, 2, seen), "\u00ADa \u200B-\u0301b", "a | -|-b");
     expect(other(BM_SHINGLE_BYTE, 2, seen), "a\u200Bb\u200D,\u0301", "a | b|b,");
 }
@@ -360,7 +364,7 @@ Test(shingler, hashes_every_length_as_the_library_does)
 /* --- random text --- */
 
 static const char *const pieces[] = {
-    /* ASCII first: some texts use only these 30 */
+    /* the first 30 are ASCII: some texts use only these */
     "a", "b", "Z", "A9", "7", " ", " ", "  ", "\n", "\t\v", "x.y", ",", "\x01", "\x1f", "\x7f",
     "the ", "quick ", "BROWN ", "fox", "_", "                        ",
     "averyverylongwordwithoutanyend", "\f\r", "'s ", "...", " - ", "(\"", "?!", "+$^`|~<=>",
@@ -437,15 +441,15 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
                 }
 }
 
-/* Under `space` the fast paths look at two bytes after a lead byte that may begin a White_Space:
- * each such character, where it begins with one of the last bytes of a block, and where it lies
- * across the border. */
+/* With `space` words, the fast paths look at two bytes after a lead byte that may begin a
+ * White_Space character. Tests each such character at the last bytes of a block, and across the
+ * border. */
 Test(shingler, finds_white_space_across_the_border_of_two_blocks)
 {
     const bm_text_options options = {
         .words = BM_WORDS_SPACE, .shingle = BM_SHINGLE_WORD, .shingle_k = 1};
     for (uint32_t code = 0x80; code < 0x4000; code = code == 0xFF ? 0x800 : code + 1) {
-        const uint32_t page = code >> 8; /* white space is in these */
+        const uint32_t page = code >> 8; /* the pages with white space */
         if (page != 0 && page != 0x16 && page != 0x20 && page != 0x30 && code % sized(1, 24) != 0)
             continue;
         char text[64 * 5 + 8], cp[4];
@@ -463,7 +467,8 @@ Test(shingler, finds_white_space_across_the_border_of_two_blocks)
 
 Test(shingler, cuts_long_stretches_where_nothing_changes)
 {
-    /* Longer than a stretch (16 KiB) and a window (4 KiB), few ASCII bytes, marks throughout. */
+    /* Longer than a stretch (16 KiB) and a window (4 KiB), mostly not ASCII, with marks throughout.
+     */
     static char text[100 * 1024];
     uint64_t state = 7;
     size_t len = 0;
@@ -506,13 +511,13 @@ Test(shingler, carries_shingles_from_window_to_window)
         compare_paths(word(k, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
         compare_paths(other(BM_SHINGLE_CHAR, k, 0), (bm_str){text, 9000});
     }
-    memset(text + 1000, 'w', 30000); /* one word over seven windows */
+    memset(text + 1000, 'w', 30000); /* one word across seven windows */
     compare_paths(word(5, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
 }
 
 Test(shingler, orders_a_long_run_of_marks_in_reasonable_time)
 {
-    /* Alternating classes 230 and 220: quadratic for an exchange sort (10^10 steps here). */
+    /* Alternating classes 230 and 220 are quadratic for an exchange sort (10^10 steps here). */
     const size_t n = 200 * 1000;
     char *text = malloc(4 * n + 1);
     text[0] = 'q';
@@ -593,7 +598,7 @@ Test(shingler, drops_repeats_in_a_document_of_millions)
 
 Test(shingler, withstands_hashes_made_to_collide)
 {
-    /* Multiples of the inverse of the table's factor by small numbers all fall into slot 0. */
+    /* Small multiples of the inverse of the table's factor all fall into slot 0. */
     uint64_t factor = UINT64_C(0x9E3779B97F4A7C15), inverse = factor;
     for (int i = 0; i < 6; i++)
         inverse *= 2 - factor * inverse;

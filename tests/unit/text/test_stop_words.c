@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stop_words.c -- lists of stop words, the table that they are looked up in, and shingles that
- * begin with them, written down by hand from the rules and hashed here with the xxHash library. */
+/* test_stop_words.c -- lists of stop words, their hash table, and shingles that begin with them,
+ * written by hand from the rules and hashed here with the xxHash library. */
 #include "tests/unit/text/special_check.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bm_text_options stop(uint32_t k, const char *words)
                              .stopwords = words};
 }
 
-/* `expected`: the shingles of the text, each once, separated by '|'. On every path. */
+/* Expects these distinct shingles of the text on every path; `expected` separates them by '|'. */
 static void expect(bm_text_options options, const char *text, const char *expected)
 {
     uint64_t hashes[64];
@@ -110,8 +110,7 @@ Test(stop_words, gives_on_every_path_what_the_exact_path_gives)
     }
 }
 
-/* Longer than the windows that a text is gone through in, with words that lie across their borders.
- */
+/* Texts longer than a window, with words across the windows' borders. */
 Test(stop_words, carries_shingles_from_window_to_window)
 {
     static char text[20 * 1024];
@@ -125,16 +124,16 @@ Test(stop_words, carries_shingles_from_window_to_window)
     memset(text + 1000, 'w', 9000);
     const bm_text_options options = stop(5, "a ab c");
     compare_paths(&options, (bm_str){text, sizeof text});
-    memset(text, 'w', sizeof text); /* no stop word in any window but the last */
+    memset(text, 'w', sizeof text); /* no stop word except in the last window */
     memcpy(text + sizeof text - 20, " x a b c d e f g h a", 20);
     compare_paths(&options, (bm_str){text, sizeof text});
     for (size_t i = 0; i + 2 <= sizeof text; i += 2)
-        memcpy(text + i, "a ", 2); /* and one at every word */
+        memcpy(text + i, "a ", 2); /* every word is a stop word */
     compare_paths(&options, (bm_str){text, sizeof text});
 }
 
-/* Text that is in no shingle does not count: copies have the same shingles, not the same words, and
- * other windows. Nor does it matter in which windows shingles lie. */
+/* Text outside of shingles does not count: both texts have the same shingles, but different words
+ * and windows. Nor does it matter in which window a shingle is. */
 Test(stop_words, texts_with_the_same_shingles_have_one_content_hash)
 {
     static char text[2][20 * 1024];
@@ -214,7 +213,7 @@ Test(stop_words, a_bad_line_is_named)
     cr_expect_eq(parse("a\0b", 3, &options, &words, &err), BM_ERR_INPUT, "a NUL");
 }
 
-/* Whatever the normalisers and the rule of words, a word of `en` is itself. */
+/* Words of the list `en` stay the same under any normalisation and any rule of words. */
 Test(stop_words, english_stays_as_it_is_under_every_rule)
 {
     bm_buf file = {0};
@@ -337,8 +336,8 @@ static bool has(const bm_stop_table *table, const char *word, size_t len)
     return bm_stop_table_has(table, block + 16, len);
 }
 
-/* Words of 6 to 11 bytes, many with the same eight first, `n` of them from 100000 on; true: some
- * have no room in their own buckets. */
+/* Makes a table of `n` words of 6 to 11 bytes, many with the same first eight bytes; true: some
+ * words overflow their buckets. */
 static bool expect_table(unsigned n)
 {
     bm_buf list = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_units.c -- units of texts and where they stand, against what was written down by hand;
- * and each unit, made of its own stretch of the text alone, is itself. */
+/* test_text_units.c -- units of texts and their positions, compared with ones written by hand; and
+ * each unit, made again from its own part of the text alone, is the same. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t
         .shingle = kind, .shingle_k = 3, .words = words, .normalize = normalize};
 }
 
-/* `stretches`: of the text, ended by NULL. */
+/* `stretches`: the part of the text of each unit; ends with NULL. */
 static void expect(const bm_text_options *options, const char *text, const char *const *stretches)
 {
     bm_text_units units = {0};
@@ -66,7 +66,8 @@ Test(text_units, of_characters_that_are_composed_all_belong_to_the_unit)
            STRETCHES("\xD1\x81\xD0\xBB\xD0\xBE\xD0\xB2\xD0\xBE", "e\xCC\x81t"));
     expect(&chars, " e\xCC\x81 \t\xE1\x84\x80\xE1\x85\xA1", /* a jamo and its vowel */
            STRETCHES("e\xCC\x81", " \t", "\xE1\x84\x80\xE1\x85\xA1"));
-    expect(&nfkc, "\xEF\xAC\x81", STRETCHES("\xEF\xAC\x81", "\xEF\xAC\x81")); /* fi */
+    /* the ligature fi: two units */
+    expect(&nfkc, "\xEF\xAC\x81", STRETCHES("\xEF\xAC\x81", "\xEF\xAC\x81"));
 }
 
 Test(text_units, what_is_dropped_within_a_unit_belongs_to_it)
@@ -92,8 +93,8 @@ Test(text_units, characters_and_bytes_are_those_of_the_normalised_text)
     expect(&bytes, "a \xC3\xA9", STRETCHES("a", " ", "\xC3\xA9", "\xC3\xA9"));
 }
 
-/* Of a text that is walked through in blocks: where its units stand does not depend on what is
- * before them, once more for each repetition. */
+/* For a long text that is read in blocks: the positions of units in one repetition are the same in
+ * every other. */
 static void repeat(const bm_text_options *options, const char *part)
 {
     enum { TIMES = 9000 };
@@ -142,7 +143,7 @@ static bm_status append(void *ctx, uint64_t number, bm_str bytes, size_t from, s
     return bm_buf_add(joined, bytes.data, bytes.len, err);
 }
 
-/* Words of ASCII have a loop of their own. */
+/* Words of ASCII have their own loop. */
 Test(text_units, words_are_those_of_the_joined_text_whatever_is_between_them)
 {
     static const char *const pieces[] = {

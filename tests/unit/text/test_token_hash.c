@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_token_hash.c -- each hash of a shingle against known answers: those of RFC 3174 and FIPS 180
- * for SHA-1, of xxHash's and MurmurHash3's own test values; and the loops over slices against the
- * function alone. */
+/* test_token_hash.c -- each hash of a shingle, compared with known answers: of RFC 3174 and FIPS
+ * 180 for SHA-1, and of xxHash's and MurmurHash3's own tests; and the loops over slices, compared
+ * with single calls. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -33,7 +33,7 @@ static uint64_t of(bm_token_hash hash, const char *text)
     return of_bytes(hash, text, strlen(text));
 }
 
-/* The first 8 bytes of the digests that the standards print, as they are there. */
+/* The first 8 bytes of the digests that the standards print. */
 Test(token_hash, sha1_gives_the_first_bytes_of_the_digest)
 {
     static const struct {
@@ -50,7 +50,7 @@ Test(token_hash, sha1_gives_the_first_bytes_of_the_digest)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         cr_expect_eq(of(BM_TOKEN_SHA1, rows[i].text), __builtin_bswap64(rows[i].first), "%s",
                      rows[i].text);
-    char many[1000]; /* RFC 3174, a million letters a: here 1,000, by Python's hashlib */
+    char many[1000]; /* RFC 3174 has a million letters a; here 1,000, by Python's hashlib */
     memset(many, 'a', sizeof many);
     cr_expect_eq(of_bytes(BM_TOKEN_SHA1, many, sizeof many), __builtin_bswap64(0x291E9A6C66994949));
 }
@@ -101,8 +101,8 @@ Test(token_hash, slices_and_windows_are_hashed_one_by_one)
     }
 }
 
-/* Under nemo MurmurHash3 begins with the first multiplier of the scheme; values that its author's
- * own code and others print for these seeds. */
+/* With nemo, the seed of MurmurHash3 is the scheme's first multiplier. The values are from its
+ * author's code and others for these seeds. */
 Test(token_hash, murmur3_has_the_seed_that_a_scheme_notes)
 {
     static const struct {
@@ -139,7 +139,7 @@ Test(token_hash, words_of_lance_are_joined_by_0x1f_and_hashed_from_its_seed)
     cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
     for (size_t i = 0; i < 3; i++)
         cr_expect_eq(bm_token_hash_one(&hasher, rows[i].text, strlen(rows[i].text)), rows[i].hash);
-    text.shingle = BM_SHINGLE_CHAR; /* a space is then one of its characters */
+    text.shingle = BM_SHINGLE_CHAR; /* a space is then part of a shingle */
     cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
     cr_expect_neq(bm_token_hash_one(&hasher, "the quick", 9), rows[0].hash);
     bm_scheme_set_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_AFFINE32, .seed = 42}, &text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unit_text.c -- slots and starts against a naive reading of the definition in
- * model/batches.h, and the hashes of the slots against the exact shingler. */
+/* test_unit_text.c -- slots and starts, compared with a plain reading of the definition in
+ * model/batches.h; and the hashes of the slots, compared with the exact shingler. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool continues(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* The hash of slot `i` of a document, as a device has to make it. */
+/* The hash of slot `i` of a document, as a device must compute it. */
 static uint64_t slot_hash(const bm_text_batch *batch, size_t doc, uint64_t i)
 {
     const bm_text_doc *d = &batch->docs[doc];
@@ -75,7 +75,8 @@ static void check_set(const bm_shingle_batch *right, size_t doc, uint64_t *hashe
     free(expected);
 }
 
-/* The hashes of the slots that do not begin inside of a code point are the document's, in order. */
+/* Expects the hashes of slots that do not begin inside a code point to be the document's, in order.
+ */
 static void check_sequence(const bm_text_batch *batch, size_t doc, const uint64_t *hashes, size_t n,
                            const bm_hash128 *right)
 {
@@ -89,7 +90,7 @@ static void check_sequence(const bm_text_batch *batch, size_t doc, const uint64_
     cr_assert_eq(batch->docs[doc].n_shingles, m, "document %zu", doc);
     bm_content_add(run, m, 0, &sums);
     bm_hash128 made = bm_content_end(&sums, m);
-    made.hi ^= batch->docs[doc].second; /* a device gives the hash of the sequence */
+    made.hi ^= batch->docs[doc].second; /* a device gives the sequence's part */
     if (m > 0)
         cr_assert_eq(batch->docs[doc].second, XXH3_64bits(text.data, text.len));
     cr_assert_arr_eq(&made, right, sizeof made, "document %zu", doc);
@@ -117,7 +118,7 @@ static const char *const pieces[] = {"a",
                                      "word"};
 #define N_PIECES (sizeof pieces / sizeof pieces[0])
 
-/* A random text; every tenth is ASCII of one long word. */
+/* Makes a random text; every tenth is one long ASCII word. */
 static size_t make_text(uint64_t *state, char *out, size_t longest)
 {
     size_t len = 0, n = world_split(state) % longest;
@@ -205,7 +206,7 @@ Test(unit_text, a_shingle_of_more_than_240_bytes_leaves_its_document_to_the_host
                                        .shingle_k = kind == 0 ? 5 : 240};
             bm_text_batch batch = {.options = options};
             bm_shingler *shingler = NULL;
-            if (kind != 0) { /* fewer units than K: the whole text */
+            if (kind != 0) { /* fewer units than K: the shingle is the whole text */
                 options.shingle_k = batch.options.shingle_k = 300;
                 cr_assert_not(bm_text_batch_able(&options));
             }

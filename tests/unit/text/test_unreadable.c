@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unreadable.c -- the rule against a reading of it code point by code point, and the shingler
- * on every instruction set against the rule. */
+/* test_unreadable.c -- the rule, compared with counting code point by code point; and the shingler
+ * on every instruction set, compared with the rule. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool counts(uint32_t code)
     return code == 0xFFFD || (code < 0x20 && code != 9 && code != 10 && code != 12 && code != 13);
 }
 
-/* More than a tenth of the code points, and more than two. */
+/* Counts as unreadable: more than a tenth of the code points, and more than two, are bad. */
 static bool by_the_rule(bm_str text)
 {
     uint64_t n = 0, bad = 0;
@@ -28,7 +28,7 @@ static bool by_the_rule(bm_str text)
 /* About one code point in `rarity` counts against the text. */
 static bm_str make_text(uint64_t *state, char *out, size_t n_codes, uint64_t rarity)
 {
-    /* neighbours of what counts, in bits and in bytes; and letters of one to four bytes */
+    /* neighbours of bad code points, by bits and by bytes; and letters of one to four bytes */
     static const uint32_t good[] = {'a',    'Z',    ' ',    9,      10,     12,      13,
                                     0x7F,   0x85,   0x20,   0xFFFC, 0xFFFE, 0xFF0C,  0xFBFD,
                                     0x3FFD, 0x5B57, 0x0416, 0xE9,   0xEFBF, 0x1F600, 0x1FFFD};
@@ -85,7 +85,7 @@ static bm_shingler *open_shingler(const bm_text_options *options, const char *is
     return shingler;
 }
 
-/* As the shingler has it, and as a batch of texts for a device has it. */
+/* Checks the shingler, and a batch of texts for a device. */
 static void check(const bm_text_options *options, const char *isa, uint64_t seed)
 {
     static char text[4 * 600];

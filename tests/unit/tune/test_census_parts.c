@@ -12,9 +12,9 @@
 
 /* === total ===
  *
- * The estimator against theorems: over every sample of a small corpus the mean of the estimates
- * is the total and the mean of the squared errors stated is their variance; and by drawing, on
- * corpora with clusters, how often the total is within three errors. */
+ * The estimator against theorems: over all samples of a small corpus, the mean of the estimates is
+ * the total, and the mean of the stated squared errors is their variance. On larger clustered
+ * corpora: how often the total is within three stated errors of a random sample's estimate. */
 
 enum { SMALL = 9 };
 
@@ -25,7 +25,8 @@ static int bits_of(unsigned mask)
 
 Test(pair_total, is_unbiased_with_an_unbiased_variance_over_every_sample)
 {
-    /* f of each pair, by hand: a cluster of three, a pair, the rest alone */
+    /* f of each pair, by hand: a cluster of three, pairs, and documents with little or nothing in
+     * common */
     double f[SMALL][SMALL] = {{0}}, y[SMALL] = {0}, truth = 0;
     f[0][1] = 1, f[0][2] = .75, f[1][2] = .5, f[3][4] = 1, f[5][6] = .125, f[0][8] = .0625;
     for (int i = 0; i < SMALL; i++)
@@ -72,12 +73,12 @@ Test(pair_total, nothing_seen_is_not_certain)
     const double y[100] = {0};
     const bm_total t = pair_total_rare(y, 100, 10000, 1);
     cr_expect_eq(t.value, 0);
-    /* one pair seen once stands for D / 2n */
+    /* states the error of one pair seen once, which stands for D / 2n pairs */
     cr_expect(fabs(t.error - 50 * sqrt(1 - .01)) < 1e-9);
     cr_expect(fabs(pair_total_rare(y, 100, 10000, .05).error - t.error * .05) < 1e-9);
 }
 
-/* Clusters of 2 to 9 near-copies among documents that are like no other. */
+/* Clusters of 2 to 9 near-copies among documents that resemble no other. */
 Test(pair_total, the_total_is_within_three_errors_as_often_as_it_should_be)
 {
     enum { DOCS = 20000, SAMPLE = 1000, DRAWS = 400 };
@@ -106,9 +107,10 @@ Test(pair_total, the_total_is_within_three_errors_as_often_as_it_should_be)
         errors += t.error * t.error / DRAWS;
         square += (t.value - truth) * (t.value - truth) / DRAWS;
     }
-    /* 0.27 % for a normal distribution: one of 400; more than 6 has a probability below .001 */
+    /* A normal distribution has 0.27 % outside, one of 400; more than 6 has a probability below
+     * .001. */
     cr_expect_leq(outside, 6);
-    /* a chi-squared of 400 degrees: 3 standard deviations are 21 % */
+    /* chi-squared with 400 degrees of freedom: 3 standard deviations are 21 % */
     cr_expect(fabs(square / errors - 1) < .21, "%g, stated %g", square, errors);
     free(y);
     free(order);
@@ -116,7 +118,8 @@ Test(pair_total, the_total_is_within_three_errors_as_often_as_it_should_be)
 
 /* === runs ===
  *
- * The candidates of trial runs against pairs that are counted one by one; ranges by hand. */
+ * The candidates of trial runs, compared with pairs counted one by one; and ranges computed by
+ * hand. */
 
 enum { DOCS = 150, MOST = 12 };
 
@@ -126,8 +129,8 @@ typedef struct world {
     uint32_t sizes[DOCS];
 } world;
 
-/* Documents of few words out of few, so that many share bands; a third have one word that is the
- * same. */
+/* Documents of a few words out of few, so that many share bands; a third share one particular word.
+ */
 static void make_world(world *w)
 {
     bm_random random;
@@ -154,7 +157,7 @@ static bool share_a_band(const uint32_t *x, const uint32_t *y, const bm_band_pla
     return false;
 }
 
-/* Candidates of one run: the scalar reference signs, and each pair is looked at. */
+/* The candidates of one run: signs with the scalar reference and compares each pair. */
 static uint64_t count_by_pairs(const world *w, const bm_band_plan *plan, uint32_t seed)
 {
     const bm_sketch_options sketch = {.perms = plan->bands * plan->rows, .seed = seed};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pair_census.c -- the pairs of drawn documents, cell by cell, against comparing each with
- * every other one by one; from sets in memory and in a file; who is drawn; a sample that does not
- * fit. */
+/* test_pair_census.c -- the pairs of drawn documents, cell by cell, compared with counting all
+ * pairs one by one, for sets in memory and in a file; which documents are drawn; and a sample that
+ * does not fit. */
 #include "tests/unit/corpus/corpus_world.h"
 
 #include <math.h>
@@ -26,8 +26,7 @@ static bool is_distinct(const world *w, uint32_t i)
     return w->sizes[i] > 0 && w->identity[i] == i;
 }
 
-/* In whole numbers: similarities of sets of up to 40 are told apart by thousandths' exact
- * quotients. */
+/* The cell in integer arithmetic, which is exact for sets of up to 40 hashes. */
 static uint32_t cell_of(double similarity, uint32_t n_x, uint32_t n_y, double threshold)
 {
     const double common = similarity * (n_x + n_y) / (1 + similarity);
@@ -79,7 +78,7 @@ Test(pair_census, counts_each_pair_in_its_cell_from_memory_and_from_a_file)
     close_world(w);
 }
 
-/* Those of the least priorities among the distinct ones, and no other. */
+/* Draws the distinct documents with the smallest priorities, and no others. */
 Test(pair_census, draws_distinct_documents_by_their_priorities)
 {
     world *w = open_world(12);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tune_api.c -- bm_tune: which plan is chosen, and what its two texts say. */
+/* test_tune_api.c -- bm_tune: which plan it chooses, and its two texts. */
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tune_svg.c -- the picture of plans: one panel a text, bars as high as their counts on the
- * axis, curves through P, words for who cannot see it. */
+/* test_tune_svg.c -- the chart of plans: one panel per text, bars with the height of their counts,
+ * curves that follow P, and a text alternative. */
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>
@@ -68,7 +68,7 @@ Test(tune_svg, has_a_panel_for_each_text)
     }
 }
 
-/* The numbers of the first path of this class. */
+/* The points of the first path with this class. */
 static size_t points_of(const char *svg, const char *class_name, double (*points)[2])
 {
     char begin[64];
@@ -99,7 +99,7 @@ Test(tune_svg, curves_go_through_the_probabilities)
     }
     cr_expect_eq(count(svg, "<rect class=\"bar\""), 0);
     cr_expect_eq(count(svg, ">threshold 0.5</text>"), 1);
-    cr_expect_eq(count(svg, "curve cheapest"), 0); /* it is the chosen one */
+    cr_expect_eq(count(svg, "curve cheapest"), 0); /* the cheapest plan is the chosen one */
     free(svg);
 }
 
@@ -120,7 +120,7 @@ Test(tune_svg, bars_are_as_high_as_their_counts_on_a_logarithmic_axis)
                             &y, &height[i]),
                      2);
     cr_assert_eq(i, 3);
-    /* from a half: log(2n) */
+    /* the axis begins at a half, so the height is log(2n) */
     cr_expect(fabs(height[1] / height[0] - log(2e3) / log(2e6)) < 1e-3);
     cr_expect(fabs(height[2] / height[0] - log(2) / log(2e6)) < 1e-3);
     cr_expect_eq(count(svg, "(log scale)"), 1);
