@@ -33,7 +33,7 @@ typedef struct bm_cluster_result {
 
 typedef struct bm_cluster_summary {
     size_t struct_size;
-    uint64_t pairs, documents; /* of the whole file */
+    uint64_t pairs, documents; /* counts of the whole file */
     uint64_t unknown;          /* pairs without a similarity: they count at every threshold */
     bm_cluster_result first;   /* at the first threshold; without thresholds, of all pairs */
 } bm_cluster_summary;

@@ -33,7 +33,7 @@ typedef struct bm_device_info {
                          * without devices */
     char name[128];     /* for people; "" for a platform without devices */
     char platform[128]; /* "native" or the OpenCL platform */
-    char driver[128];   /* its version; for the native CPU, the instruction set in use */
+    char driver[128];   /* driver version; for the native CPU, the instruction set in use */
     bm_device_kind kind;
     uint32_t compute_units;
     uint32_t clock_mhz; /* the highest, as OpenCL reports it; 0: not known */
@@ -43,8 +43,9 @@ typedef struct bm_device_info {
     /* For OpenCL devices only: */
     uint64_t unified_bytes; /* bytes of its memory that it shares with the host; 0: it has memory of
                              * its own */
-    char pci[24];           /* its address, "0000:41:00.0"; "": not known */
-    char uuid[40];          /* as its driver reports it, in hexadecimal digits; "": not known */
+    char pci[24];           /* PCI address, "0000:41:00.0"; "": not known */
+    char uuid[40];          /* UUID as the driver reports it, in hexadecimal digits; "": not
+                             * known */
     char same_as[32]; /* if another row is the same GPU under a preferred driver, the spec of that
                        * row; a device spec that fits both rows then selects the other row. "":
                        * none */

@@ -35,7 +35,7 @@ typedef struct bm_explain_options {
                                     * on the CPU */
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
-    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
+    const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
     /* If the result was made from a table in memory: two streams of the same rows, for what only
      * the inputs hold. Each is moved, like bm_input_options.stream, if it is needed. The caller has
      * to make sure that the rows are the same. Both NULL: what only such a table holds is not
@@ -46,14 +46,14 @@ typedef struct bm_explain_options {
 
 typedef struct bm_explain_summary {
     size_t struct_size;
-    uint64_t group, documents, pairs; /* of the group */
+    uint64_t group, documents, pairs; /* number of the group, and its counts */
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
-    /* of two documents */
-    uint64_t links;    /* of the shortest chain */
+    /* if two documents were given: */
+    uint64_t links;    /* links of the shortest chain */
     uint64_t cut;      /* least number of links whose removal separates them */
     double weakest;    /* similarity of the weakest link; NAN: not known */
-    double similarity; /* of A and B, or the coverage; NAN: not known */
-    /* of a group */
+    double similarity; /* similarity of A and B, or the coverage; NAN: not known */
+    /* if a group was given: */
     uint64_t bridges, articulation_points;
 } bm_explain_summary;
 

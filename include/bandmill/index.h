@@ -198,7 +198,8 @@ typedef struct bm_query_options {
     bm_input_options input; /* the queries */
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* with an index, threshold and recall are ignored: it has its own */
+    bm_band_options bands; /* with an index, threshold and recall are ignored: the index has its
+                            * own */
     bm_verify verify; /* what the index stores decides: EXACT with sets, SIGNATURE with signatures;
                        * with `targets` either */
     bm_answer_rule answers;

@@ -78,7 +78,7 @@ typedef struct bm_dedup_options {
      * never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
-    /* The fields to read from known documents, whose format is told by the names of their files.
+    /* The fields to read from known documents. The names of their files determine their format.
      * NULL: the fields of `input`. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
@@ -115,7 +115,7 @@ typedef struct bm_dedup_options {
     bm_candidate_rule candidates;
     /* LINE, PARAGRAPH, SPAN: compare these parts of texts instead of documents. Of equal parts the
      * first `keep_count` (0: 1) stay, and the others are cut out of the kept records. Units of
-     * fewer than `min_words` (0: 8) words stay. A document of which only White_Space is left is
+     * fewer than `min_words` (0: 8) words stay. A document that has only White_Space left is
      * removed (docs/units.md). Kept records can only be written for text files, and for files of
      * tables with one text field. `threshold` is 1 if it is not given; below 1, near lines and
      * paragraphs are found as documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see
@@ -190,7 +190,7 @@ typedef struct bm_filter_options {
     bm_callbacks callbacks;
     const char *const *include, *const *exclude; /* as in bm_input_options, for `paths` */
     uint32_t n_include, n_exclude;
-    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
+    const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
     bool annotate;       /* write every document, with its group; only jsonl, json, tsv and csv */
 } bm_filter_options;
 
@@ -258,7 +258,8 @@ typedef struct bm_left_out {
 
 /* counts of overlap (overlap.h) */
 typedef struct bm_overlap_counts {
-    uint64_t items, too_short, empty; /* in the test set; not looked for: too few words, no words */
+    uint64_t items, too_short, empty; /* items of the test set; items not looked for:
+                                       * too few words, no words */
     uint64_t shingles;                /* distinct ones in all items together */
     uint64_t found;                   /* items that a document holds */
     uint64_t rows;                    /* in overlap.tsv */

@@ -31,7 +31,7 @@ typedef struct bm_report_options {
     void *write_ctx;
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
-    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
+    const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
     /* For the result of a table in memory: the same rows once more, for their texts, moved as
      * bm_input_options.stream is. The caller has to make sure that they are the same. NULL: texts
      * of such a table are not shown. */

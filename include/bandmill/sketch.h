@@ -80,8 +80,8 @@ typedef struct bm_documents {
     const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
     /* A scheme of 32-bit values signs the low 32 bits of each hash (the token hash x, to which it
      * applies fmix32); affine64, datatrove, lance and cws use all 64. With 32-bit values, the low
-     * halves must differ as those of random numbers would, or documents that share nothing get
-     * equal signatures. bm_find_pairs and bm_index_add check the hashes of a call; a bm_signer
+     * halves must differ as the low halves of random numbers would, or documents that share nothing
+     * get equal signatures. bm_find_pairs and bm_index_add check the hashes of a call; a bm_signer
      * checks the hashes of all its calls together, first when there are 4,096 and then each time
      * their number has doubled. If an eighth of the distinct low halves is missing, the call ends
      * with BM_ERR_INPUT before it signs anything: mix the hashes first (fmix64), or choose another

@@ -118,8 +118,8 @@ typedef struct bm_input_options {
      * is still set afterwards, the call refused it, and it stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
-    /* The names of `paths` in ids, messages and reports, for copies of files that lie elsewhere;
-     * then no path is a directory. NULL: the paths themselves. */
+    /* The names of `paths` in ids, messages and reports, for copies of files that are stored
+     * elsewhere; then no path is a directory. NULL: the paths themselves. */
     const char *const *names;
     /* Ids for the rows of a `stream` that has none. 0: NAME:ROW, rows counted from 1. N > 0: row
      * numbers, counted from N - 1. An index ignores N: it continues after the last number that it

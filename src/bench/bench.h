@@ -39,8 +39,8 @@ typedef enum bm_bench_part {
 typedef struct bm_bench_job {
     char device[32], device_name[128];
     const char *job;                      /* "sign" or "dedup" */
-    double bytes, documents;              /* of the sample, as JSON Lines */
-    double shingles;                      /* in its documents */
+    double bytes, documents;              /* size of the sample, as JSON Lines */
+    double shingles;                      /* shingles of the sample's documents */
     double signed_shingles;               /* shingles, times the share of permutations used */
     double up_bytes, down_bytes;          /* the least that the link must carry */
     double written_bytes;                 /* bytes that the job writes */
@@ -57,10 +57,10 @@ typedef struct bm_bench_row {
     char what[48]; /* "arithmetic limit", "resident hashes", "upload", "text word:5" … */
     char unit[16]; /* "Mshingles/s", "MB/s" */
     double median, min, max;
-    double ratio; /* to the row named in `ratio_to`, of the same device; 0: none */
+    double ratio; /* ratio to the row named in `ratio_to`, of the same device; 0: no ratio */
     char ratio_to[48];
     uint32_t threads;       /* host threads at work; 0: none */
-    uint32_t compute_units; /* of an OpenCL device at work; 0: none */
+    uint32_t compute_units; /* compute units of an OpenCL device at work; 0: none */
 } bm_bench_row;
 
 typedef struct bm_bench_result {

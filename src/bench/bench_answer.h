@@ -5,7 +5,7 @@
  *
  * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device as
  * often as the time allows; the least time counts, and the time of a job of one document is
- * subtracted from it. Next to it stand the seconds that each part would take alone
+ * subtracted from it. Beside it are the seconds that each part would take alone
  * (bm_bench_job.part), from rates measured in the same run:
  *
  *     arithmetic   shingles, at the rate of resident hashes; `dedup` needs b * r permutations
@@ -36,9 +36,9 @@ double bm_bench_folder_clear(const char *path);
 /* Rates of a device and of the machine; 0: unknown, or no time is spent on it. */
 typedef struct bm_bench_rates {
     double mshingles_s;           /* resident hashes, M/s */
-    double up_mb_s, down_mb_s;    /* of the link */
-    double read_mb_s, write_mb_s; /* of the disk */
-    uint32_t threads;             /* of the host */
+    double up_mb_s, down_mb_s;    /* rates of the link */
+    double read_mb_s, write_mb_s; /* rates of the disk */
+    uint32_t threads;             /* threads of the host */
     uint32_t cores; /* host cores that the device's arithmetic uses; 0: it has its own */
 } bm_bench_rates;
 

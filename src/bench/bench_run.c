@@ -180,7 +180,7 @@ out:
 #define RESIDENT       "resident hashes"
 #define UPLOAD         "upload"
 #define READ_BACK      "read-back"
-#define ROWS_SHARE     .5 /* of the time; the rest is for jobs */
+#define ROWS_SHARE     .5 /* share of the time for rows; the rest is for jobs */
 #define COMPUTED_LIMIT "arithmetic limit, computed"
 #define LONG_DOC       3000u /* shingles, as in a long article or chapter */
 
@@ -191,8 +191,8 @@ typedef struct bench {
     bm_pool *pool;
     bm_bench_text text, foreign;
     bm_device_pick pick;
-    double min_seconds; /* of a run; shorter if the total time is limited */
-    double limit;       /* of the current device, M shingles/s; 0: unknown */
+    double min_seconds; /* least seconds of a run; fewer if the total time is limited */
+    double limit;       /* limit of the current device, M shingles/s; 0: unknown */
     const char *limit_name;
     bm_bench_row *rows;
     size_t n_rows, cap_rows;
@@ -253,7 +253,7 @@ static bm_bench_plan plan_of(const bench *b, uint32_t threads)
 typedef struct shingle_case {
     const char *what;
     const bm_bench_work *work;
-    uint32_t threads; /* of the host; 0: one, which only waits */
+    uint32_t threads; /* host threads; 0: one, which only waits */
 } shingle_case;
 
 static bm_bench_series series_of(const bench *b, bm_bench_device *device, const shingle_case *c,

@@ -133,7 +133,7 @@ typedef struct bm_bench_device {
 bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_info *info,
                                uint32_t n_workers, bm_bench_device *out, bm_error *err);
 void bm_bench_device_close(bm_bench_device *device);
-/* Fill the slots (only those of thread 0, if the backend is not parallel) with documents of
+/* Fill the slots (only the slots of thread 0, if the backend is not parallel) with documents of
  * `doc_hashes` hashes each, as many as the backend prefers in a task. */
 bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_error *err);
 /* Open a shingler for each thread; `text` is borrowed. */

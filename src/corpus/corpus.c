@@ -649,7 +649,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
     return row - range->next;
 }
 
-/* Read the keys of all rows, and keep those of rows that can be compared. */
+/* Read the keys of all rows, and keep the keys of rows that can be compared. */
 static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {

@@ -33,7 +33,7 @@ typedef struct bm_corpus_cfg {
      * is in no bucket of that band. */
     bool given_keys;
     bm_word_rows words;       /* form of the signatures stored instead of hashes; 0 uints: none */
-    uint64_t memory;          /* most bytes, including those of `docs`; 0: no limit */
+    uint64_t memory;          /* most bytes, including the bytes of `docs`; 0: no limit */
     const bm_doc_table *docs; /* NULL: its memory is not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */
     bm_budget budget;         /* for temp_dir: how `memory` is shared */
@@ -86,7 +86,7 @@ typedef struct bm_corpus_sets {
     bm_set_place *places; /* where the sets of representatives are; until a batch is put, the place
                            * of its first row is where all its sets begin */
     bm_column sorted_column, places_column;
-    size_t n_placed; /* rows */
+    size_t n_placed; /* rows whose sets have places */
     /* In memory: */
     char **blocks; /* places point into these */
     size_t n_blocks, cap_blocks;
@@ -98,7 +98,7 @@ typedef struct bm_corpus_sets {
     bm_saved_sets saved;
     bool in_folder;      /* the named file is in the open `folder`; else it is found by its path */
     int folder;          /* borrowed */
-    uint64_t file_bytes; /* once adding has ended */
+    uint64_t file_bytes; /* size of the file, once adding has ended */
     char *arena;         /* memory of sets that were read back */
     size_t cap_arena;
     uint64_t bytes_back; /* bytes of sets that were read back */
@@ -125,7 +125,7 @@ typedef struct bm_corpus_keys {
     size_t begin;        /* the first document in `columns` */
     bm_spill_file *file; /* for each block of block_rows documents a record for each band */
     size_t block_rows;
-    uint64_t file_bytes;    /* once adding has ended */
+    uint64_t file_bytes;    /* size of the file, once adding has ended */
     bm_band_labels *labels; /* of each band; finished ones come first */
     uint32_t n_labels;      /* labels that are finished, and ... */
     uint64_t label_bytes;
@@ -136,7 +136,7 @@ typedef struct bm_corpus_sums {
     size_t n;                     /* documents */
     size_t n_contents;            /* distinct content hashes */
     uint64_t set_bytes;           /* bytes of sets in memory */
-    uint64_t row_bytes, id_bytes; /* of cfg.docs: rows without shards, and its shards */
+    uint64_t row_bytes, id_bytes; /* bytes of cfg.docs: rows without shards, and its shards */
 } bm_corpus_sums;
 
 typedef struct bm_corpus {
@@ -283,7 +283,7 @@ uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus);
 /* Let an empty corpus use the saved file, which must have at least `bytes` and `records`. */
 bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
                                  uint64_t records, bm_error *err);
-/* Set the places of rows first … first+n-1, whose records follow those of the rows before. */
+/* Set the places of rows first … first+n-1, whose records follow the records of the rows before. */
 void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
 
 /* corpus_again -- sets made again from their texts; only in state AGAIN. */
@@ -323,7 +323,8 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
 
 /* Make room for the keys of n documents in all, if keys are in memory. */
 bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err);
-/* Append the keys of n documents, those of one document side by side, to the file of keys. */
+/* Append the keys of n documents to the file of keys; `keys` has all keys of a document side by
+ * side. */
 bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, bm_error *err);
 /* The same for keys in memory, at document `first`. Any thread. */
 void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n);
@@ -348,7 +349,8 @@ bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, u
 typedef struct bm_corpus_more {
     size_t docs;
     uint64_t set_bytes;        /* most bytes of their sets */
-    uint64_t batch_bytes;      /* of the batch's hashes, including copies, held while it is added */
+    uint64_t batch_bytes;      /* bytes of the batch's hashes, including copies, held while it is
+                                * added */
     uint64_t longest;          /* bytes of their longest text */
     uint64_t input_bytes_read; /* bytes of the inputs read so far, to estimate the size of files */
 } bm_corpus_more;

@@ -24,7 +24,7 @@
  *
  * The peak memory of a job.
  *
- * Sums for the documents so far and those of the next batch:
+ * Sums for the documents so far and the next batch:
  *
  *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back

@@ -187,7 +187,7 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
 
 /* --- looking up --- */
 
-/* The frequency of the key: that of its entry among the n entries, or 1 if there is none. */
+/* The frequency in the entry of the key, if it is among the n entries; else 1. */
 static uint32_t find(const entry *e, size_t n, uint64_t key)
 {
     while (n > PER_START) { /* entries of a file, or keys crafted to be close together */

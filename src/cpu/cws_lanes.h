@@ -47,7 +47,7 @@ static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint
  * Returns how many. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
-#define TWO_52_BITS UINT64_C(0x4330000000000000) /* of the double 2^52 */
+#define TWO_52_BITS UINT64_C(0x4330000000000000) /* bits of the double 2^52 */
 #define LOW_52      ((UINT64_C(1) << 52) - 1)
 #define K_BIAS      UINT64_C(2048) /* makes exponents positive */
 

@@ -67,7 +67,7 @@ static inline uint32_t first_of(uint32_t x, uint32_t y)
 static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 {
     uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];
-    uint32_t found[BM_PERMS_MAX]; /* by bin */
+    uint32_t found[BM_PERMS_MAX]; /* the word that each bin found */
     const uint32_t n = list_of(empty, plan->row / 64, bins);
     memcpy(waiting, bins, n * sizeof *bins);
     const uint16_t *orders = plan->order;

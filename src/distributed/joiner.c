@@ -25,7 +25,7 @@
 
 #define HEAPS        256u
 #define NODES_MAX    (UINT32_MAX - 1)
-#define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* in a block */
+#define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* links that fit into a block */
 
 typedef struct heap {
     uint32_t *keys; /* low 32 bits of the keys of entries; `hashes` has the id hash of each */

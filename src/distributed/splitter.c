@@ -361,7 +361,7 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
     return (uint32_t)((hash >> PART_SHIFT) * splitter->parts >> (64 - PART_SHIFT));
 }
 
-/* All waiting entries, sorted by part: those of part p are at entry_begins[p] to
+/* All waiting entries, sorted by part: the entries of part p are at entry_begins[p] to
  * entry_begins[p + 1] - 1. The ids are divided in the same way by id_begins. */
 typedef struct sorted {
     entry *entries;

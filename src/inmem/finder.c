@@ -72,7 +72,7 @@ typedef struct rest {
     uint32_t *order;   /* all sets, ordered by content */
     uint8_t *copy;     /* of each set: it is a copy */
     uint32_t *numbers; /* of the sets that are not copies */
-    uint64_t *offsets; /* of these sets */
+    uint64_t *offsets; /* offsets of these sets */
     size_t n;
 } rest;
 
@@ -180,7 +180,7 @@ typedef struct chunk {
 
 typedef struct sets_job {
     const bm_documents *docs; /* accepted as in documents.h; no hashes32 */
-    uint64_t work;            /* of all documents */
+    uint64_t work;            /* work of all documents */
     const bm_text_options *text;
     const char *cpu;
     bool sorted;     /* given hashes are always sorted */
@@ -196,13 +196,13 @@ typedef struct sets_job {
 typedef struct maker {
     const sets_job *job;
     bm_doc_ranges ranges;
-    pthread_mutex_t lock; /* of the chunks */
+    pthread_mutex_t lock; /* guards the chunks */
     chunk *chunks;
     size_t n_chunks, cap_chunks;
     uint64_t n_hashes;
     uint64_t *given;   /* if hashes are given, the memory of all chunks; else each chunk has its
                           own */
-    bm_hash_sets *out; /* of bm_shingle_texts */
+    bm_hash_sets *out; /* the result of bm_shingle_texts */
 } maker;
 
 /* 64-bit words of memory for a hash: the weights of a set, if there are any, follow its hashes. */
@@ -542,7 +542,7 @@ struct bm_pair_set {
 typedef struct finder {
     const bm_find_options *options; /* checked; perms and verify are chosen */
     bm_documents input;
-    uint64_t work; /* of all its documents */
+    uint64_t work; /* work of all documents of `input` */
     bm_pool *pool;
     bm_meter meter;
     bm_backend *backend;

@@ -6,9 +6,9 @@
  * idle scratch and gives it back, so small calls share nothing except a few counters. The signer's
  * threads help large calls, in turn.
  *
- * Scratch memory lives as long as the signer and grows to fit the largest call, so a call with
- * documents like those before, beside no more calls than before, allocates nothing. After an error
- * of a device the signer can only be closed.
+ * Scratch memory lives as long as the signer and grows to fit the largest call, so a call allocates
+ * nothing if its documents are like earlier ones and no more calls run at once than before. After
+ * an error of a device the signer can only be closed.
  *
  * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
  *        tests/unit/inmem/test_signer_callers.c, tests/unit/inmem/test_signer_fork.c,
@@ -75,7 +75,7 @@ typedef struct bm_signer_call {
     bm_documents docs;
     bm_signer_out out;
     uint32_t *words; /* signatures, as in bm_sign_task */
-    uint64_t work;   /* of all documents */
+    uint64_t work;   /* work of all documents */
 } bm_signer_call;
 
 typedef enum bm_task_state { BM_TASK_FREE, BM_TASK_WAITING, BM_TASK_DONE } bm_task_state;
@@ -112,7 +112,7 @@ struct bm_signer {
     bm_backend *backend; /* the one that signs */
     bm_idle scratch;
     size_t batch_hashes, batch_docs;
-    size_t keep_hashes; /* a larger slot is freed */
+    size_t keep_hashes; /* most hashes that a slot keeps; a larger slot is freed */
     bm_range_size text_range, hash_range;
     bm_signer_ring ring;
     bm_signer_tasks tasks;
@@ -229,7 +229,7 @@ struct bm_signer_run {
     bm_doc_ranges ranges;
     size_t n_in_flight;   /* slots in flight; under the lock of the ring */
     pthread_mutex_t lock; /* guards status and *err, while several threads work on the call */
-    bm_status status;     /* of the thread that failed first */
+    bm_status status;     /* status of the thread that failed first */
     bm_error *err;        /* the caller's; NULL: not wanted */
 };
 
@@ -707,7 +707,7 @@ static void tasks_reset(bm_signer_tasks *tasks)
 #define BATCH_DOCS   65536u /* documents in a batch, which limits batches of empty ones */
 #define BATCH_HASHES 4096u  /* hashes in a batch, at least */
 #define KEEP_BATCHES 8u     /* kept by a slot between calls, if memory is not bounded */
-#define BYTES_A_HASH 16u    /* in a batch, with its text */
+#define BYTES_A_HASH 16u    /* bytes of a hash in a batch, with its text */
 #define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about the size of an L2 cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)
 #define HASH_WORK    4u /* as bm_document_work counts it */

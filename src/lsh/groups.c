@@ -186,8 +186,8 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 
 /* === turns ===
  *
- * Each representative goes to the place that its preferred copy has in the ranks; then the gaps are
- * closed. */
+ * Each representative is put at the place that its preferred copy has in the ranks; then the gaps
+ * are closed. */
 
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
                         bm_error *err)

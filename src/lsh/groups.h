@@ -34,7 +34,7 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
 typedef struct bm_keep_rank {
     uint32_t *ranks; /* rank of each document; the smaller is kept. NULL: as in the input */
     size_t n;
-    bool none; /* no document of a group is kept; the ranks order the turns of stars all the same */
+    bool none;  /* no document of a group is kept; stars still have their turns in order of rank */
 } bm_keep_rank; /* {0} is the order of the input */
 
 /* A number for each document, by which documents are ranked. */
@@ -51,8 +51,8 @@ typedef struct bm_keep_order {
     bool last; /* where none decides, the last in the input is preferred */
 } bm_keep_order;
 
-/* Rank n documents. Linear; 8 bytes a document, of which 4 are kept. BM_ERR_NOMEM, and `out` is
- * {0}. */
+/* Rank n documents. Linear. Takes 8 bytes a document, and keeps 4 of them. BM_ERR_NOMEM, and `out`
+ * is {0}. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
 /* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` is ignored), for
  * LONGEST and SHORTEST. */
@@ -71,7 +71,7 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 
 /* turns -- the order in which documents take their turns as centres of stars.
  *
- * Copies have one turn together: that of their representative, at the rank of the preferred
+ * Copies have one turn together: the turn of their representative, at the rank of the preferred
  * copy. */
 
 typedef struct bm_turns {
@@ -112,7 +112,7 @@ static inline void bm_star_assign(uint32_t *centres, uint32_t centre, uint32_t n
 }
 
 /* Stars over all documents of a list of pairs. `order` has each of them once; NULL: ascending.
- * `centres`: list.n_docs, filled. BM_ERR_NOMEM, and `centres` is as it was. */
+ * `centres`: list.n_docs, filled. BM_ERR_NOMEM, and `centres` is unchanged. */
 bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, bm_error *err);
 
 /* pair_groups -- the groups that a list of pairs makes: components at several thresholds side by
@@ -128,7 +128,7 @@ bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, 
 
 typedef struct bm_pair_level {
     double threshold;
-    size_t place;      /* in the caller's list of thresholds */
+    size_t place;      /* its place in the caller's list of thresholds */
     uint64_t first_at; /* pairs for which this is the highest threshold that they reach */
     bm_union_find sets;
     size_t cap;

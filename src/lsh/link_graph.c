@@ -56,7 +56,7 @@ bm_status bm_link_graph_init(bm_link_graph *graph, const bm_pair *pairs, size_t 
         status = bm_fail_nomem(err, n_pairs * 4 * sizeof *g.links);
         bm_free(g.links);
     } else {
-        g.begins = neighbours.begins; /* the same in both directions */
+        g.begins = neighbours.begins; /* both directions have the same begins */
         neighbours.begins = NULL;
         fill(&g, &neighbours, next);
         *graph = g;
@@ -384,7 +384,7 @@ static void block(const flow *f, uint32_t from, uint32_t to)
         } else if (find_step(f, doc)) {
             chain[++n] = g->links[f->next[doc]].doc;
         } else if (n > 0) {
-            f->next[chain[--n]]++; /* it led nowhere */
+            f->next[chain[--n]]++; /* this link led nowhere */
         } else {
             return;
         }
@@ -497,7 +497,7 @@ static void measure(const search *s, uint32_t from, uint32_t to)
     }
 }
 
-/* The first link of `doc` that goes on along a best chain. */
+/* The first link of `doc` that continues a best chain. */
 static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
 {
     const bm_link_graph *g = s->graph;

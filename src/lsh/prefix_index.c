@@ -405,7 +405,8 @@ static void lay_out(build *b)
 /* --- 3. parts --- */
 
 typedef struct group {
-    uint32_t first, n; /* first entry and number; `first` later: where the next goes */
+    uint32_t first, n; /* first entry and number of entries; later `first` is where the next entry
+                        * is put */
 } group;
 
 /* The entries of a part, grouped by key. Arrays of n. */

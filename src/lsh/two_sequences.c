@@ -219,7 +219,7 @@ typedef struct strip {
     size_t above;       /* the last column that the strip above has */
 } strip;
 
-/* Compute the bottom row of this strip from that of the strip above. */
+/* Compute the bottom row of this strip from the bottom row of the strip above. */
 static void fill_strip(problem *p, const strip *s)
 {
     const unsigned last = (unsigned)s->n - 1;
@@ -250,7 +250,7 @@ static void fill_strip(problem *p, const strip *s)
 static uint64_t within(problem *p, uint64_t k)
 {
     const size_t m = p->rows.n, n = p->columns.n;
-    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* band's widths */
+    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* the band's two sides */
     size_t right = behind < n ? (size_t)behind : n;
     for (size_t j = 0; j <= right; j++)
         p->bottom[j] = (uint32_t)j;

@@ -378,7 +378,7 @@ out:
     return status;
 }
 
-/* A representative's rank is that of the best of its copies. */
+/* A representative has the rank of the best of its copies. */
 static uint32_t place_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);

@@ -228,8 +228,8 @@ typedef struct bm_turn_links {
     size_t cap, cap_alike;
 } bm_turn_links;
 
-/* Open the links of the edges found so far, without later ones. Memory is bounded like that of
- * edges (bm_edges_open_runs). On failure `out` may still be closed. */
+/* Open the links of the edges found so far, without later ones. Memory is bounded like the memory
+ * of edges (bm_edges_open_runs). On failure `out` may still be closed. */
 bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
                              bm_error *err);
 /* *docs and links->similarities: the neighbours of turns->order[turn], valid until the next call.
@@ -266,7 +266,7 @@ void bm_grouping_reset(bm_grouping *grouping);
  * turn. */
 
 /* settings.stars orders the turns. `job`: the search for candidates, with the keys of the result.
- * If stats->n_cut is 0, grouping makes the same stars from these edges as from those of all
+ * If stats->n_cut is 0, grouping makes the same stars from these edges as from the edges of all
  * candidates. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
                          bm_error *err);

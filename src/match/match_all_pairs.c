@@ -297,7 +297,7 @@ static void set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* The most bytes that a window of one range can have: those of the last whole range, and of the
+/* The most bytes that a window of one range can have: the bytes of the last whole range, and of the
  * documents after it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {

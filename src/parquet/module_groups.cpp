@@ -169,7 +169,7 @@ template <class Type> class Copier
         *value = parquet::ByteArray(left);
     }
 
-    // Write slices of about kPartBytes: with a dictionary, a short page may stand for long values.
+    // Write slices of about kPartBytes: with a dictionary, a short page may represent long values.
     arrow::Status cut(bool beside, const Push &push)
     {
         int64_t value = 0;

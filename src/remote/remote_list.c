@@ -72,13 +72,13 @@ bool bm_address_is_folder(const char *address)
 
 /* The list made from the pages. */
 typedef struct listing {
-    const char *name; /* of the folder, for messages */
+    const char *name; /* name of the folder, for messages */
     bm_str folder;    /* its path in the bucket or repository */
     bm_remote_names *out;
     bm_json_exact *exact;
     bm_buf word;
     bm_buf next;       /* where the next page begins, NUL-terminated; empty: this is the last */
-    bool next_is_name; /* it is a marker of list version 1 */
+    bool next_is_name; /* `next` is a marker of list version 1 */
 } listing;
 
 static bm_status no_list(const listing *l, const char *why, bm_error *err)

@@ -37,7 +37,7 @@ typedef struct bm_remote_request {
 /* What the server's answer contained. */
 typedef struct bm_remote_told {
     size_t got;    /* bytes written to `out` */
-    uint64_t size; /* of the file, or BM_REMOTE_SIZE_UNKNOWN */
+    uint64_t size; /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
     bool whole;    /* the server does not send parts: `out` has the first bytes of the whole file */
     /* Hashes of its ETag and its Last-Modified date; 0: not sent. A weak ETag may stay the same
      * while bytes change, so the date is compared too. */

@@ -322,7 +322,7 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
 typedef struct bm_ingest_long {
     const bm_ingest_cfg *cfg;
     bm_ingest_order *order;
-    uint64_t number; /* of the batch being read */
+    uint64_t number; /* number of the batch being read */
     bm_ingest_share share;
     bm_long_gate gate;
 } bm_ingest_long;
@@ -1011,7 +1011,7 @@ typedef struct ingest {
     uint64_t n_read;    /* number of batches to parse */
     uint64_t n_records; /* their records, if they are signed in place */
 
-    bm_queue *queue; /* to the device workers; NULL: none */
+    bm_queue *queue; /* queue to the device workers; NULL: none */
     uint32_t n_workers, n_device_workers;
     atomic_uint workers_left, turn; /* `turn`: which device is asked for a place first */
 } ingest;

@@ -52,7 +52,7 @@ typedef struct bm_ingest_doc {
     bm_doc_row row;
     uint64_t id_hash;
     uint64_t place;          /* place of its record in the file (record.h) */
-    size_t id_begin, id_len; /* in bm_ingest_batch.ids */
+    size_t id_begin, id_len; /* where its id is in bm_ingest_batch.ids */
     size_t keep_key_len;     /* its key in bm_ingest_batch.keep_keys, where keys follow each
                               * other */
 } bm_ingest_doc;
@@ -99,7 +99,7 @@ typedef struct bm_ingest_turn {
     bm_content_place place; /* after its last record, if ingest_cfg.places is set */
 } bm_ingest_turn;
 
-/* Places in the inputs, for an ingest whose progress is saved as it goes. */
+/* Places in the inputs, for an ingest whose progress is saved while it runs. */
 typedef struct bm_ingest_places {
     bm_content_place check; /* given: up to here the inputs must be unchanged */
     bm_content_place last;  /* filled: after the last delivered batch */
@@ -108,7 +108,7 @@ typedef struct bm_ingest_places {
 
 /* Documents of a batch, sorted by the shards of their hashes. */
 typedef struct bm_ingest_shard_list {
-    uint32_t *docs; /* of shard 0, then of shard 1 … */
+    uint32_t *docs; /* documents of shard 0, then of shard 1 … */
     uint32_t begin[BM_DOC_SHARDS + 1];
 } bm_ingest_shard_list;
 
@@ -160,8 +160,7 @@ typedef struct bm_ingest_batch {
     uint64_t *keys;      /* n_docs * bands */
     bm_ingest_capacity capacity;
     bm_sign_task task;
-    bool in_place; /* words and keys are those of task.staged, swapped with the batch's own
-                    * arrays */
+    bool in_place; /* words and keys are the arrays of task.staged, swapped with the batch's own */
     bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
     bm_status status;        /* what ended the batch after its documents: a bad record, a failure */
     bm_error error;
@@ -188,9 +187,10 @@ typedef struct bm_ingest_sink {
 
 /* For a sink that looks for equal texts among all documents. It works shard by shard together with
  * the document table, which looks up ids in the same way. A batch may be claimed when the table
- * reserves its rows; then `fill` and `enter` are called before `place`, and use room that is
- * already reserved while other batches are filled. A batch that is not claimed is reserved only
- * after all before it are placed, and no later batch is reserved until it is placed. */
+ * reserves its rows; then `fill` and `enter` are called before `place`, and use room that was
+ * reserved before, so other batches can be filled at the same time. A batch that is not claimed is
+ * reserved only after all before it are placed, and no later batch is reserved until it is
+ * placed. */
 typedef struct bm_ingest_early {
     /* May the batch be claimed? The table is about to reserve its rows, from `first_row` on. Called
      * in input order; only the sink, `fill` and `enter` may run at the same time. `first`: all

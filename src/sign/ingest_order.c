@@ -56,7 +56,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Swap the output arrays of the batch with those of the place it is staged in. */
+/* Swap the output arrays of the batch with the arrays of the place it is staged in. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;
@@ -185,7 +185,7 @@ bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch)
     return other;
 }
 
-#define WARNINGS_MAX 5u  /* of each kind */
+#define WARNINGS_MAX 5u  /* most warnings of each kind */
 #define IDS_AHEAD    16u /* documents between prefetching a slot of the id table and using it */
 
 /* --- rows and ids, shard by shard --- */

@@ -72,7 +72,7 @@ typedef struct bm_ingest_shard {
 
 typedef struct bm_ingest_order {
     const bm_ingest_cfg *cfg;
-    bm_queue *queue; /* to the device workers; aborted by a failure; borrowed; NULL: none */
+    bm_queue *queue; /* queue to the device workers; aborted by a failure; borrowed; NULL: none */
     /* Settle a batch that a device has signed; the lock of batch->turn.device is held on entry and
      * released. */
     void (*settle)(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);

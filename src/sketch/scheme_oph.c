@@ -51,7 +51,7 @@ bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
 {
     const uint32_t bins = params->perms,
                    row = (bins + BM_OPH_ROW_PAD - 1) / BM_OPH_ROW_PAD * BM_OPH_ROW_PAD;
-    const size_t entries = (size_t)bins * row; /* of each table: row is a multiple of
+    const size_t entries = (size_t)bins * row; /* entries of each table; row is a multiple of
                                                 * BM_OPH_STEPS */
     *out = (bm_oph_plan){.bins = bins,
                          .row = row,
