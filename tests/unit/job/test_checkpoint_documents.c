@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is
- * the corpus that was never left. The model is the documents as they were drawn. */
+/* test_checkpoint_documents.c -- a corpus that is interrupted and resumed, any number of times,
+ * equals an uninterrupted one. The model is the documents as they were drawn. */
 #include <fcntl.h>
 #include "job/checkpoint_state.h"
 
@@ -24,7 +24,7 @@ typedef struct job {
     bm_counts counts;
     bm_input_set *inputs;
     const char *paths[1];
-    bm_spill_file *file; /* of documents */
+    bm_spill_file *file; /* the saved documents */
     uint64_t bytes, records;
     uint64_t sets_bytes, sets_records;
 } job;
@@ -35,7 +35,7 @@ static bm_checkpoint_documents what(job *j)
         .docs = &j->docs, .counts = &j->counts, .corpus = &j->corpus, .inputs = j->inputs};
 }
 
-/* The corpus has room for its own documents only: the table is not counted. */
+/* The memory limit is for the corpus alone: the table of documents is not counted. */
 static void open_job(world *w, const bm_corpus_cfg *cfg, job *j)
 {
     bm_sign_options options;
@@ -102,7 +102,7 @@ static void save(job *j, size_t first, size_t first_skipped, bool complete)
     j->sets_records = j->corpus.sets.saved.records;
 }
 
-/* As another process would: nothing but the numbers of the journal and the files. */
+/* Resumes as another process would, from the numbers of the journal and the files alone. */
 static bm_status load(world *w, const job *before, job *j, bm_error *err)
 {
     open_job(w, &before->cfg, j);
@@ -162,7 +162,8 @@ static void expect_similarities(job *j)
     free(pairs);
 }
 
-/* Keys, or labels made of them: documents that share one do so in the same bands. */
+/* The corpus may have keys or labels made from them. Two documents must have the same one in a band
+ * exactly if the model's keys agree. */
 static void expect_keys(job *j)
 {
     bm_band_keyset keys;
@@ -188,8 +189,8 @@ static void expect_whole(job *j)
     expect_keys(j);
 }
 
-/* Three processes: each takes up what the one before left, saves twice, and adds documents that it
- * does not save. */
+/* Three processes: each resumes where the one before stopped, saves twice, and adds documents that
+ * it does not save. */
 static void relay(const bm_corpus_cfg *cfg, world *w)
 {
     job jobs[4];
@@ -241,7 +242,7 @@ Test(saved_docs, sets_that_move_to_a_file_between_two_saves_come_back)
     job a, b;
     cfg.temp_dir = w->temp.root;
     cfg.budget.arena = 100000;
-    cfg.memory = 1960000; /* reached on the way (test_corpus_spill.c) */
+    cfg.memory = 1960000; /* reached in the middle (test_corpus_spill.c) */
     open_job(w, &cfg, &a);
     add(&a, 2000);
     save(&a, 0, 0, false);
@@ -333,7 +334,7 @@ Test(saved_docs, a_changed_byte_and_sets_of_other_documents_are_errors)
     cr_assert_eq(load(w, &a, &b, &err), BM_ERR_FORMAT, "other bands");
     leave_job(&b);
     a.cfg.bands++;
-    /* Sets of fewer documents: whole records, but not those. */
+    /* One set fewer than documents: the records are whole, but do not match. */
     uint64_t last = w->sizes[2999] > 0 && w->identity[2999] == 2999 ? 2999 : 0;
     for (uint32_t i = 2999; last == 0; i--)
         last = w->sizes[i] > 0 && w->identity[i] == i ? i : 0;

@@ -75,7 +75,8 @@ Test(work_line, other_lines_leave_everything_as_it_is)
     }
 }
 
-/* The sums of arrays count once the documents that they are of are named, and for these alone. */
+/* The sums of arrays count only once a line names the documents that they belong to, and only for
+ * these documents. */
 Test(work_line, sums_of_arrays_belong_to_the_documents_of_the_next_line)
 {
     static const char one[] = "documents\t1\t0\t0\t1\t1\t0\t0";

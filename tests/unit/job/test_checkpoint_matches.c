@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_saved_match.c -- matches that were saved and loaded make the same groups and pairs as those
- * that were found. */
+/* test_checkpoint_matches.c -- matches saved and loaded give the same groups and pairs as the
+ * matches that were found. */
 #include "model/ids.h"
 #include "job/checkpoint_state.h"
 
@@ -80,7 +80,7 @@ static void expect_same(pair_of_matches *p)
                                      &g[i], NULL),
                     BM_OK);
             bm_keep_rank_reset(&rank);
-            for (size_t i = 0; i < N; i++) /* NAN is no number: compare bits */
+            for (size_t i = 0; i < N; i++) /* may be NAN: compare bits */
                 cr_assert(g[0].label[i] == g[1].label[i] && g[0].kept[i] == g[1].kept[i] &&
                           g[0].reason[i] == g[1].reason[i] &&
                           bm_edge_bits(g[0].similarity[i]) == bm_edge_bits(g[1].similarity[i]));
@@ -104,7 +104,7 @@ Test(saved_match, groups_and_edges_come_back_from_memory_and_from_files)
     close_world(p.w);
 }
 
-/* Without verification the reason for a removal rests on common bands. */
+/* Without verification, the reason for a removal depends on common bands. */
 Test(saved_match, candidates_that_were_not_verified_come_back)
 {
     pair_of_matches p = {.w = open_world(32)};

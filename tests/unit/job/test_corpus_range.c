@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_corpus_range.c -- ranges of a corpus, in memory or in files, hold the documents as they were
- * drawn: every representative once, in order, with its keys and its set, sorted. */
+/* test_corpus_range.c -- ranges of a corpus in memory or in files have the documents that were
+ * drawn: every representative once, in order, with its keys and its sorted set. */
 #include "tests/unit/corpus/corpus_world.h"
 
 #include "corpus/corpus.h"
@@ -26,7 +26,7 @@ static void check_set(const world *w, uint32_t doc, const uint64_t *set)
     cr_assert_eq(memcmp(wanted, set, w->sizes[doc] * sizeof *set), 0);
 }
 
-/* How many ranges there were. */
+/* Checks all ranges of at most `most` bytes of sets. Returns the number of ranges. */
 static size_t check_all(world *w, bm_corpus *corpus, uint64_t most)
 {
     bm_corpus_range range = {0};

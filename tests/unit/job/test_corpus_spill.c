@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_corpus_spill.c -- a corpus in files answers as one in memory, and damage to a file is an
- * error. The model is the sets themselves, as they were drawn. */
+/* test_corpus_spill.c -- a corpus in files gives the same answers as one in memory, and damage to a
+ * file is an error. The model is the sets as they were drawn. */
 #include "tests/unit/corpus/corpus_world.h"
 #include "tests/unit/match/ranked.h"
 
@@ -132,7 +132,7 @@ Test(corpus_spill, what_was_in_memory_moves_to_the_file_when_the_budget_is_reach
     cr_assert_eq(fill(w, &cfg, &whole, NULL), BM_OK);
     cfg.temp_dir = w->temp.root;
     cfg.budget.arena = 100000;
-    cfg.memory = 1960000; /* of 2.0 MB that the job would take; a file's buffer is 1 MiB */
+    cfg.memory = 1960000; /* the job needs 2.0 MB; a file's buffer is 1 MiB */
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     cr_assert(bm_corpus_sets_in_file(&corpus));
     bm_pair *pairs = some_pairs(w, 3000);
@@ -168,7 +168,7 @@ Test(corpus_spill, without_a_directory_the_budget_ends_the_job)
     close_world(w);
 }
 
-/* The folder was removed when content hashes went on in a file, and places did not yet. */
+/* Content hashes continue in a file, but places do not yet: the folder was removed in between. */
 Test(corpus_spill, columns_in_memory_count_whole_beside_those_in_a_file)
 {
     const bm_corpus_sums sums = {.n = 100000};
@@ -228,7 +228,7 @@ Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
     close_world(w);
 }
 
-/* Content hashes that agree in their lower 64 bits, every second document a copy. */
+/* All content hashes agree in their lower 64 bits, and half of the documents are copies. */
 Test(corpus_spill, content_hashes_that_meet_in_one_place_take_no_more_than_a_factor)
 {
     for (size_t n = 10000; n <= 80000; n *= 2) {

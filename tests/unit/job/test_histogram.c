@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histograms: bins against integer arithmetic, rows, and the numbers in the picture. */
+/* Histograms: bins against integer arithmetic, rows, and the numbers in the drawing. */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ Test(histogram, a_bin_is_the_hundredth_that_the_fraction_lies_in)
             cr_assert_eq(bm_histogram_bin((double)common / (double)all), wanted,
                          "%" PRIu64 "/%" PRIu64, common, all);
         }
-    for (uint64_t k = 0; k < 100; k++) { /* large sets, next to each bound */
+    for (uint64_t k = 0; k < 100; k++) { /* large sets, at and just below each bound */
         uint64_t all = UINT64_C(4294967200), common = all / 100 * k;
         cr_assert_eq(bm_histogram_bin((double)common / (double)all), k);
         if (k > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_input_finder.c -- the places where an input is looked for, their order, and the message
- * about one that is in none. The manifest lies in a/sig; the current directory is here/. */
+/* test_input_finder.c -- the places where an input is searched, their order, and the message if it
+ * is in none of them. The manifest is in a/sig; the current directory is here/. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "job/job_context.h"
 #include "tests/unit/base/scratch.h"
 
-#define EMPTY "99aa06d3014798d86001c324468d497f" /* of no bytes */
-#define ABC   "06b05ab6733a618578af5f94892f3950" /* of "abc" */
+#define EMPTY "99aa06d3014798d86001c324468d497f" /* XXH3-128 of no bytes */
+#define ABC   "06b05ab6733a618578af5f94892f3950" /* XXH3-128 of "abc" */
 
 typedef struct world {
     scratch s;
@@ -66,7 +66,7 @@ Test(input_finder, looks_here_then_beside_the_manifest_then_below_the_sources)
     scratch_folder(&w.s, "a/deep");
     scratch_folder(&w.s, "a/sig/deep");
     scratch_folder(&w.s, "here/deep");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) { /* each goes before those above */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) { /* each precedes those above */
         scratch_put_text(&w.s, rows[i].put, "abc");
         expect_at(&w, rows[i].found);
     }
@@ -96,7 +96,7 @@ Test(input_finder, the_path_from_the_manifests_directory_comes_last)
     scratch_folder(&w.s, "other/deep");
     scratch_put_text(&w.s, "other/deep/x.txt", "abc");
     expect_at(&w, "../a/sig/../../other/deep/x.txt");
-    scratch_put_text(&w.s, "here/x.txt", "xyz"); /* another file of that size */
+    scratch_put_text(&w.s, "here/x.txt", "xyz"); /* other bytes of the same size */
     expect_at(&w, "../a/sig/../../other/deep/x.txt");
     scratch_put_text(&w.s, "here/x.txt", "abc");
     expect_at(&w, "x.txt");
@@ -127,7 +127,7 @@ Test(input_finder, size_and_bytes_tell_files_of_one_name_apart)
     scratch_put_text(&w.s, "here/x.txt", "abcd");
     expect_nowhere(&w, BM_ERR_FORMAT, "x.txt");
     cr_expect(strstr(w.err.message, "4 bytes, had 3") != NULL, "%s", w.err.message);
-    scratch_put_text(&w.s, "a/x.txt", "xyz"); /* the size, but other bytes: its reader will see */
+    scratch_put_text(&w.s, "a/x.txt", "xyz"); /* right size, other bytes: found by the reader */
     expect_at(&w, "../a/x.txt");
     scratch_put_text(&w.s, "other/x.txt", "abc");
     expect_at(&w, "../other/x.txt");
@@ -145,7 +145,7 @@ Test(input_finder, what_is_no_file)
     w.input.file = "sig";
     w.input.bytes = 0;
     w.input.xxh3_128 = EMPTY;
-    expect_nowhere(&w, BM_ERR_IO, "sig"); /* a directory of that name lies beside */
+    expect_nowhere(&w, BM_ERR_IO, "sig"); /* a directory there has that name */
     scratch_put_text(&w.s, "other/sig", "");
     expect_at(&w, "../other/sig");
     scratch_close(&w.s);

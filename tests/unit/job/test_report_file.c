@@ -10,10 +10,10 @@
 
 /* === groups ===
  *
- * The report of groups made by hand. */
+ * The report of groups that are made by hand. */
 
-/* Groups of these sizes, one document after another; the last document of each is chained, the
- * first is kept. */
+/* Groups of given sizes, of consecutive documents. In each group the first document is kept and the
+ * last is chained. */
 typedef struct made {
     bm_grouping grouping;
     bm_doc_table docs;
@@ -133,9 +133,9 @@ Test(report_groups, only_bins_that_hold_pairs_are_listed)
 
 /* === ingest ===
  *
- * The report of the ingest and of the work of devices, written here by hand. */
+ * The report of the ingest and of the devices' work; expected texts are written by hand. */
 
-/* The members that a part of the report has written, in an object of their own. */
+/* Ends the object that holds the members of one part of the report, and compares it. */
 static void ingest_expect(bm_json *json, const char *wanted)
 {
     bm_json_end_object(json);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings.c -- the settings of a job: the defaults of docs/cli.md, written here by hand; each
- * option of each call in its place; the values that are completed, and the fields that are refused
- * by name. */
+/* test_settings.c -- the settings of a job: the defaults of docs/cli.md, repeated here by hand;
+ * each option of each call in its member; values that are completed; fields refused by name. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -96,7 +95,7 @@ Test(settings, defaults_are_those_of_the_documentation)
     cr_expect_eq(s.kind, BM_JOB_DEDUP);
     expect_document_defaults(&s);
     expect_job_defaults(&s);
-    bm_settings_reset(&s); /* rules of keeping are its own */
+    bm_settings_reset(&s); /* the keep rules are its own */
     bm_pairs_options pairs;
     bm_pairs_options_init(&pairs);
     pairs.input.paths = some_paths;
@@ -230,7 +229,7 @@ Test(settings, what_sign_is_asked_for_is_what_the_job_does)
     cr_expect(s.results.resume && s.results.band_keys);
 }
 
-/* The settings of inputs that are in manifests. */
+/* The settings of inputs that manifests record. */
 static void expect_recorded(const bm_settings *s, uint64_t set_fields)
 {
     cr_expect_eq(s->recorded.set_fields, set_fields);
@@ -385,7 +384,7 @@ Test(settings, nought_bytes_of_a_document_are_the_default_and_hashes_were_made_b
     cr_expect_str_eq(s.hash_name, "given");
 }
 
-/* What docs/schemes.md and docs/cli.md say of a plan: 1 - (1 - t^r)^b at the threshold. */
+/* The recall of a plan by docs/schemes.md and docs/cli.md: 1 - (1 - t^r)^b at the threshold. */
 static double recall_of(const bm_band_plan *plan)
 {
     return 1 - pow(1 - pow(plan->threshold, plan->rows), plan->bands);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings_fields.c -- which fields are set, by their values or by their bits; a field that
- * contradicts the recorded settings is named. */
+/* test_settings_fields.c -- which fields are set, by their values or by their bits; and the error
+ * that names a field which contradicts the recorded settings. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "model/option_words.h"
 #include "job/settings.h"
 
-/* Signatures of JSON Lines under every default. */
+/* The recorded settings of signatures of JSON Lines, all of them defaults. */
 static bm_settings defaults(void)
 {
     return (bm_settings){.input = BM_INPUT_DEFAULTS,
@@ -79,7 +79,7 @@ Test(settings_fields, other_values_ask)
     rows[13].asked.input.max_doc_bytes = 100;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         expect_refused(&rows[i].asked, &are, rows[i].field);
-        if (rows[i].asked.input.max_errors == UINT64_MAX) /* signatures do not know of it */
+        if (rows[i].asked.input.max_errors == UINT64_MAX) /* signatures do not record it */
             expect_fine(&rows[i].asked, &rows[i].asked);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings_keys.c -- of band keys made elsewhere: pairs alone, unverified, and each field that
- * means nothing for them is refused by its name, whether it differs from its default or was asked
- * for. */
+/* test_settings_keys.c -- band keys made elsewhere: only `pairs` takes them, unverified. Each field
+ * without a meaning for them is refused by name, whether it differs from its default or was set
+ * explicitly. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -40,7 +40,7 @@ Test(settings_keys, pairs_without_verification_are_fine)
 {
     bm_pairs_options o = plain();
     cr_assert_eq(take(&o, NULL), BM_OK);
-    o.input.format = BM_FORMAT_JSONL; /* of others nothing is asked */
+    o.input.format = BM_FORMAT_JSONL; /* other formats are not checked */
     o.verify = BM_VERIFY_EXACT;
     o.sketch.perms = 77;
     cr_assert_eq(take(&o, NULL), BM_OK);
@@ -58,7 +58,7 @@ Test(settings_keys, what_needs_sets_is_refused)
     REFUSED(verify, BM_VERIFY_AUTO, "verify");
     REFUSED(verify, BM_VERIFY_EXACT, "verify");
     REFUSED(verify, BM_VERIFY_SIGNATURE, "verify");
-    REFUSED(candidates, BM_CANDIDATES_ALL, "verify"); /* it compares, and cannot be unverified */
+    REFUSED(candidates, BM_CANDIDATES_ALL, "verify"); /* it needs verification */
     REFUSED(candidates, BM_CANDIDATES_LENGTH, "verify");
     bm_pairs_options all = plain();
     all.candidates = BM_CANDIDATES_ALL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings_list.c -- which settings a report tells of a job, by their names and in their
- * order. */
+/* test_settings_list.c -- the settings that a report lists for a job: their names and order. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

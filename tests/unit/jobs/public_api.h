@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* public_api.h -- one call of the library with options, whichever it is: what every such call has
- * promised of its options (include/bandmill/types.h), asked of it. */
+/* public_api.h -- checks, for any call of the library with options, what every such call promises
+ * about its options (include/bandmill/types.h). */
 #ifndef BM_TESTS_PUBLIC_API_H
 #define BM_TESTS_PUBLIC_API_H
 
@@ -15,8 +15,7 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* An enum with `n` values, or words that are reserved (`n` of `size` bytes). `field`: as the error
- * names it. */
+/* An enum with `n` values, or `n` reserved words of `size` bytes. `field` is its name in errors. */
 typedef struct api_field {
     const char *field;
     size_t offset, n, size;
@@ -36,7 +35,7 @@ typedef struct api_field {
         field, offsetof(type, member), 1, sizeof(uint32_t)                                         \
     }
 
-/* The parts, as members of the same names. */
+/* The enums of the parts; the parts are members with the same names in all option structs. */
 #define INPUT_ENUMS(type)                                                                          \
     ENUM(type, input.format, BM_FORMAT_WET, "format"),                                             \
         ENUM(type, input.header, BM_HEADER_NO, "header"),                                          \
@@ -56,7 +55,7 @@ typedef struct api_field {
 #define DEVICE_RESERVED(type)                                                                      \
     RESERVED(type, device.reserved, "device"), RESERVED_FLAGS(type, device.reserved_flags, "device")
 
-/* A member is set to a value. */
+/* Sets a member to a value. */
 typedef struct api_set {
     size_t offset, size;
     const void *value;
@@ -71,7 +70,7 @@ typedef struct api_set {
         }                                                                                          \
     }
 
-/* What makes good options bad: one member set, or two; `field` as the error names it. */
+/* A change of one or two members that makes good options bad. `field` is the name in the error. */
 typedef struct api_mistake {
     const char *field;
     api_set set[2];
@@ -79,10 +78,10 @@ typedef struct api_mistake {
 
 typedef struct api_call {
     const char *type;   /* "bm_sign_options" */
-    size_t size, least; /* least: bytes in version 0.1, on 64 bits: a number, for ever */
+    size_t size, least; /* least: its bytes in version 0.1 on 64 bits, fixed for ever */
     void (*init)(void *options, size_t struct_size);
-    void (*fill)(void *options); /* what the call needs, so that `passes` comes of it: */
-    bm_status passes; /* an input or a device that is not there: the options were taken */
+    void (*fill)(void *options); /* fills in what the call needs to return `passes` */
+    bm_status passes;            /* accepted, though the input or device does not exist */
     bm_status (*call)(const void *options, bm_error *err);
     const api_field *enums, *reserved;
     size_t n_enums, n_reserved;
@@ -90,7 +89,8 @@ typedef struct api_call {
     size_t n_mistakes;
 } api_call;
 
-/* An initialised and filled struct with `more` zeros after; struct_size counts them. free. */
+/* An initialised and filled struct, with `more` zero bytes after it that struct_size includes. The
+ * caller frees it. */
 static inline unsigned char *api_options(const api_call *c, size_t more)
 {
     unsigned char *options = malloc(c->size + more);
@@ -118,7 +118,7 @@ static inline void api_expect_passes(const api_call *c, const void *options, con
     cr_expect_eq(c->call(options, NULL), c->passes);
 }
 
-/* init fills as much as there is, what is after becomes zero, and nothing beyond is touched. */
+/* init fills the members that fit into struct_size, zeroes the rest and writes nothing beyond. */
 static inline void api_check_init(const api_call *c)
 {
     enum { BEHIND = 64, GUARD = 0x5A };
@@ -137,7 +137,7 @@ static inline void api_check_init(const api_call *c)
     }
 }
 
-/* A struct_size that nobody has set is not believed: here it leads beyond the last page. */
+/* A struct_size that was never set must not be trusted: here it exceeds the mapped pages. */
 static inline void api_check_garbage(const api_call *c)
 {
     static const size_t garbage[] = {(64 << 10) + 1, 100000, SIZE_MAX / 2, SIZE_MAX};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_annotation.c -- where a record's group goes, and what has no place for one. */
+/* test_annotation.c -- where a record's group is inserted, and which records have no place for
+ * one. */
 #include "jobs/job_filter.c"
 
 #include <criterion/criterion.h>
@@ -8,7 +9,7 @@
 
 #include "base/error.h"
 
-/* A record's bytes, with the readable ones after that a batch has. */
+/* A record, followed by readable bytes as in a batch. */
 static bm_record record_of(const char *raw, bool is_header)
 {
     static char bytes[1024];

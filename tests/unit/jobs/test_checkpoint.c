@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_checkpoint.c -- a job that is interrupted at any place where it asks whether to stop goes on
- * to the bytes of one that nobody interrupted: at every such place in turn, without luck. */
+/* test_checkpoint.c -- a job interrupted at any place where it asks whether to stop, and resumed,
+ * writes the same bytes as one that was not interrupted. The tests try every such place. */
 #include "job/checkpoint.h"
 
 #include <criterion/criterion.h>
@@ -69,14 +69,14 @@ static const kind kinds[] = {
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
      BM_WEIGHTS_NONE,
      NULL},
-    {bm_job_dedup, /* counts all documents first, each time */
+    {bm_job_dedup, /* each run counts all documents first */
      true,
      BM_VERIFY_EXACT,
      BM_CLUSTER_COMPONENTS,
      {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
      BM_WEIGHTS_TFIDF,
      NULL},
-/* An option each that adds a column to what a job knows of a document, or an order. */
+/* Jobs with an option that adds a column to the table of documents, or an order of them. */
 #define WITH(pairs, verify, cluster, weights, set)                                                 \
     {                                                                                              \
         bm_job_dedup, pairs, verify, cluster,                                                      \
@@ -97,8 +97,8 @@ static const kind kinds[] = {
 #undef WITH
 };
 
-/* Every third document is a copy of the one before, every fourth has a word more, some are bad. A
- * score is a number or is missing, a label one of three words. */
+/* Every third document copies the one before, every fourth adds a word to it, and one in 50 is
+ * malformed. A score is a number or is missing; a label is one of three words. */
 static void write_documents(scratch *s, const char *name)
 {
     FILE *file = fopen(scratch_at(s, name), "w");
@@ -159,7 +159,7 @@ static void keep_by_field(bench *b)
     b->job.keep_rules = "max:score";
 }
 
-/* So little memory that keys, sets and edges go to files. */
+/* With so little memory that keys, sets and edges are in files. */
 static void keep_by_fields_in_file(bench *b)
 {
     b->job.keep_rules = "min:score,order:label=silver|gold,last";
@@ -202,7 +202,7 @@ static void join_fields(bench *b)
     b->job.input.n_text_fields = 2;
 }
 
-/* The first documents are known: their signatures are. */
+/* Signs the first documents and passes their signatures as known documents. */
 static void know_documents(bench *b)
 {
     char input[300], line[1000];
@@ -248,7 +248,7 @@ static char *slurp(const char *folder, const char *name, size_t *len)
     data[*len] = '\0';
     fclose(file);
     char *run = strcmp(name, "report.json") == 0 ? strstr(data, "\"run\"") : NULL;
-    if (run != NULL) /* differs from run to run, and comes last */
+    if (run != NULL) /* "run" differs from run to run; it is the last member */
         *len = (size_t)(run - data);
     return data;
 }
@@ -290,7 +290,7 @@ static void open_bench(const kind *k, bench *b)
     b->job.verify = k->verify;
     b->job.text.weights = k->weights;
     b->job.bands.bands =
-        k->weights != BM_WEIGHTS_NONE ? 16 : 0; /* few words, since they take long */
+        k->weights != BM_WEIGHTS_NONE ? 16 : 0; /* weighted words are slow: few of them */
     b->job.bands.rows = b->job.bands.bands / 8;
     b->job.cluster = k->cluster;
     if (k->set != NULL)
@@ -323,14 +323,14 @@ static void expect_outputs(const bench *b, int stopped_at)
                  "inputs and output only");
 }
 
-/* Saved documents, by the message; 0: none. */
+/* The number of saved documents in the error's message; 0: none. */
 static unsigned long sealed_in(const bm_error *err)
 {
     unsigned long n = 0;
     return sscanf(err->message, "interrupted (%lu documents", &n) == 1 ? n : 0;
 }
 
-/* At every `step`-th place where it asks. */
+/* Interrupts and resumes a job at every `step`-th place where it asks. */
 static void stop_everywhere(const kind *k, int step)
 {
     bench b;
@@ -341,7 +341,7 @@ static void stop_everywhere(const kind *k, int step)
         bm_error err = {0};
         int asked;
         bm_status status = run(&b, at, false, &asked, &err);
-        if (status == BM_OK) { /* it does not ask so often */
+        if (status == BM_OK) { /* it asks fewer times */
             expect_outputs(&b, -1);
             remove_output(&b);
             last = at;
@@ -365,7 +365,7 @@ Test(checkpoint, sign_goes_on_wherever_it_was_interrupted)
     stop_everywhere(&kinds[0], (int)sized(1, 3));
 }
 
-#define N_PLAIN 5u /* of `kinds`; the others have an option that adds a column */
+#define N_PLAIN 5u /* the first of `kinds`; the others have an option that adds a column */
 
 Test(checkpoint, dedup_goes_on_wherever_it_was_interrupted)
 {
@@ -379,7 +379,8 @@ Test(checkpoint, an_option_that_adds_a_column_goes_on_wherever_it_was_interrupte
         stop_everywhere(&kinds[i], (int)sized(4, 7));
 }
 
-/* Sealed after each batch, interrupted again and again, each time one question later. */
+/* The job saves after each batch and is interrupted again and again, each time one question
+ * later. */
 Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -394,7 +395,7 @@ Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
             status = run(&b, at, true, &asked, &err);
             cr_assert(status == BM_OK || status == BM_ERR_CANCELLED, "%s", err.message);
             if (kinds[i].weights != BM_WEIGHTS_NONE && sealed_in(&err) == 0)
-                continue; /* it was still counting, and has not looked at what is sealed */
+                continue; /* it was still counting, and has not loaded what was saved */
             cr_assert(status == BM_OK || sealed_in(&err) >= before, "nothing is lost");
             before = sealed_in(&err);
             cr_assert_lt(at, 200);
@@ -404,7 +405,7 @@ Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
     }
 }
 
-/* The words that BANDMILL_SEAL_SECONDS may not have are the program's: tests/cli. */
+/* tests/cli tests invalid words in BANDMILL_SEAL_SECONDS, which only the program reads. */
 Test(checkpoint, seconds_that_are_no_number_are_refused)
 {
     static const double wrong[] = {NAN, -NAN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels to groups, and a group to a row. */
+/* From labels to groups, and from a group to a row. */
 #include "jobs/job_cluster.c"
 #include "tests/world/world_text.h"
 
@@ -18,7 +18,7 @@ static bm_id_set ids_of(const char *const *ids, size_t n)
 
 Test(cluster_groups, come_in_order_of_their_first_members_without_those_of_one)
 {
-    /* labels are the kept documents of {0, 3, 5}, {1}, {2, 6}, {4} */
+    /* each label is the kept document of its group; the groups: {0, 3, 5}, {1}, {2, 6}, {4} */
     const uint32_t labels[] = {5, 1, 6, 5, 4, 5, 6};
     bm_cluster_groups g = {0};
     cr_assert_eq(cluster_groups_make(labels, 7, &g, NULL), BM_OK);

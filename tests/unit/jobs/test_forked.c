@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a forked child may do with results of its parent: read them, and free them. They are memory,
- * which the child has a copy of; the parent's stays as it is. */
+/* A forked child may read and free results of its parent. They are plain memory, of which the child
+ * has a copy; the parent's stays as it is. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -82,7 +82,7 @@ static void make_of_files(scratch *s, results *r)
     bm_index_close(index);
 }
 
-/* 0, or the number of what is not as it was. */
+/* Reads all results. Returns 0, or the number of the first that has changed. */
 static int read_all(const results *r)
 {
     if (bm_hash_sets_count(r->sets) != N || bm_hash_sets_offsets(r->sets)[N] == 0)
@@ -131,7 +131,7 @@ Test(forked, a_child_reads_and_frees_its_copies_of_results)
     cr_assert_eq(read_all(&r), 0, "%d", read_all(&r));
     const pid_t child = quiet_fork();
     if (child == 0) {
-        alarm(120); /* what waits for a thread that is not there waits for ever */
+        alarm(120); /* ends a child that waits for a thread it does not have */
         _exit(use_in_child(&r));
     }
     cr_assert_eq(waitpid(child, &how, 0), child);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_inspect.c -- the output of `inspect` for files written here by hand. */
+/* test_inspect.c -- the output of `inspect` for files that the tests write by hand. */
 #include <criterion/criterion.h>
 #include <bandmill/job.h>
 
@@ -74,7 +74,7 @@ Test(inspect, groups_are_counted_and_checked)
                      "{\"group\":2,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"b\"]}\n");
     expect_refused(&s, "g", "no group");
     scratch_put_text(&s, "g", "{\"group\":1,\"size\":2,\"members\":[\"a\",\"b\"]}\n");
-    expect_refused(&s, "g", "no group"); /* none is kept */
+    expect_refused(&s, "g", "no group"); /* no member is kept */
     scratch_close(&s);
 }
 
@@ -103,7 +103,7 @@ Test(inspect, a_directory_is_checked_against_its_digests)
     scratch_folder(&s, "out");
     expect_refused(&s, "out", "no manifest.json");
     scratch_put_text(&s, "out/report.json", REPORT);
-    scratch_put_text(&s, "out/removed.tsv", "abc"); /* the vector of FIPS 180-4 */
+    scratch_put_text(&s, "out/removed.tsv", "abc"); /* the text of FIPS 180-4's example */
     expect_in(&s, "out",
               PARTS("\"kind\": \"dedup\"", "\"documents\": 7", "\"digests\": \"ok\"",
                     "\"file\": \"removed.tsv\"", "\"bytes\": 3"));
@@ -113,7 +113,7 @@ Test(inspect, a_directory_is_checked_against_its_digests)
     scratch_close(&s);
 }
 
-/* As another program writes it again: members sorted, the name of the tool far after. */
+/* A report rewritten by another program: its members are sorted, so the tool's name comes late. */
 Test(inspect, a_report_is_told_by_its_name_too)
 {
     scratch s;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_cluster_pairs: bad rows, and options that pairs cannot meet. The groups themselves are
- * compared with those of dedup and of SciPy by test_cluster.py and test_groups.py of
- * tests/reference. */
+/* bm_cluster_pairs: bad rows, and options that do not fit the pairs. test_cluster.py and
+ * test_groups.py of tests/reference compare the groups with those of dedup and of SciPy. */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 
 typedef struct text {
     char data[1 << 16];
-    size_t len, room; /* room: bytes that are taken before the reader goes away */
+    size_t len, room; /* room: bytes taken before the reader closes */
 } text;
 
 static int take(void *ctx, const char *data, size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_explain as a call: the same bytes for any threads, with pairs.tsv and without; what a caller
- * may do wrong; stopping. What it answers is checked against SciPy (tests/reference/test_groups.py)
- * and by hand (tests/cli/cases/explain.sh). */
+/* bm_explain as a call: the same bytes for any threads, with pairs.tsv and without; mistakes of
+ * callers; stopping. Other tests check its answers: tests/reference/test_groups.py against SciPy,
+ * tests/cli/cases/explain.sh by hand. */
 #include <criterion/criterion.h>
 
 #include <bandmill/explain.h>
@@ -11,8 +11,8 @@
 
 enum { DOCS = 400, WORDS = 40 };
 
-/* A chain: each document is the one before with three words changed; every tenth is a copy. All
- * neighbours are at 37 / 43 = 0.86, and two of them apart at 34 / 46 = 0.74. */
+/* A chain: each document is the one before with three words changed; every tenth is a copy.
+ * Neighbours have similarity 37 / 43 = 0.86, documents two steps apart 34 / 46 = 0.74. */
 static void make_input(scratch *s)
 {
     FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
@@ -54,7 +54,7 @@ static void open_place(scratch *s)
 
 typedef struct text {
     char *data;
-    size_t len, room; /* room: bytes that are taken before the reader goes away */
+    size_t len, room; /* room: bytes taken before the reader closes */
 } text;
 
 static int take(void *ctx, const char *data, size_t len)
@@ -113,8 +113,7 @@ Test(job_explain, is_the_same_bytes_for_any_threads_with_pairs_and_without)
     scratch_close(&s);
 }
 
-/* d9 copies d8, d19 copies d18 and so on, and is one node with it; the chain goes through the
- * nodes. */
+/* d9 copies d8, d19 copies d18 and so on. A copy and its original are one node of the chain. */
 Test(job_explain, knows_the_chain_that_was_made)
 {
     scratch s;
@@ -135,7 +134,7 @@ Test(job_explain, knows_the_chain_that_was_made)
     o.group = 1;
     cr_assert_eq(bm_explain(&o, &summary, NULL), BM_OK);
     cr_expect_eq(summary.bridges, DOCS / 10 * 9 - 1);
-    cr_expect_eq(summary.articulation_points, DOCS / 10 * 9 - 2); /* all but the ends */
+    cr_expect_eq(summary.articulation_points, DOCS / 10 * 9 - 2); /* all nodes but both ends */
     free(taken);
     scratch_close(&s);
 }
@@ -188,7 +187,7 @@ Test(job_explain, is_refused_or_stopped_without_an_answer)
     scratch_close(&s);
 }
 
-/* 399 pairs of 88 bytes, and 400 sets of 40 hashes of 8 bytes. */
+/* The call needs 399 pairs of 88 bytes, and 400 sets of 40 hashes of 8 bytes. */
 Test(job_explain, what_does_not_fit_into_the_memory_is_refused)
 {
     scratch s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_output_options.ready: asked once, when all is written and nothing has its name. */
+/* bm_output_options.ready is called once, after all outputs are written and before they get their
+ * names. */
 #include <bandmill/job.h>
 
 #include <criterion/criterion.h>
@@ -15,7 +16,7 @@ typedef struct caller {
     scratch *s;
     unsigned n_asked;
     bm_status answer;
-    bool fills; /* says why */
+    bool fills; /* fills in the error */
 } caller;
 
 static bm_status ready(void *ctx, const bm_summary *summary, bm_error *err)

@@ -31,7 +31,7 @@ Test(job_report, options_that_are_wrong_are_refused)
     cr_expect_eq(bm_report(NULL, NULL, &err), BM_ERR_USAGE);
     cr_expect_eq(bm_report(&options, NULL, &err), BM_ERR_USAGE);
     options.path = "/nowhere/at/all";
-    cr_expect_eq(bm_report(&options, NULL, &err), BM_ERR_USAGE); /* no place for it */
+    cr_expect_eq(bm_report(&options, NULL, &err), BM_ERR_USAGE); /* nowhere to write */
     options.write = take;
     options.write_ctx = &taken;
     options.form = (bm_report_form)7;

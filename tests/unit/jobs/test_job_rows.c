@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of pairs and of queries: who wants to stop while they are written is heard, however many are
- * to come. */
+/* Rows of pairs and of queries: a caller can stop the job while rows are written, however many are
+ * left. */
 #include <bandmill/index.h>
 #include <bandmill/job.h>
 
@@ -23,7 +23,7 @@ static int take(void *ctx, const char *data, size_t len)
     return 0;
 }
 
-/* From the first rows on. */
+/* Wants to stop once the first rows have come. */
 static bool stops(void *ctx)
 {
     return ((const reader *)ctx)->bytes > 0;
@@ -41,7 +41,7 @@ static void put_documents(scratch *s)
     free(text);
 }
 
-/* A job over the documents, whose rows go to `r`. */
+/* A job over the documents, whose rows are counted in `r`. */
 typedef struct stopped {
     scratch s;
     reader r;
@@ -56,7 +56,7 @@ static void begin(stopped *t)
     t->path = scratch_at(&t->s, "in.jsonl");
 }
 
-/* What the options of both jobs call alike. */
+/* Sets the members that the options of both jobs have under the same names. */
 #define WATCH(options, t)                                                                          \
     ((options)->input.paths = &(t)->path, (options)->input.n_paths = 1,                            \
      (options)->device.device = "cpu", (options)->write = take, (options)->write_ctx = &(t)->r,    \

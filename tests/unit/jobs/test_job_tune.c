@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bm_tune over documents whose similarities are known by construction: where all are sampled its
- * numbers are sums over all pairs; of a sample, what must hold whatever is drawn; the same bytes
- * for any threads, batches and places of the sets; what a caller may do wrong. That the errors are
- * right is shown in tests/unit/tune/test_census_parts.c and tests/reference/test_forecast.py. */
+/* bm_tune over documents whose similarities are known by construction. If all are sampled, its
+ * numbers are sums over all pairs; of a smaller sample, what holds for any draw is checked. Also:
+ * the same bytes for any threads, batches and places of the sets; and mistakes of callers.
+ * tests/unit/tune/test_census_parts.c and tests/reference/test_forecast.py check the errors. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -16,9 +16,9 @@
 
 enum { DOCS = 150, WORDS = 40, COPIES = 3, ALONE = 20 };
 
-/* Document i has the words from 3 i on; so two of them have max(0, 40 - 3 d) in common. Then ALONE
- * documents that are like none, COPIES of the first one and as many of the second, and two without
- * words. */
+/* Document i has 40 words from number 3 i on, so two documents d apart share max(0, 40 - 3 d). Then
+ * come ALONE documents that are similar to none, COPIES of the first document and as many of the
+ * second, and two without words. */
 static void make_input(scratch *s)
 {
     FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
@@ -143,7 +143,7 @@ Test(job_tune, of_all_documents_has_the_exact_histogram)
     scratch_close(&s);
 }
 
-/* Every drawn document has a pair with each other one, so the histogram adds up to all pairs. */
+/* Each sampled document is compared with all others, so the histogram adds up to all pairs. */
 Test(job_tune, of_a_sample_has_all_pairs_in_its_histogram_and_errors_that_are_not_0)
 {
     scratch s;

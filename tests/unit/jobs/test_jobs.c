@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole jobs in one process: cancelling, the memory bound, remaining files. That outputs are the
- * same bytes for any threads and batches is shown by tests/identity. */
+/* Whole jobs in one process: cancelling, the memory limit, files left behind. tests/identity checks
+ * that outputs have the same bytes for any threads and batches. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdatomic.h>
@@ -19,8 +19,8 @@ typedef struct place {
     char dir[64], input[96], output[96];
 } place;
 
-/* Documents of words from a small vocabulary; every fourth is the one before with a word changed,
- * every ninth a copy. */
+/* Makes a directory with an input: documents of words from a small vocabulary; every fourth is the
+ * one before with a word added, every ninth a copy of it. */
 static void make_place(place *p)
 {
     snprintf(p->dir, sizeof p->dir, "/tmp/bm_jobs_XXXXXX");
@@ -91,7 +91,8 @@ static bool stop_after_three(void *ctx)
     return atomic_fetch_add((atomic_int *)ctx, 1) >= 3;
 }
 
-/* Nothing at the target; with work beside it, but for one that had not delivered a batch. */
+/* The output does not exist. Returns whether a cancelled job left a work folder beside it, which a
+ * job that has finished a batch does. */
 static bool left_work(const place *p)
 {
     char work[300];
@@ -209,8 +210,8 @@ Test(jobs, progress_never_falls_and_knows_the_total)
 
 #define LINE_BYTES 1024u
 
-/* Lines of one length, each a document of its own; a batch of the pass that copies ends between
- * lines 1000 and 1050. */
+/* Writes lines of equal length, each a distinct document. In the pass that copies records, a batch
+ * ends between lines 1000 and 1050. */
 static void write_lines(const place *p, unsigned n)
 {
     FILE *file = fopen(p->input, "w");
@@ -226,7 +227,7 @@ typedef struct blanking {
     unsigned from, to; /* lines */
 } blanking;
 
-/* Blank lines of the input as soon as the second reading begins. */
+/* Blanks out lines of the input when the second reading begins. */
 static void blank_lines(void *ctx, const bm_progress *progress)
 {
     const blanking *b = ctx;
@@ -278,7 +279,7 @@ Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
         const char *json = bm_summary_json(summary), *at = strstr(json, "\"command\"");
         cr_assert_not_null(strstr(json, "\"date\""));
         cr_assert_eq(at != NULL, handed != 0);
-        if (handed != 0) { /* escaped like names, then as JSON */
+        if (handed != 0) { /* escaped as names are, then as JSON */
             cr_assert_lt(strstr(json, "\"run\""), at);
             cr_assert_not_null(strstr(at, "\"tool\""));
             cr_assert_not_null(strstr(at, "\"a b\""));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs may call: that a test names each function (so that a new one cannot be forgotten),
- * and the calls that take no options (bandmill/status.h, version.h, words.h) with what they may not
- * be given. Calls with options are in test_public_api_job.c, test_public_api_calls.c and
- * tests/unit/inmem. */
+/* The public functions: each is named in some test, so that no new one is forgotten; and functions
+ * without options (bandmill/status.h, version.h, words.h) get invalid arguments. Calls with options
+ * are tested in test_public_api_job.c, test_public_api_calls.c and tests/unit/inmem. */
 #include "tests/unit/jobs/public_api.h"
 
 #include <ctype.h>
@@ -31,7 +30,7 @@ static void append_file(text *to, const char *folder, const char *name)
     fclose(file);
 }
 
-/* All files of a folder whose names begin and end so. */
+/* Appends all files of a folder whose names have this begin and end. */
 static void append_folder(text *all, const char *folder, const char *begin, const char *end)
 {
     char path[1024];
@@ -53,7 +52,7 @@ static bool is_of_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* As a whole word. */
+/* Whether the text has the name as a whole word. */
 static bool names(const text *where, const char *name, size_t len)
 {
     for (const char *at = where->data; (at = strstr(at, name)) != NULL; at++)
@@ -77,7 +76,7 @@ static void name_behind(const char *at, char *name, size_t cap)
     name[end - begin] = '\0';
 }
 
-/* X_init_sized is tested as X_init_sized, or through a macro that puts X before it. */
+/* For a function X_init_sized: whether a test names X, from which a macro makes the full name. */
 static bool is_init_named(const text *where, const char *name)
 {
     static const char end[] = "_init_sized";
@@ -90,7 +89,7 @@ static bool is_init_named(const text *where, const char *name)
     return names(where, type, strlen(type));
 }
 
-/* Functions of sketch.h, and of an index in memory, may be in the tests of what they call. */
+/* Functions of sketch.h and of an open index may be named in the tests of other rooms. */
 Test(public_api, a_test_names_every_function)
 {
     text headers = {0}, tests = {0};
@@ -117,7 +116,7 @@ Test(public_api, a_test_names_every_function)
 
 /* --- status.h --- */
 
-/* The values are part of the interface: written here by hand, and never again otherwise. */
+/* The values are part of the interface and must never change; they are repeated here by hand. */
 Test(public_api, statuses_have_their_values_for_ever)
 {
     static const struct {
@@ -172,7 +171,7 @@ Test(public_api, an_error_is_written_into_what_room_there_is)
 
 /* --- version.h --- */
 
-/* What is hidden is written down in tests/unit/base/test_address.c. */
+/* tests/unit/base/test_address.c lists what is hidden. */
 Test(public_api, texts_hide_what_addresses_in_them_hold)
 {
     char message[] = "no file https://me:secret@host/a.jsonl?key=1 (what?)";
@@ -180,7 +179,7 @@ Test(public_api, texts_hide_what_addresses_in_them_hold)
     cr_expect_str_eq(message, "no file https://host/a.jsonl (what?)");
 }
 
-/* Which characters are hidden is written down in tests/unit/base/test_plain_text.c. */
+/* tests/unit/base/test_plain_text.c lists the hidden characters. */
 Test(public_api, text_is_walked_by_characters)
 {
     const char sample[] = "a\xC3\xA9\x1B\xFF";
@@ -208,7 +207,7 @@ Test(public_api, the_version_is_that_of_the_headers)
              BM_VERSION_PATCH);
     cr_expect_str_eq(info->version, wanted);
     cr_expect(info->compiler[0] != '\0' && info->kernels[0] != '\0' && info->unicode[0] != '\0');
-    const char *tables = bm_version_tables(); /* where something reads them */
+    const char *tables = bm_version_tables(); /* NULL: nothing reads tables */
     cr_expect(tables == NULL || tables[0] != '\0');
     cr_expect_eq(tables, bm_version_tables());
     cr_expect(!bm_version_reads_address("file:///a"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/cluster.h, explain.h, device.h and tune.h: every call with options that are too short,
- * too long, of no value that there is, or with pointers missing. */
+/* bandmill/cluster.h, explain.h, device.h and tune.h: every call with options that are too short or
+ * too long, have invalid values or lack pointers. */
 #include "tests/unit/jobs/public_api.h"
 #include "tests/world/world_text.h"
 
@@ -114,7 +114,7 @@ Test(public_api_calls, explain_checks_its_options)
     api_check(&call);
 }
 
-/* The second of two, both ways at once, neither. */
+/* Refused: neither documents nor a group, the second document alone, and documents with a group. */
 Test(public_api_calls, explain_is_asked_for_two_documents_or_a_group)
 {
     static const struct {
@@ -134,7 +134,7 @@ Test(public_api_calls, explain_is_asked_for_two_documents_or_a_group)
     }
 }
 
-/* A place for the summary that says no size is seen before anything is read or written. */
+/* A summary struct without a size is refused before anything is read or written. */
 Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_work)
 {
     char path[] = "/tmp/bm_pairs_XXXXXX";
@@ -163,7 +163,7 @@ Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_
     bm_explain_options explain;
     bm_explain_summary answer = {0};
     bm_explain_options_init(&explain);
-    fill_explain(&explain); /* of a directory that is not there: that is seen later */
+    fill_explain(&explain); /* its directory does not exist, which is noticed later */
     cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "struct_size");
     answer.struct_size = sizeof answer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/exchange.h: its calls with options that are too short, too long, of no value that there
- * is, or with pointers missing. */
+/* bandmill/exchange.h: its calls with options that are too short or too long, have invalid values
+ * or lack pointers. */
 #include "tests/unit/jobs/public_api.h"
 
 static void init_export(void *options, size_t struct_size)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/index.h: calls with options that are missing, too short, too long, of no value that
- * there is, at odds, or with pointers missing. Queries are in test_public_api_query.c. */
+/* bandmill/index.h: calls with options that are missing, too short or too long, have invalid or
+ * conflicting values, or lack pointers. Queries are in test_public_api_query.c. */
 #include "tests/unit/jobs/public_api.h"
 #include "tests/world/world_text.h"
 
 #include <math.h>
 
 #define NOWHERE "/nonexistent/index"
-#define PLACE   ((bm_summary *)(uintptr_t)0x10) /* a call that fails leaves it as it was */
+#define PLACE   ((bm_summary *)(uintptr_t)0x10) /* a failing call must not change it */
 
 static const char *const paths[] = {"/nonexistent/in.jsonl"}, *const hole[] = {"a", NULL};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/job.h: every call with options that are too short, too long, of no value that there is,
- * or with pointers missing; and reading of a summary that is none. */
+/* bandmill/job.h: every call with options that are too short or too long, have invalid values or
+ * lack pointers; and functions that read a summary, given NULL. */
 #include "tests/unit/jobs/public_api.h"
 #include "tests/world/world_text.h"
 
@@ -9,7 +9,7 @@
 static const char *const nowhere[] = {"/nonexistent/in.jsonl"};
 static const char *const hole[] = {"/nonexistent/in.jsonl", NULL};
 
-/* Mistakes of parts, wherever the options have them. */
+/* Mistakes in the parts that several option structs share. */
 #define INPUT_MISTAKES(type)                                                                       \
     {"paths", {SET(type, input.n_paths, 0)}}, {"paths", {SET(type, input.paths, NULL)}},           \
         {"paths", {SET(type, input.paths, hole), SET(type, input.n_paths, 2)}},                    \
@@ -35,7 +35,7 @@ static const char *const hole[] = {"/nonexistent/in.jsonl", NULL};
         DEVICE_RESERVED(type), RESERVED(type, resources.reserved, "resources"),                    \
         RESERVED(type, output.reserved, "output"), RESERVED(type, callbacks.reserved, "callbacks")
 
-/* A place for a summary, which a call that fails leaves as it was. */
+/* The initial value of a summary pointer, which a failing call must not change. */
 #define PLACE ((bm_summary *)(uintptr_t)0x10)
 
 static void fill_parts(bm_input_options *input, bm_output_options *output,
@@ -118,7 +118,7 @@ static const api_field dedup_enums[] = {
     JOB_ENUMS(bm_dedup_options),
     ENUM(bm_dedup_options, verify, BM_VERIFY_CONTAINED, "verify"),
     ENUM(bm_dedup_options, cluster, BM_CLUSTER_STAR, "cluster"),
-    ENUM(bm_dedup_options, keep, BM_KEEP_NONE, "keep"), /* 4000 crashed once */
+    ENUM(bm_dedup_options, keep, BM_KEEP_NONE, "keep"), /* the value 4000 once crashed */
     ENUM(bm_dedup_options, kept, BM_RECORDS_NOT_WRITTEN, "kept"),
     ENUM(bm_dedup_options, removed, BM_RECORDS_NOT_WRITTEN, "removed")};
 static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
@@ -319,7 +319,7 @@ Test(public_api_job, overlap_checks_its_options)
     api_check(&call);
 }
 
-/* --- places for what comes out --- */
+/* --- places for results --- */
 
 Test(public_api_job, a_call_without_a_place_for_its_summary_is_refused)
 {

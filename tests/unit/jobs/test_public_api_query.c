@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queries of bandmill/index.h: options that are missing, out of range or at odds, pointers that
- * are NULL. Each is BM_ERR_USAGE and names its field, before anything is opened. */
+/* The queries of bandmill/index.h: options that are missing, out of range or in conflict, and
+ * pointers that are NULL. Each gives BM_ERR_USAGE and the field, before anything is opened. */
 #include "tests/unit/jobs/public_api.h"
 #include "tests/world/world_text.h"
 

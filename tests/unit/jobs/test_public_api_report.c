@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/report.h and signed.h: options that are too short, too long, of no value that there is,
- * or with pointers missing. */
+/* bandmill/report.h and signed.h: options that are too short or too long, have invalid values or
+ * lack pointers. */
 #include "tests/unit/jobs/public_api.h"
 
 static void init_report(void *options, size_t struct_size)
@@ -54,9 +54,8 @@ Test(public_api_report, report_checks_its_options)
     api_check(&call);
 }
 
-/* The arrays of a call are for a table that stays in memory: what they refuse of bm_job_sign's
- * options, and what they answer of nothing. That the options themselves are checked is what
- * test_signed.c compares. */
+/* bm_sign_table signs a table in memory: which options of bm_job_sign it refuses, and how the
+ * functions of its result treat NULL. test_signed.c compares how other options are checked. */
 Test(public_api_signed, what_takes_a_job_is_told_apart_from_mistakes)
 {
     static const char *const paths[] = {"/nonexistent/in.jsonl"};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bandmill/sketch.h: what its structs promise to programs of other versions (their enums, reserved
- * words and pointers are in tests/unit/inmem/test_sketch_usage.c). */
+/* bandmill/sketch.h: what its structs promise to programs built with other versions
+ * (tests/unit/inmem/test_sketch_usage.c tests their enums, reserved words and pointers). */
 #include "tests/unit/jobs/public_api.h"
 
 static const bm_str texts[] = {{"a b", 3}, {"a b", 3}};
 
-/* Structs that have no _init of their own are zero but for their size. */
+/* Initialises structs without an _init of their own: zero, except for their size. */
 static void init_zero(void *options, size_t struct_size)
 {
     memset(options, 0, struct_size);
@@ -92,7 +92,7 @@ static bm_status call_compare(const void *options, bm_error *err)
     return bm_compare_pairs((const bm_compare_options *)options, &none, NULL, 0, err);
 }
 
-/* --- what a signer is given and fills --- */
+/* --- inputs and outputs of a signer --- */
 
 static void fill_documents(void *options)
 {

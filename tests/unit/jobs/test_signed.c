@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what
- * takes a job is told apart before the table is touched. */
+/* test_signed.c -- signatures of a table in memory are byte for byte those that a job writes; and
+ * options that need a job are refused before the table is touched. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 
@@ -98,7 +98,7 @@ static size_t content(const char *folder, const char *name, char *out, size_t ca
     return n;
 }
 
-/* All but what the manifest says of the run: its own digest is the last of that. */
+/* The files must be equal, except for what the manifest reports about the run, up to its digest. */
 static void same_files(const kind *k, const char *ours, const char *theirs)
 {
     static const char *const names[] = {"signatures.npy", "content_hash.npy", "n_shingles.npy",
@@ -201,7 +201,7 @@ Test(signed_table, arrays_and_ids_are_those_of_the_documents)
     bm_signed_free(NULL);
 }
 
-/* Each array of the table is a batch of its own, and the arrays of the result grow while others are
+/* Each array of the table is one batch, and the arrays of the result grow while other batches are
  * signed. */
 Test(signed_table, rows_stay_in_their_places_while_arrays_grow)
 {
@@ -275,7 +275,7 @@ Test(signed_table, what_takes_a_job_leaves_the_table_as_it_was)
     cr_assert_eq(bm_sign_table(&options, NULL, &err), BM_ERR_USAGE);
 }
 
-/* The same words, place and status as in a job. */
+/* Fails with the same message, place and status as a job. */
 static void fails_alike(const bm_sign_options *base, const test_array *arrays)
 {
     atomic_int alive = 0;

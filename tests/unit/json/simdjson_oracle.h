@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simdjson_oracle.h -- fields of a JSON line by simdjson, beside which ours are held. */
+/* simdjson_oracle.h -- fields of a JSON line by simdjson, to compare with our parser. */
 #ifndef BM_TESTS_SIMDJSON_ORACLE_H
 #define BM_TESTS_SIMDJSON_ORACLE_H
 
@@ -16,8 +16,8 @@ typedef struct json_oracle json_oracle;
 json_oracle *json_oracle_open(void); /* NULL: no memory */
 void json_oracle_close(json_oracle *oracle);
 
-/* Fill fields[n_paths], whose strings live until the next call; of a number its source text at the
- * path `number_path` alone. False: the oracle has no answer, and the fields are undefined. */
+/* Fills fields[n_paths], whose strings live until the next call. A number has its source text only
+ * at the path `number_path`. False: the oracle has no answer, and the fields are undefined. */
 bool json_oracle_line(json_oracle *oracle, bm_str text, const bm_json_path *paths, size_t n_paths,
                       size_t number_path, bm_json_field *fields);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exact parser: verdicts after RFC 8259, places of errors, repair, paths; and simdjson beside
- * it on random and damaged lines. */
+/* The exact parser: verdicts by RFC 8259, positions of errors, repair, paths; and a comparison with
+ * simdjson on random and damaged lines. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct setup {
     bm_json_exact *exact;
     bm_json_field fields[4];
     const char *broken;
-    char *copy; /* of the text: fields may be views of it */
+    char *copy; /* copy of the text; fields may point into it */
 } setup;
 
 static void finish(setup *s)
@@ -215,8 +215,8 @@ Test(json_exact, nests_1024_levels_and_says_so_beyond)
     }
 }
 
-/* What is wanted of a string: its bytes, how many of the source were invalid, and its length there.
- */
+/* The expected string: its bytes, the number of invalid bytes in the source, and the length of its
+ * source. */
 typedef struct wanted_string {
     const char *bytes;
     size_t len;
@@ -286,7 +286,7 @@ Test(json_exact, paths_reach_into_objects_only)
     cr_assert_eq(kind_of("{\"a\":{\"b\":1},\"x\":{\"b\":\"\"}}", "a.b"), BM_JSON_NUMBER);
     cr_assert_eq(kind_of("{\"a\":{\"x\":{\"b\":1}}}", "a.b"), BM_JSON_MISSING);
     cr_assert_eq(kind_of("{\"b\":{\"a\":1}}", "a"), BM_JSON_MISSING);
-    /* the last of equal keys has no such member */
+    /* the last of equal keys counts, and here it has no such member */
     cr_assert_eq(kind_of("{\"a\":{\"b\":1},\"a\":5}", "a.b"), BM_JSON_MISSING);
     cr_assert_eq(kind_of("{\"a\":{\"b\":1},\"a\":{}}", "a.b"), BM_JSON_MISSING);
     cr_assert_eq(kind_of("{\"a\":1,\"a\":null}", "a"), BM_JSON_NULL);
@@ -321,7 +321,7 @@ Test(json_exact, several_paths_may_name_the_same_value)
     cr_assert_arr_eq(s.fields[2].value.data, "x\ty", 3);
 }
 
-/* --- beside simdjson --- */
+/* --- compared with simdjson --- */
 
 static uint64_t seed = 12345;
 static uint32_t draw(uint32_t n)
@@ -453,7 +453,7 @@ Test(json_exact, agrees_with_simdjson_wherever_that_accepts_a_line)
     json_oracle_close(oracle);
 }
 
-/* Strings of a short text are unescaped as they are read, those of a long one after that. */
+/* Strings of a short text are unescaped while they are read, those of a long text afterwards. */
 Test(json_exact, a_long_text_gives_what_a_short_one_gives)
 {
     enum { LONG = 300 << 10 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths through arrays: what they bring together, by the rule of docs/inputs.md, and on random
- * documents the same as from simdjson. */
+/* Paths through arrays: the joined texts, by the rule of docs/inputs.md, and compared with simdjson
+ * on random documents. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static const expected cases[] = {
     /* the last of equal keys, at each level, and keys unescaped */
     {"{\"tags\":[\"1\",\"2\"],\"tags\":[\"3\"]}", "tags[]", BM_JSON_STRING, "3", 0},
     {"{\"tags\":[1],\"t\\u0061gs\":[\"3\"]}", "tags[]", BM_JSON_STRING, "3", 0},
-    /* elements may be numbers, as they are written; members of objects may not */
+    /* elements may be numbers, taken as they are written; members of objects may not */
     {"{\"tags\":[1,-20,18446744073709551615]}", "tags[]", BM_JSON_STRING,
      "1\n-20\n18446744073709551615", 0},
     {"{\"tags\":[0,-0,2.50,1E2,\"x\",null,7]}", "tags[]", BM_JSON_STRING,
@@ -60,7 +60,7 @@ static const expected cases[] = {
      BM_JSON_NUMBER, "", 2},
     {"{\"a\":[{\"b\":[{\"a\":\"1\"}],\"b\":[{\"a\":\"2\"},{\"a\":\"x\",\"a\":\"3\"}]}]}",
      "a[].b[].a", BM_JSON_STRING, "2\n3", 0},
-    /* what is missing, or no string, and where */
+    /* missing values and values that are no strings, with the number of the element */
     {"{}", "tags[]", BM_JSON_MISSING, "", 0},
     {"{\"tags\":null}", "tags[]", BM_JSON_MISSING, "", 0},
     {"{\"tags\":\"x\"}", "tags[]", BM_JSON_MISSING, "", 0},
@@ -75,7 +75,7 @@ static const expected cases[] = {
     {"{\"a\":[[\"1\"],\"2\"]}", "a[][]", BM_JSON_MISSING, "", 2},
     {"{\"a\":[{\"b\":[{\"a\":\"1\"},{}]}]}", "a[].b[].a", BM_JSON_MISSING, "", 2},
     {"{\"a\":[{}]}", "a[].b[].a", BM_JSON_MISSING, "", 1},
-    /* nothing else is taken for it */
+    /* similar paths do not match */
     {"{\"x\":{\"tags\":[\"no\"]},\"tags\":[\"yes\"],\"y\":[[\"no\"]]}", "tags[]", BM_JSON_STRING,
      "yes", 0},
     {"{\"messages\":[{\"x\":{\"content\":\"no\"},\"content\":\"yes\",\"y\":[{\"content\":\"no\"}]}]"
@@ -126,7 +126,7 @@ Test(json_paths, what_is_repaired_is_counted_over_all_values)
     bm_json_exact_close(line);
 }
 
-/* --- beside simdjson on random documents --- */
+/* --- compared with simdjson on random documents --- */
 
 static uint64_t seed = 99;
 static uint32_t draw(uint32_t n)
@@ -187,7 +187,7 @@ Test(json_paths, agree_with_simdjson)
             n_joined += memchr(fast[i].value.data, '\n', fast[i].value.len) != NULL;
         }
     }
-    cr_assert_gt(n_joined, 1000); /* the generator reaches both */
+    cr_assert_gt(n_joined, 1000); /* the generator reaches both outcomes */
     cr_assert_gt(n_wrong, 1000);
     bm_json_exact_close(exact);
     json_oracle_close(oracle);

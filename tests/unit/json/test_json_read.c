@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of ours by dotted path, and lines. */
+/* Reading JSON documents written by Bandmill: members by dotted path, and lines. */
 #include "json/json_exact.h"
 #include "json/json_scan.h"
 #include "tests/unit/input/read_records.h"
@@ -141,7 +141,7 @@ Test(json_read, members_are_found_three_objects_deep_and_the_last_of_equal_ones)
     bm_json_doc_close(&doc);
 }
 
-/* As outputs of many files are. */
+/* Outputs of jobs over many files have such lists. */
 Test(json_read, a_list_of_more_members_than_ours_have_costs_no_table)
 {
     bm_buf text = {0};

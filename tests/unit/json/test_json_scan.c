@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_scan.c -- walking over text: members, elements and strings as RFC 8259 has them; never
- * past the end; and copies that are the same value. */
+/* test_json_scan.c -- walking over JSON text: members, elements and strings by RFC 8259; never past
+ * the end; and copies that have the same value. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ Test(json_scan, no_prefix_of_an_object_makes_it_read_past_the_end)
 {
     const char *text = "{\"a\":[1,{\"b\":\"x\\u12\"}],\"c\":\"\\\\\",\"d\":{\"e\":tru";
     for (size_t len = 0; len <= strlen(text); len++) {
-        char *exact = malloc(len + 1); /* under a sanitizer: one byte too far is seen */
+        char *exact = malloc(len + 1); /* a sanitizer reports a read one byte too far */
         bm_str object = {exact, len}, key, value;
         memcpy(exact, text, len);
         exact = realloc(exact, len == 0 ? 1 : len);
@@ -97,7 +97,7 @@ Test(json_scan, elements_of_any_kind_come_one_by_one)
             strcat(text, i > 0 ? between[b] : "");
             strcat(text, values[i]);
         }
-        strcat(text, " ] , 7"); /* what follows is no element */
+        strcat(text, " ] , 7"); /* text after the array */
         size_t at = 0, n = 0;
         for (bm_str value; bm_json_scan_element(world_str(text), &at, &value); n++) {
             cr_assert_lt(n, n_values);
@@ -140,7 +140,7 @@ Test(json_scan, halves_of_a_surrogate_pair_count_only_together)
     static const struct {
         const char *quoted, *plain;
     } known[] = {
-        {"\"\\uD800\\uDC00\"", "\xf0\x90\x80\x80"}, /* U+10000, the least; U+10FFFF, the greatest */
+        {"\"\\uD800\\uDC00\"", "\xf0\x90\x80\x80"}, /* least and greatest pair: U+10000, U+10FFFF */
         {"\"\\uDBFF\\uDFFF\"", "\xf4\x8f\xbf\xbf"},
         {"\"\\uDC00\\uD800\"", "\xef\xbf\xbd\xef\xbf\xbd"},
         {"\"\\uD83D\\u0041\"", "\xef\xbf\xbd"

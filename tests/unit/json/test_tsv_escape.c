@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tsv_escape.c -- ids and paths in tab-separated text, there and back. */
+/* test_tsv_escape.c -- ids and paths, escaped for tab-separated text and back. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ Test(tsv_escape, any_bytes_come_back_and_hold_no_tab_or_newline)
         size_t len = (size_t)round % sizeof text;
         for (size_t i = 0; i < len; i++) {
             state = state * 1664525u + 1013904223u;
-            /* mostly the bytes that matter */
+            /* half of the bytes are special ones */
             text[i] =
                 state >> 31 ? (char)(state >> 16) : "\\\t\n\rx0a\xc3\xa4\xff"[(state >> 16) % 11];
         }
