@@ -5,11 +5,11 @@
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
  * The authority ends at the first / ? or #, and the part of it before its last @ is the user. If
- * its port is no number, the authority has a user whose password contains a / ? or # that nobody
- * encoded: this user ends at the last @ of the whole address, and if there is no @, nothing of the
- * address is shown. Buckets and repositories have no port. In a text, an address in quotes ends at
- * the closing quote; any other ends at white space, a quote or an angle bracket, without the
- * punctuation before it.
+ * the text after its last colon is not a number, it cannot be a port: the authority then begins
+ * with a user whose password contains an unencoded / ? or #. This user ends at the last @ of the
+ * whole address; if there is no @, the whole authority is hidden. Addresses of buckets and
+ * repositories have no port. In a text, an address in quotes ends at the closing quote; any other
+ * ends at white space, a quote or an angle bracket, without the punctuation before it.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"

@@ -13,6 +13,6 @@
 
 /* Does `path` begin with "scheme://"? Everything else is a path. */
 bool bm_is_address(const char *path);
-/* Write to `out` (`cap` bytes) what messages show of a path or address, cut short if it is longer:
- * an address without user, password and query. NULL is shown as "". */
+/* Write to `out` (`cap` bytes) the form in which messages show a path or address, cut short if it
+ * is longer: an address appears without user, password and query. NULL is shown as "". */
 void bm_path_show(const char *path, char *out, size_t cap);

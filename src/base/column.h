@@ -50,8 +50,8 @@ void bm_column_leave(const bm_column *column);
  * False: the bytes are in memory, or the file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
-/* Make the empty `column` one whose `bytes` are all in a file from the beginning, for use when
- * memory is short. BM_ERR_IO also if the directory is gone. */
+/* Turn the empty `column` into one of `bytes` bytes, all of them in a file. For use when memory is
+ * short. BM_ERR_IO also if the directory is gone. */
 bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, bm_error *err);
 /* Copy `n` bytes at `at` of a column made by bm_column_open_file. BM_ERR_IO: the file cannot be
  * read. */
@@ -70,7 +70,7 @@ typedef struct bm_column_sums {
 } bm_column_sums;
 
 void bm_column_sum(const bm_column *column, uint64_t bytes, bm_column_sums *sums);
-/* The memory that such columns take if at most `part` bytes of their file pages are in memory. */
+/* The memory that these columns take if at most `part` bytes of their file pages are in memory. */
 static inline uint64_t bm_column_held(const bm_column_sums *sums, uint64_t part)
 {
     return sums->in_memory + (sums->in_file < part ? sums->in_file : part);

@@ -85,7 +85,7 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
     bm_status status = errnum == ENOMEM ? BM_ERR_NOMEM : errnum == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     char buffer[256];
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
-    const char *words = strerror_r(errnum, buffer, sizeof buffer); /* may point elsewhere */
+    const char *words = strerror_r(errnum, buffer, sizeof buffer); /* may be another buffer */
 #else
     const char *words = buffer;
     if (strerror_r(errnum, buffer, sizeof buffer) != 0)

@@ -44,15 +44,15 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 
-/* If a call has an open folder and a path, it uses the file in the folder that has the last part of
- * the path as its name, even if the path now leads elsewhere, and the path is for messages.
- * AT_FDCWD: it uses the file at the path. The name, for openat and its like: */
+/* The name to pass to openat and similar calls. A call that takes an open folder and a path uses
+ * the file in that folder whose name is the last part of the path, even if the path now leads
+ * elsewhere; the whole path is only for messages. With AT_FDCWD it uses the file at the path. */
 const char *bm_name_in(int folder, const char *path);
 
 /* read_file -- a small file as a whole. */
 
 /* Append all of a file, or of a pipe that the process was given (bm_open_given), to `out`.
- * BM_ERR_INPUT: it is not such a file, or has more than `most` bytes. BM_ERR_IO, as
+ * BM_ERR_INPUT: it is not such a file, or has more than `most` bytes. BM_ERR_IO: as from
  * bm_open_given. */
 bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
 

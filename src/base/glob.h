@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glob.h -- patterns of paths, as --include and --exclude take them.
  *
- *     *       any run of bytes, also of none, a slash among them
+ *     *       any run of bytes, even an empty one, slashes included
  *     ?       one character
  *     [a-z]   one of these characters; [!a-z] one character that is none of them. A ] must come
  *             first, a - first or last. A [ without a closing ] is literal

@@ -73,7 +73,7 @@ bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The slot for a key that is not in the table. */
+/* The free slot in which to put a key that is not in the table. */
 static size_t free_slot(const bm_hash_table *table, uint64_t hash)
 {
     size_t at = bm_hash_table_home(table, hash);
@@ -90,10 +90,11 @@ static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
         table->patience = INT64_MIN / 2;
 }
 
-/* Enlarge the table in place: entries move from the last to the first, each to its new home or the
- * next free slot. The entries of the first OUT_SLOTS slots, some of which wrapped around from the
- * end, are copied out first. Every later home moves up by more than its entry's distance from home,
- * so no entry lands on one that has not moved. */
+/* Enlarge the table in place. The entries of the first OUT_SLOTS slots, some of which wrapped
+ * around from the end, are copied out. The other entries move, from the last to the first, each to
+ * its new home or the next free slot after it; then the copied ones follow. The new home of each
+ * entry is farther from its old home than its old slot was, so it never overwrites an entry that
+ * has not moved yet. */
 static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 {
     const size_t had = table->n_slots, n_out = had < OUT_SLOTS ? had : OUT_SLOTS;
@@ -125,8 +126,8 @@ static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
-/* Insert the keys of `table` into the empty table `made`, under its seed. `gives_up`: stop when its
- * patience is used up. */
+/* Insert the keys of `table` into the empty table `made`, under the seed of `made`. `gives_up`:
+ * stop when its patience is used up. */
 static void put_again(const bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                       bool gives_up, bm_hash_table *made)
 {

@@ -27,7 +27,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* of a hash, and of a slot */
+#define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* in a hash or a slot */
 #define BM_HASH_PATIENCE 1024                         /* steps that a new table may take */
 #define BM_HASH_STEPS    16   /* added by each insertion; random keys take at most 8 */
 #define BM_HASH_LONGEST  1024 /* most steps of one insertion; random keys take at most 600 */
@@ -67,8 +67,8 @@ static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Subtract the steps of an insertion; false: a seed must be drawn. Also used by tables with another
- * form of slot. */
+/* Subtract the steps of an insertion from the patience. False: it is used up, and a seed must be
+ * drawn. Also used by tables with another form of slot. */
 static inline bool bm_hash_spend(int64_t *patience, size_t steps)
 {
     *patience += BM_HASH_STEPS - (int64_t)steps;
@@ -97,7 +97,7 @@ static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t has
     return (size_t)((hash >> 32) * table->n_slots >> 32);
 }
 
-/* The slot after one, the first after the last. */
+/* The slot after `at`; after the last slot, the first one. */
 static inline size_t bm_hash_table_next(const bm_hash_table *table, size_t at)
 {
     return at + 1 < table->n_slots ? at + 1 : 0;

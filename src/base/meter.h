@@ -39,7 +39,7 @@ typedef struct bm_forecast {
     double began_s, step_began_s,
         reported_s;             /* `reported_s`: when the reporting of its progress began */
     double share;               /* done share of the step; less than 0: unknown */
-    double past_s, past_weight; /* of the steps that have ended */
+    double past_s, past_weight; /* time and weight of the steps that have ended */
     double shown;               /* the largest share of the job that was reported */
 } bm_forecast;
 
@@ -63,8 +63,8 @@ typedef struct bm_meter {
 /* `callbacks` are copied; NULL: none. */
 void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks);
 void bm_meter_reset(bm_meter *meter);
-/* Set the steps to come: from here on progress calls include that of the whole job, and each stage
- * reports its beginning. */
+/* Set the steps to come. From now on progress calls also report the progress of the whole job, and
+ * each stage reports its beginning. */
 void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n);
 /* Begin a stage ("read", counted in "bytes") and start its clock. Both words are borrowed and must
  * never be freed. */
@@ -76,7 +76,7 @@ void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t 
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
 /* BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
-/* From here on bm_meter_check returns BM_ERR_CANCELLED without asking the caller. */
+/* From now on bm_meter_check returns BM_ERR_CANCELLED without asking the caller. */
 void bm_meter_stop(bm_meter *meter);
 /* Callbacks that lead to this meter, for functions that take bm_callbacks. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);

@@ -38,7 +38,7 @@ typedef struct bm_queue bm_queue;
 /* `capacity`: most items for anybody at a time. */
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
-/* False: closed or aborted; the item stays the caller's. try_push does not wait, and also returns
+/* False: closed or aborted; the caller keeps the item. try_push does not wait, and also returns
  * false if the queue is full. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
@@ -109,8 +109,8 @@ typedef struct bm_team_work {
 bm_status bm_team_open(uint32_t n_helpers, bm_team **out, bm_error *err);
 void bm_team_close(bm_team *team);  /* no work may be left; NULL is fine */
 void bm_team_forget(bm_team *team); /* as bm_pool_forget */
-/* Helpers may call help(ctx) from here on, until bm_team_end has returned. `n_wanted`: how many
- * helpers are worth waking for it, at most. */
+/* From now on, until bm_team_end has returned, helpers may call help(ctx). `n_wanted`: the most
+ * helpers that are worth waking for this work. */
 void bm_team_begin(bm_team *team, bm_team_fn help, void *ctx, uint64_t n_wanted,
                    bm_team_work *work);
 /* Withdraw the work, and wait for helpers that are doing a piece of it. */

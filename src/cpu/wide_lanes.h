@@ -22,7 +22,8 @@ typedef int64_t i64_lanes __attribute__((vector_size(8 * LANES)));
 static inline u64_lanes product(u64_lanes a, u64_lanes h);
 /* The same for h < 2^32. */
 static inline u64_lanes product_narrow(u64_lanes a, u64_lanes h);
-/* The lesser of each two lanes; TURN has flipped their uppermost bits. */
+/* The lesser of each pair of lanes. Where the instruction set compares only signed numbers, TURN
+ * has already flipped the top bits of affine values. */
 static inline u64_lanes lesser(u64_lanes x, u64_lanes y);
 /* The lesser by the low 32 bits; upper halves are undefined. */
 static inline u64_lanes lesser_low(u64_lanes x, u64_lanes y);

@@ -34,7 +34,7 @@ typedef struct listing {
     size_t n;
     bool *marked;
     bool broken;    /* OpenCL failed; see `note` */
-    char note[640]; /* why there is no OpenCL device; "" */
+    char note[640]; /* why there is no OpenCL device; "": there is one */
 } listing;
 
 static bool word_is(bm_str word, const char *name)
@@ -340,7 +340,7 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u
-#define START_SECONDS 0.5     /* to start a driver, the kernels and the trial */
+#define START_SECONDS 0.5     /* seconds to start a driver, the kernels and the trial */
 #define SMALL_WORK    0x1p+26 /* bytes of text times words of a signature */
 #define WORTH_PART    5       /* a device must reach this part of the CPU's rate, ... */
 #define WORTH_GAIN    1.1     /* ... and all devices together this multiple of it */
@@ -596,7 +596,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
     return BM_OK;
 }
 
-/* If no device is left or paid off, the native CPU signs. */
+/* If no device is left, or none was worth using, sign on the native CPU. */
 static void use_cpu(bm_device_set *set, size_t n_opened)
 {
     if (set->n_device_workers > 0 || set->use_cpu)

@@ -66,8 +66,8 @@ typedef struct bm_device_worker {
     bm_backend *backend;
     bm_device_info info;
     atomic_bool dead;
-    bm_status after_death; /* of a dead worker: BM_OK: the CPU signs its batches; else the error
-                              with which they fail */
+    bm_status after_death; /* how the batches of a dead worker end. BM_OK: the CPU signs them; else
+                            * they fail with this error */
     bm_error death;
     pthread_mutex_t lock;  /* guards everything below, and dying */
     uint64_t n_docs;       /* signed by it */
@@ -112,7 +112,7 @@ typedef struct bm_device_set_cfg {
 
 /* Open the devices. Those chosen by `auto` alone are compared with native code on all threads
  * (text_offload.h) and left out if they do not pay off. They are not even opened if the job would
- * be over before. */
+ * end before they were ready. */
 bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, bm_error *err);
 void bm_device_set_close(bm_device_set *set);
 /* The number of hashes that a batch should have, approximately. */

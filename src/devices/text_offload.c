@@ -29,13 +29,13 @@
 #define DOC_BYTES     2048u
 #define TRIAL_DOCS    512u
 #define LANE_DOCS     16u   /* documents of a thread's round: they fit into its caches */
-#define LANE_SECONDS  0.002 /* for which the CPU's work is measured at least */
+#define LANE_SECONDS  0.002 /* the least time for which the CPU's work is measured */
 #define LANE_ROUNDS   64u
-#define FIRST_DOCS    8u    /* in a device's first batch */
+#define FIRST_DOCS    8u    /* documents in a device's first batch */
 #define FOLD_MOST     8u    /* factor by which a batch may exceed the one before it */
-#define BATCH_SECONDS 0.004 /* that the last batches should take */
-#define SLOW_SECONDS  0.005 /* of a slow first batch */
-#define SLOW_PART     20    /* a slow device is below this part of the CPU's rate */
+#define BATCH_SECONDS 0.004 /* the time that the last batches should take */
+#define SLOW_SECONDS  0.005 /* a device is slow if its first batch takes longer than this, ... */
+#define SLOW_PART     20    /* ... at a rate of less than 1/20 of the CPU's */
 #define DEPTH_MAX     4u
 #define STRETCHES     2u
 

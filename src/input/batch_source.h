@@ -81,9 +81,9 @@ typedef struct bm_batch_source_ops {
     /* Count the records of a batch, bad ones too. */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);
-    /* After everything was parsed or counted: do all files from *file on have the format they
-     * should? If not, BM_ERR_INPUT, with *file set to the one after the offender. *n_other grows by
-     * the records that are no documents. NULL: no check. */
+    /* After everything was parsed or counted: do all files from *file on have the expected format?
+     * If not, BM_ERR_INPUT, with *file set to the number after that of the offending file. *n_other
+     * grows by the number of records that are not documents. NULL: no check. */
     bm_status (*check)(bm_batch_source *source, uint32_t *file, uint64_t *n_other, bm_error *err);
     void (*end)(bm_batch_source *source);
     void (*free_batch)(bm_source_batch *batch);

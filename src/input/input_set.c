@@ -536,7 +536,8 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* Refuse a result of dedup: beside the kept documents, which alone can be meant, it has tables. */
+/* Refuse a directory that dedup wrote: besides the kept documents, the only files that can be
+ * meant, it has tables. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -650,8 +651,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Add the files of a folder at an address, or those that match a pattern there: the part of the
- * name after the folder decides. */
+/* Add the files of a folder at an address. `pattern`: only those whose name below the folder
+ * matches it; "": all. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {

@@ -18,8 +18,8 @@ struct bm_held;
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
-/* Write which documents the set had, after all of it was read: their number, the number of files,
- * and a digest of the files' digests, in order. */
+/* After the whole set was read: write a line that identifies its contents, made of the number of
+ * documents, the number of files, and one digest over the files' digests in order. */
 #define BM_INPUT_SET_STATE 128u
 bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
                              bm_error *err);
@@ -49,8 +49,8 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* What else was left out of directories; and the first of these paths in byte order, with what they
- * are; NULL: there are no more. */
+/* What else was left out of directories. bm_input_set_left_out_path: the first of these paths in
+ * byte order, with the kind of each; NULL: there are no more. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
@@ -113,8 +113,9 @@ struct bm_input_set {
     bool stdin_taken;  /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
-    uint64_t memory;     /* limit; names in folders at addresses may take a part of it; 0: none */
-    uint64_t listed;     /* bytes that these names take */
+    uint64_t memory;     /* memory limit, 0: no limit; file names listed from remote folders may use
+                          * a part of it */
+    uint64_t listed;     /* bytes that these file names take */
     bool expects;        /* `remotes` knows which files will be read */
     bm_input_shard shard;
     bm_input_resources resources;

@@ -13,8 +13,8 @@
  * limit of records is near) the reader walks from record to record.
  *
  * A record longer than a document may be is not held: its first bytes become a piece of their own,
- * and the rest is read and dropped (as is what cannot be read). Limits: a batch holds at most one
- * such record and a batch's worth more.
+ * and the rest is read and dropped. So is the rest of a broken file. Limits: a batch holds at most
+ * one such record and a batch's worth more.
  *
  * Ranges are handed out before earlier ones are accepted, so the file handle, the digest and the
  * line count still belong to the last accepted range. If anything in a range is unexpected (a file
@@ -532,8 +532,8 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
 
 static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *err)
 {
-    /* A long record gets a buffer of double its size, so the work stays linear; pages never written
-     * take no memory. */
+    /* The buffer of a long record doubles up to 64 MiB (GROWTH_MAX), and then grows by 64 MiB at a
+     * time. Pages never written take no memory. */
     size_t room = c->end + n;
     if (c->end >= reader->batch_bytes && room > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
@@ -675,7 +675,8 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 
 /* --- ranges --- */
 
-#define RANGE_PART 4u /* shorter ranges or longer records, in parts of a batch, are read in order */
+/* A range shorter than 1/4 of a batch, or one with a record longer than that, is read in order. */
+#define RANGE_PART 4u
 #define LOOK_BYTES 8192u
 #define PAUSES_MAX 6u /* the pause doubles this often */
 
@@ -771,8 +772,8 @@ static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t
     return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, file, at, n, out, err);
 }
 
-/* Make the next range of the current file, unread, the whole batch (*taken). Otherwise the reader
- * continues after the last accepted range. */
+/* Make the batch consist of the next range of the current file, unread; *taken: there is such a
+ * range. Else the reader continues after the last accepted range. */
 static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -815,8 +816,8 @@ static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_
            source->size <= reader->batch_bytes - batch->len;
 }
 
-/* Make as many whole files as fit, unread, the whole batch (*taken). Not if these are few and
- * others, which are read in order, could share the batch. */
+/* Make the batch consist of as many whole files as fit into it, unread; *taken: done. Not done if
+ * these files are few and could share the batch with others, which are read in order. */
 static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -886,7 +887,8 @@ static bool read_range(const bm_raw_batch *batch)
            got == n;
 }
 
-/* Accept a batch of whole files that are as they seemed; all batches before it are finished. */
+/* Accept a batch of whole files that turned out as they seemed. All batches before it are
+ * finished. */
 static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
@@ -904,7 +906,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
     return BM_OK;
 }
 
-/* Accept a batch that is as it seemed; all batches before it are finished. */
+/* Accept a batch that turned out as it seemed. All batches before it are finished. */
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -926,8 +928,8 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
     return BM_OK;
 }
 
-/* Drop a batch that is not as it seemed, or comes after one that was not: the reader reads it
- * again. */
+/* Drop a batch that did not turn out as it seemed, or that comes after such a batch. The reader
+ * reads it again. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];

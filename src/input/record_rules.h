@@ -158,10 +158,11 @@ typedef struct bm_first_row {
     const char *file; /* the file's name, for messages */
 } bm_first_row;
 
-/* Fill bm_row_numbers_count() numbers. Begin: before any row is known; no column is known by name,
- * and rows may have any number of cells. From: by the first row, which is a header if the rules say
- * so. If the first row is broken, or longer than a document may be, rows may still have any number
- * of cells. BM_ERR_INPUT names the file, line 1 and the field that is missing or occurs twice. */
+/* Fill bm_row_numbers_count() numbers. bm_row_numbers_begin does so before any row is known: no
+ * column is known by name, and rows may have any number of cells. bm_row_numbers_from uses the
+ * first row, which is a header if the rules say so. If the first row is broken, or longer than a
+ * document may be, rows may still have any number of cells. BM_ERR_INPUT names the file, line 1 and
+ * the field that is missing or occurs twice. */
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
 bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
                               uint32_t *numbers, bm_error *err);

@@ -41,7 +41,8 @@ typedef struct follow {
     bool wanted; /* it ends at the string being read */
     bool in_out; /* its string was rewritten and is in exact->out ... */
     size_t out_offset; /* ... at this offset */
-    gathered *begun;   /* [d]: `all` when the object at depth d began; NULL: it has one value */
+    gathered *begun;   /* [d]: `all` when the object at depth d began; NULL: the path leads to one
+                        * value */
     gathered all;
     bm_buf text;
 } follow;
@@ -407,7 +408,7 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
     return !many || gather(x, path, BM_JSON_MISSING);
 }
 
-/* Handle the beginning of a value, for all paths that lead to it. False: no memory. */
+/* Handle the beginning of a value for all paths that lead to it. False: there is no memory. */
 static bool begin_value(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
@@ -457,8 +458,8 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Deliver a string to the paths that want it: `said`; if `in_out`, it is the end of x->out from
- * `offset` on. */
+/* Pass the string `said` to the paths that want it. `in_out`: the string is at the end of x->out,
+ * from `offset` on. */
 static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
                            const bm_json_repair *repair)
 {
@@ -481,7 +482,7 @@ static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t of
     return true;
 }
 
-/* Deliver the place of a string to the paths that want it. */
+/* Pass the place of a string to the paths that want it. */
 static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
 {
     const size_t offset = x->out.len;

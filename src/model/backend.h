@@ -37,7 +37,7 @@ typedef struct bm_device_settings {
     double probe_seconds;        /* limits of the trial run and of listing devices; 0: 120 and 60 */
     double call_seconds;         /* limit of a call on a device; 0: depends on its work
                                   * (cl_watchdog.c) */
-    uint64_t buffer_limit_bytes; /* limit of a buffer on a device; 0: that of the device */
+    uint64_t buffer_limit_bytes; /* limit of a buffer on a device; 0: the device's own limit */
     const char *tuning_path;     /* a file of kernel parameters that precede the built-in ones; NULL
                                   * or "": none */
     const char *kernel_family;   /* "cpu" or "gpu"; NULL: from the kernel parameters */
@@ -88,13 +88,14 @@ typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */
     const uint64_t *hashes;
     const double *weights;     /* one for each hash; NULL: the scheme uses none */
-    const bm_text_batch *text; /* NULL: hashes */
+    const bm_text_batch *text; /* the texts; NULL: the task has hashes */
     size_t n_docs;
     uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
     uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
     bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
-    bm_staged *staged;    /* where it is staged, in the same backend; NULL: nowhere */
+    bm_staged *staged;    /* the place where it is staged, in the same backend; NULL: it is not
+                           * staged */
 } bm_sign_task;
 
 typedef struct bm_backend_cfg {
@@ -102,14 +103,14 @@ typedef struct bm_backend_cfg {
     uint32_t perms_used;  /* coefficients are drawn for sketch.perms, but only the first perms_used
                           * words of a signature are computed (task.words has that many for each
                           * document); 0: all */
-    uint32_t bands, rows; /* of the keys; 0, 0: no task wants keys */
+    uint32_t bands, rows; /* of the bands from which keys are made; 0, 0: no task wants keys */
     const bm_text_options *text; /* how tasks with texts are cut; NULL: tasks have hashes only */
     const char *device;          /* "cpu" or "opencl:P.D" */
     const char *cpu;             /* instruction set of the native backend; NULL: the best */
     const char *cache_dir;       /* for OpenCL programs; NULL: the user's; "": none */
     const bm_device_settings *settings; /* NULL: all defaults */
-    size_t kept_bytes; /* for draws of weighted elements, for each thread of the native CPU; 0: the
-                        * default */
+    size_t kept_bytes; /* memory for the draws of weighted elements, for each thread of the native
+                        * CPU; 0: the default */
     const bm_callbacks *callbacks; /* for log lines; NULL: none */
 } bm_backend_cfg;
 
@@ -122,8 +123,8 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
-    /* stage returns NULL if no place is free, or large enough. Both are NULL if a backend has no
-     * places. */
+    /* stage returns NULL if no place is free, or none is large enough. Both functions are NULL if a
+     * backend has no places. */
     bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches.h -- the plain batches that rooms hand each other: shingle hashes and texts. */
+/* batches.h -- plain batches that parts of the program pass to each other: shingle hashes and
+ * texts. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -56,15 +57,15 @@ typedef struct bm_shingle_batch {
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
-/* Reserve space for more documents and hashes. */
+/* Make room for `more_docs` documents and `more_hashes` hashes beyond those in the batch. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err);
 /* Empty the batch; its memory is kept. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* Complete a document, whose n hashes were written after the hashes of the others. Space for it was
- * reserved. */
+/* Complete a document. Its n hashes were written after those of the other documents, in space that
+ * was reserved. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
@@ -110,12 +111,12 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  * A document that has a shingle of more than BM_TEXT_SHINGLE_MAX bytes is left to the host: it has
  * no slots, and its joined text is in `host_bytes`. One thread at a time. */
 
-#define BM_TEXT_SHINGLE_MAX 240u /* bytes: up to here XXH3 has its short forms */
+#define BM_TEXT_SHINGLE_MAX 240u /* bytes: up to this length XXH3 has its short forms */
 
 typedef struct bm_text_doc {
-    uint64_t begin;       /* in `bytes`; never falling */
-    uint64_t first_start; /* in `starts`; never falling */
-    uint64_t host_begin;  /* in `host_bytes`, if it is left to the host */
+    uint64_t begin;       /* offset in `bytes`; never decreases */
+    uint64_t first_start; /* index in `starts`; never decreases */
+    uint64_t host_begin;  /* offset in `host_bytes`, if the document is left to the host */
     uint64_t len;         /* bytes of its joined text; 0 if it has no shingles */
     uint64_t n_shingles;  /* in order, with repeats; 0 if it is left to the host */
     uint64_t second;      /* hash of its joined text (bm_content_with_second); for a document
@@ -140,13 +141,14 @@ typedef struct bm_text_batch {
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 
-/* Can a device cut such shingles at all? Not if K units always have more than BM_TEXT_SHINGLE_MAX
- * bytes, not for stop word shingles, and not if occurrences are counted. */
+/* Can a device cut shingles with these options at all? Not if K units always have more than
+ * BM_TEXT_SHINGLE_MAX bytes, not for stop word shingles, and not if occurrences are counted. */
 bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* Where the bytes of the documents before document `end` end, and where their starts end. */
+/* Where the bytes of the documents before document `end` end. The next function: where their starts
+ * end. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {
     return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;

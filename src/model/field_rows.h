@@ -95,8 +95,8 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_REAL, /* double */
     BM_FIELD_TYPE_BOOL,
     BM_FIELD_TYPE_TEXT,      /* NULL: not given */
-    BM_FIELD_TYPE_TEXTS,     /* a list of names; of the input alone */
-    BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; of the input alone */
+    BM_FIELD_TYPE_TEXTS,     /* a list of names; only input options have such fields */
+    BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; only input options have such fields */
     BM_FIELD_TYPE_CHARACTER, /* '\0': the default separator of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
@@ -113,15 +113,17 @@ enum {                                   /* what a field is for: bits of bm_fiel
        BM_FIELD_READING = 1u << 4,       /* means nothing where documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
        BM_FIELD_NO_KEYS = 1u << 6,       /* means nothing for band keys made elsewhere */
-       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but its default may be asked for */
-       /* A report lists it, and a job that resumes compares it: */
-       BM_FIELD_OF_PAIRS = 1u << 8,   /* as a parameter of jobs that pair or read pairs, */
-       BM_FIELD_OF_INDEX = 1u << 9,   /* of jobs that fill an index, */
-       BM_FIELD_OF_ADDING = 1u << 10, /* of jobs that add to one, */
-       BM_FIELD_OF_EXPORT = 1u << 11, /* of an export; */
-       BM_FIELD_OF_OUTPUT = 1u << 12, /* of every job, but in no report: choices of outputs; */
-       BM_FIELD_WHERE_SET = 1u << 13, /* but not if it has its default */
-       BM_FIELD_OF_OVERLAP = 1u << 14 /* as a parameter of overlap */
+       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but setting it to its default is allowed */
+       /* A report lists it, and a job that resumes compares it, as a parameter of: */
+       BM_FIELD_OF_PAIRS = 1u << 8,   /* jobs that pair or read pairs */
+       BM_FIELD_OF_INDEX = 1u << 9,   /* jobs that fill an index */
+       BM_FIELD_OF_ADDING = 1u << 10, /* jobs that add to an index */
+       BM_FIELD_OF_EXPORT = 1u << 11, /* an export */
+       BM_FIELD_OF_OUTPUT = 1u << 12, /* no report: a choice of outputs, compared by every resumed
+                                       * job */
+       BM_FIELD_WHERE_SET = 1u << 13, /* with the bits above: only if it does not have its
+                                       * default */
+       BM_FIELD_OF_OVERLAP = 1u << 14 /* a parameter of overlap, likewise */
 };
 
 struct bm_option_parts;

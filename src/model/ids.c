@@ -200,8 +200,8 @@ uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
     return table->ended ? 0 : shard_bytes(table->n);
 }
 
-/* The bytes that rows and ids may take before their columns continue in files, and again the bytes
- * that their file pages may take. */
+/* The bytes that rows and ids may take in memory before their columns continue in files. The file
+ * pages in memory may then take as many bytes again. */
 static uint64_t file_part(const bm_doc_table *table)
 {
     return table->memory / BM_DOC_FILE_PART / 2;
@@ -264,8 +264,9 @@ bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *r
     return (bm_str){room->data, of[1] - of[0]};
 }
 
-/* The message names the memory that the documents so far need, since later ones are not known yet.
- * The table's part of the memory grows at least in proportion to the memory. */
+/* The table is too large: the message gives the `memory` that the documents so far need, since
+ * later ones are not known yet. It is enough because the part of `memory` that the table gets grows
+ * at least in proportion to `memory`. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
     const double least = (double)needed * (double)table->memory_all / (double)table->memory;
@@ -350,7 +351,7 @@ static void leave_added(bm_doc_table *table)
     }
 }
 
-/* `slot` is the free slot of its shard where the id belongs. */
+/* `slot` is the free slot, in the shard of the id, where the id belongs. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {

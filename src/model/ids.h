@@ -46,8 +46,8 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
  * steps than there are ids. */
 
 typedef struct bm_next_number {
-    uint32_t row;    /* of the id that was repeated */
-    uint32_t number; /* the next to try; 2 at first */
+    uint32_t row;    /* the row whose id was repeated */
+    uint32_t number; /* the next number to try; 2 at first */
 } bm_next_number;
 
 typedef struct bm_next_numbers {
@@ -101,9 +101,9 @@ typedef struct bm_doc_id {
  *
  *     bm_doc_table_reserve  rows and bytes of text for a batch: batches in order, one at a time
  *     bm_doc_table_fill     set a reserved row and its id: any thread
- *     bm_doc_table_enter    the id of a row that was filled, into its shard: for each shard the
- *                           rows in order, one at a time; different shards at once. Whoever has the
- *                           id of an earlier row learns of it
+ *     bm_doc_table_enter    put the id of a filled row into its shard, and find the first row with
+ *                           this id. For each shard the rows in order, one at a time; different
+ *                           shards at once
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
  * Rows and ids are stored in columns (base/column.h). When they exceed a part of the memory, later
@@ -153,7 +153,7 @@ typedef struct bm_skipped {
     uint64_t n_behind; /* lines after it that were skipped as part of it (record.h) */
 } bm_skipped;
 
-/* Documents and bad records of batches. */
+/* Sums over the documents and bad records of batches. */
 typedef struct bm_doc_sums {
     size_t docs, skipped;
     uint64_t id_bytes, reason_bytes; /* in memory */
@@ -187,8 +187,8 @@ typedef struct bm_doc_table {
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes that the table holds, and those of its shards, which depend only on the number of
- * ids. */
+/* The bytes of memory that the table holds. The next function: those of its shards, which depend
+ * only on the number of ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
 /* The bytes that it will hold with all that is reserved ahead and one more batch; *shards: the
@@ -218,10 +218,11 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
                            const char *file_name, bm_error *err);
 /* Prefetch the slot of an id that will soon be added. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-/* Start reserving after the last row; nothing is reserved ahead. */
+/* Begin to reserve rows after the last one. Call it only while no rows are reserved ahead. */
 void bm_doc_table_begin(bm_doc_table *table);
 /* May a batch be reserved? False if repeated ids are numbered, or if the limit of memory or of
- * documents is near: then its documents are added one by one, once nothing is ahead. */
+ * documents is near. The caller must then add its documents one by one, after all reserved rows
+ * were accepted. */
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
 /* Make room for a batch that may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no room. */
 bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
@@ -239,12 +240,13 @@ static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const
 bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
                              bm_error *err);
 void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
-/* BM_ERR_INPUT, as from bm_doc_table_add: `row` and the row `first` have the same id. */
+/* Return the error that bm_doc_table_add returns for a repeated id, BM_ERR_INPUT: `row` has the
+ * same id as the row `first`. */
 bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
                                 const char *file_name, bm_error *err);
 /* Bytes of memory that the reason of a bad record takes. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped);
-/* Append a document that was left out; on BM_OK skipped->reason is taken. */
+/* Append a document that was left out. On BM_OK the table owns skipped->reason. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
 /* Remove the rows from `n_rows` on and the skipped records from `n_skipped` on. Nothing may be
  * added afterwards, since the shards still have the removed ids. */

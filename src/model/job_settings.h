@@ -24,13 +24,14 @@ typedef struct bm_pair_settings {
     const char *const *against_text_fields; /* text fields of known inputs; NULL: the fields of the
                                              * inputs */
     size_t n_against_text_fields;
-    const char *against_id_field;            /* id field of known inputs; NULL: that of the
+    const char *against_id_field;            /* id field of known inputs; NULL: the id field of the
                                               * inputs */
     struct ArrowArrayStream *against_stream; /* known documents instead of `against`; NULL: none */
     uint64_t against_row_ids;                /* row_ids of against_stream */
     bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is not a list of rules */
     double containment;       /* threshold of CONTAINED; else 0 */
-    double against_threshold; /* threshold of known documents in an index; 0: that of the index */
+    double against_threshold; /* threshold of known documents in an index; 0: the index's own
+                               * threshold */
     char against_state[128];  /* identifies the version of the known documents; set once they are
                                * open */
 } bm_pair_settings;
@@ -68,7 +69,7 @@ typedef struct bm_query_settings {
 typedef struct bm_index_settings {
     bm_index_store store;
     bool unique, follow;
-    double threshold;               /* for `unique`; 0: that of the index */
+    double threshold;               /* for `unique`; 0: the index's own threshold */
     const struct bm_out_kind *kind; /* the output kind of an index; NULL until the job sets it */
     bm_query_settings query;
 } bm_index_settings;

@@ -76,8 +76,8 @@ static double estimate(const uint8_t *registers)
 bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err)
 {
     const double all = ldexp(1, 32), whole = estimate(seen->whole), low = estimate(seen->low);
-    const double expected = -all * expm1(-whole / all); /* distinct low halves of that many random
-                                                         * hashes */
+    const double expected = -all * expm1(-whole / all); /* how many distinct low halves `whole`
+                                                         * random hashes have */
     if (low >= expected * 7 / 8)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_INPUT, seen->of, 0,

@@ -36,7 +36,7 @@ static inline bool bm_content_is_short(bm_hash128 content)
     return content.lo == BM_CONTENT_SHORT.lo && content.hi == BM_CONTENT_SHORT.hi;
 }
 
-/* C and D of the formula, over the blocks so far; the sums of parts add up. */
+/* C and D of the formula, over the blocks so far. Sums of separate parts may be added. */
 typedef struct bm_content_sums {
     uint64_t c, d;
 } bm_content_sums;
@@ -100,12 +100,12 @@ void bm_stream_hash_close(bm_stream_hash *hash); /* NULL is fine */
 
 /* piece_hash -- 128-bit XXH3 of a file by pieces, as listed in reports:
  *
- *     a file of up to BM_FILE_PIECE_BYTES    of its bytes
- *     a longer one                      of its pieces' digests one after another, 16 bytes each,
- *                                       in the order of their hexadecimal digits
+ *     a file of up to BM_FILE_PIECE_BYTES    the hash of its bytes
+ *     a longer one                           the hash of its pieces' digests, in file order; each
+ *                                            is 16 bytes, most significant first
  *
- * So pieces may be hashed by several threads. The last piece may be shorter; an empty file is one
- * empty piece. One thread at a time for each hash. */
+ * The last piece may be shorter; an empty file is one empty piece. Pieces can therefore be hashed
+ * on several threads, but one bm_piece_hash is for one thread at a time. */
 
 #define BM_FILE_PIECE_BYTES ((uint64_t)64 << 20)
 #define BM_HASH128_LEN      16u

@@ -31,7 +31,7 @@ typedef struct bm_cl_buffer {
     size_t bytes;
     bool unified;
     bool write_only; /* the host never reads it */
-} bm_cl_buffer;      /* {0} except the last two is empty */
+} bm_cl_buffer;      /* empty if all but the last two members are 0 */
 
 /* Make space for `bytes`; the contents are lost when it grows. On failure the buffer is empty. */
 cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);

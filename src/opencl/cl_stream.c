@@ -502,7 +502,8 @@ static cl_int set(const launch *l, cl_uint index, const void *value, size_t byte
     return l->stream->api->clSetKernelArg(l->kernel, index, bytes, value);
 }
 
-/* Set `mem`, or, if it is NULL, `other`, which has the same part. */
+/* Pass `mem` as the argument `index`; if it is NULL, pass `other`, which holds the same part of the
+ * batch. */
 static cl_int set_mem(const launch *l, cl_uint index, cl_mem mem, cl_mem other)
 {
     return set(l, index, mem != NULL ? &mem : &other, sizeof mem);
@@ -732,7 +733,7 @@ static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
     return free;
 }
 
-/* `all`: include places that other threads have taken. */
+/* Release the buffers of slots and places. `all`: even of places that other threads have taken. */
 static void release_buffers(bm_cl_stream *stream, bool all)
 {
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
@@ -942,8 +943,8 @@ void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
     set_place_state(stream, (bm_cl_place *)staged, BM_CL_FREE);
 }
 
-/* Enlarge a place for tasks like the one for which it was too small. Only the device's thread may
- * do it, since it calls the driver; no other thread uses such a place. */
+/* Enlarge a place that was too small for a task, so that tasks of that size fit. Only the thread of
+ * the device may call it, since it calls the driver. No other thread uses a place in this state. */
 static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, bm_error *err)
 {
     bm_cl_place *place = NULL;

@@ -104,8 +104,8 @@ typedef struct bm_cl_slot {
     bm_cl_scratch hashes, table; /* for texts: made and used only on the device */
 } bm_cl_slot;
 
-/* The places that other threads may take: one for each batch in progress, and as many that are
- * being filled or are waiting. They grow to the size of the tasks. */
+/* The places that other threads may take: enough for the batches in progress, and for tasks that
+ * are being filled in or are waiting. They grow to the size of the tasks. */
 #define BM_CL_PLACES 8u
 
 typedef struct bm_cl_stream {

@@ -19,7 +19,8 @@ typedef struct bm_pack_pool bm_pack_pool;
 typedef struct bm_pack_lanes {
     uint32_t threads;   /* including the caller's; 0 means 1 */
     uint64_t memory;    /* bytes of the whole job; blocks take a small share; 0: no limit */
-    bm_pack_pool *pool; /* used instead of both by several files; NULL: one for each file */
+    bm_pack_pool *pool; /* a pool that several files share, used instead of the two members above;
+                         * NULL: each file has its own */
 } bm_pack_lanes;
 
 /* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) some
@@ -47,6 +48,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
 /* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-/* Only steps with `end` will follow: the pool's threads compress the gathered blocks meanwhile.
- * False: no block is left, or there are no such threads. */
+/* Call it when only steps with `end` will follow: meanwhile the pool's threads compress the
+ * gathered blocks. False: no block is left, or the pool has no threads. */
 bool bm_compressor_end(bm_compressor *compressor);

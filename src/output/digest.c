@@ -39,11 +39,12 @@ static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 struct bm_digest {
     unsigned kinds;
-    bm_stream_hash *xxh3; /* NULL if not requested; the same for the next */
+    bm_stream_hash *xxh3; /* NULL if not requested, like the next member but one */
     libcrypto lib;
     EVP_MD_CTX *sha256;
     char *block;                    /* NULL: nothing was read yet */
-    uint64_t piece_bytes, in_piece; /* UINT64_MAX: one piece; bytes in the current piece */
+    uint64_t piece_bytes, in_piece; /* bytes of a piece (UINT64_MAX: one piece), and bytes in the
+                                     * current piece */
     bm_digest_piece *pieces;        /* complete pieces */
     size_t n_pieces, cap_pieces;
 };
@@ -201,7 +202,7 @@ static void write_digests(const bm_digest_piece *of, unsigned kinds, bm_digests 
     }
 }
 
-/* The digest of all pieces' binary digests of one kind, one after another. */
+/* The digest of the binary digests of all pieces, of one kind, one after another. */
 static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned kind,
                              bm_digest_piece *out, bm_error *err)
 {
@@ -258,7 +259,7 @@ out:
  * Each thread has its own digest object, created at its first piece. When there is little to hash,
  * waking threads takes longer than the work. */
 
-#define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes less */
+#define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes fewer bytes than this */
 
 typedef struct hashing {
     const bm_digest_work *work;
@@ -355,7 +356,8 @@ struct bm_digest_follow {
     bm_digest_followed file;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    uint64_t woken_at;     /* the writer's: value of `reached` at the last wake-up */
+    uint64_t woken_at;     /* value of `reached` at the last wake-up; only the writer uses this and
+                            * the next two */
     uint32_t n_threads;    /* the writer's */
     uint32_t threads_most; /* the writer's */
     pthread_t threads[THREADS_MAX];
@@ -363,9 +365,10 @@ struct bm_digest_follow {
     uint64_t reached;      /* bytes that are final */
     bool complete;         /* `reached` is the whole file */
     bool end;              /* begin no more pieces */
-    bool stop;             /* and discard the result */
-    size_t next;           /* the first piece nobody has begun, ... */
-    size_t first, n_first; /* ... except n_first leading ones, which come last; `first` are begun */
+    bool stop;             /* likewise, and discard the result */
+    size_t next;           /* the next piece to begin, after ... */
+    size_t first, n_first; /* ... the n_first leading ones, which come last: `first` of these are
+                            * begun */
     bm_digest_piece *pieces;
     size_t n, cap; /* of `pieces`; those before `n` are begun or still skipped */
     bm_status status;

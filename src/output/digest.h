@@ -3,10 +3,10 @@
  * check, and XXH3 128, by which our own readers check that a file is unchanged. XXH3 costs a
  * twentieth of SHA-256.
  *
- * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is that of
- * its bytes; the digest of a longer file is the digest of its pieces' binary digests, one after
- * another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of
- * whole files: pieces of 0 bytes. */
+ * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is the
+ * digest of its bytes; the digest of a longer file is the digest of its pieces' binary digests, one
+ * after another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed
+ * digests of whole files: pieces of 0 bytes. */
 #pragma once
 
 #include <stdbool.h>
@@ -64,7 +64,7 @@ typedef struct bm_file_range {
     uint64_t from, to;
 } bm_file_range;
 
-/* BM_ERR_IO if the file ends before range->to. */
+/* Add the bytes of a range. BM_ERR_IO if the file ends before range->to. */
 bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
 /* The digests of all added bytes; nothing may be added afterwards. */
@@ -96,7 +96,7 @@ typedef struct bm_digest_work {
     unsigned kinds;
     bm_digest_open_fn *open;
     void *ctx;
-    bm_pool *pool;   /* NULL: the caller's thread only */
+    bm_pool *pool;   /* its threads hash; NULL: only the caller's thread does */
     bm_meter *meter; /* counts the files begun, out of `meter_total`; NULL: no meter */
     uint64_t meter_total;
 } bm_digest_work;

@@ -30,8 +30,8 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* An open manifest takes about twice the size of its file, and once more while the file is read; a
- * manifest of mostly one-letter names takes more. */
+/* An open manifest takes about twice the size of its file, and three times while the file is read.
+ * A manifest of mostly one-letter names takes more. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
@@ -1110,7 +1110,7 @@ static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest
 
 typedef struct checking {
     const bm_manifest *manifest;
-    char **paths; /* one per output; so is the next */
+    char **paths; /* one per output, like the next member */
     bm_digest_file *files;
     size_t n;
 } checking;

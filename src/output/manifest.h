@@ -96,7 +96,8 @@ typedef struct bm_manifest_part {
 typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
     uint64_t bytes;
-    uint64_t piece_bytes;          /* piece size of the digest; 0: of the whole file */
+    uint64_t piece_bytes;          /* size of the pieces by which it is digested; 0: the digest is
+                                    * of the whole file */
     const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts */
     const bm_manifest_part *parts; /* in order; NULL: it was read as a whole */
     size_t n_parts;
@@ -114,9 +115,9 @@ typedef struct bm_manifest_output_row {
 
 typedef struct bm_manifest bm_manifest;
 
-/* BM_ERR_FORMAT names the file and the field: not JSON, not ours, or of a later version. `memory`:
- * most bytes that the manifest may take (0: no limit); if exceeded, BM_ERR_NOMEM names the amount
- * needed. */
+/* Open a manifest. BM_ERR_FORMAT names the file and the field: the file is not JSON, not one of
+ * ours, or of a later version. `memory`: the most bytes that the manifest may take (0: no limit);
+ * if it needs more, BM_ERR_NOMEM names the amount. */
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
 /* Open the directory's manifest.json or, without one, its report.json. */
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
@@ -146,7 +147,7 @@ bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char
                              bm_error *err);
 const char *bm_manifest_kind(const bm_manifest *manifest);
 const char *bm_manifest_version(const bm_manifest *manifest);
-/* BM_ERR_FORMAT: a field is missing or of another type. */
+/* The provenance, valid until close. BM_ERR_FORMAT: a field is missing or of another type. */
 bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
                                  bm_error *err);
 /* The parsed members, valid until close. */
@@ -162,7 +163,7 @@ bm_id_kind bm_manifest_ids(const bm_manifest *manifest);
 /* The value of bm_input_options.row_ids with which to read the manifest's table in memory again. */
 uint64_t bm_manifest_row_ids(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
-/* NULL: the job was not a share. */
+/* The share of the inputs that the job read; NULL: it was not a share. */
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
 /* The file of offsets beside arrays of hashes; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
@@ -214,8 +215,8 @@ bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const b
 /* manifest_seal -- a report's digest of itself: XXH3 128 of all bytes before it. It is the last
  * member of "run", which is the last member of the report.
  *
- *     …                                    these bytes, without the comma,
- *     "report_xxh3_128": "32 digits"       are what this is of
+ *     …                                    the bytes up to here, without the comma,
+ *     "report_xxh3_128": "32 digits"       have this digest
  *       }
  *     }
  *

@@ -61,7 +61,7 @@ typedef struct out_entries {
     unsigned n_held; /* entries with a descriptor */
     bool finished;
     bm_pool *pool;   /* its threads compute digests; NULL: the caller's alone */
-    bm_meter *meter; /* counts each file twice, of twice as many; NULL: no meter */
+    bm_meter *meter; /* counts each file twice, out of twice the number of files; NULL: no meter */
     size_t n_reported;
 } out_entries; /* out_entries_reset closes and frees */
 

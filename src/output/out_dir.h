@@ -45,8 +45,8 @@ bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n,
  * are neither digested nor synced here. */
 bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n, char **out,
                              bm_error *err);
-/* Digest and sync all closed files. Once: a file closed later (the report, which lists the digests)
- * is synced by commit, and not digested. */
+/* Digest and sync all closed files. Call it once: a file closed later (the report, which lists the
+ * digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
 /* Give finish a meter and threads: the meter counts each file twice, when it is digested and when
  * it is synced; the pool's threads compute the digests. Borrowed; each may be NULL. */
@@ -66,7 +66,7 @@ bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err);
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
 /* Rename the outputs to the target; only close may follow. */
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err);
-/* Has the rename been done? It may be even if commit failed, when only the sync failed. */
+/* Has the rename been done? It has even if commit failed, if only the sync failed. */
 bool bm_out_dir_is_committed(const bm_out_dir *dir);
 /* Without commit: remove the work directory, or leave it (bm_out_dir_preserve). Abort files that
  * are still open first. NULL is fine. */

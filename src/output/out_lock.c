@@ -29,7 +29,7 @@
 #define TEXT_MAX   ((size_t)1 << 30)
 #define READ_BYTES ((size_t)64 << 10)
 
-/* The file stays, unlocked. */
+/* Close the marker: the file stays, unlocked. */
 static void out_marker_close(bm_out_marker *marker)
 {
     if (marker->fd >= 0)
@@ -353,19 +353,19 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
 
 /* === out dir lock ===
  *
- * The work directory TARGET.partial is claimed by two locks, held to the end: of the directory
- * itself, and of the marker in it.
+ * The work directory TARGET.partial is claimed by two locks, which are held until the claim is
+ * closed: one on the directory itself, one on the marker in it.
  *
- * The directory is locked before its contents are examined, even by the job that made it: another
- * job may lock it first, between mkdir and the lock, and then owns it. So an empty directory is
- * taken as it is. A lock counts only while the path still leads to the locked file; otherwise the
- * other job has just ended, and all steps are repeated. Only the directory itself, once empty, is
- * removed by its path.
+ * Every job locks the directory before it examines the contents, even if it made the directory
+ * itself: another job may take the lock between mkdir and flock, and then owns the directory. So an
+ * empty directory counts as free. A lock is valid only if the path still leads to the locked file;
+ * if it does not, the other job has just ended, and all steps are repeated. The directory itself,
+ * once empty, is the only thing that is removed by its path.
  *
- * What is ours can be recognised even after a loss of power: the marker and its name are synced
- * before anything is made beside it, and an earlier job's files are gone from the disk before they
- * leave the list. At its end a job removes the marker last and syncs nothing: file systems with a
- * journal keep that order.
+ * Our files can be recognised even after a loss of power: the marker and its name are synced before
+ * anything is made beside it, and an earlier job's files are removed from the disk before they
+ * leave the list. When a job ends, it removes the marker last and syncs nothing: file systems with
+ * a journal keep that order.
  *
  * The marker is locked too, for file systems that lock files but not directories (NFS). Without any
  * locks, jobs are not kept apart; everything else works. */
@@ -411,8 +411,8 @@ static bool leads_to(const char *path, int fd)
 
 /* --- the directory --- */
 
-/* Make the directory (*made), or find it, and lock it. *again: by then the path led to another
- * one. */
+/* Make the directory (*made), or find it, and lock it. *again: its path leads to another directory
+ * by now, so the caller must repeat all steps. */
 static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
                              bm_error *err)
 {
@@ -436,8 +436,8 @@ static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, 
     return BM_OK;
 }
 
-/* Lock the marker in the locked directory: an earlier job's or, if the directory is empty, a new
- * one. *again: it lost its name. */
+/* Lock the marker in the locked directory: the marker of an earlier job or, if the directory is
+ * empty, a new one. *again: the marker has lost its name, so the caller must repeat all steps. */
 static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again, bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "";

@@ -513,8 +513,9 @@ static bm_status find_there(const char *path, size_t *len, char **real, bm_error
                          : bm_fail_errno(err, code, path, "no directory to write the output into");
 }
 
-/* *out: the absolute path of the folder above `target`, which may not exist yet, without links, "."
- * and "..". The caller's to free. BM_ERR_IO: such a folder could not be made. */
+/* *out: the absolute path of target's parent folder, without links, "." or ".."; the caller frees
+ * it. The parent need not exist yet, and is not made here. BM_ERR_IO: it could not be made
+ * later. */
 static bm_status out_parents_resolve(const char *target, char **out, bm_error *err)
 {
     char *parent = NULL, *real = NULL;

@@ -130,7 +130,7 @@ void bm_out_parents_remove(bm_out_parents *parents);
 /* Free the list; the folders stay. */
 void bm_out_parents_reset(bm_out_parents *parents);
 
-/* A kind of directories of ours without a report, which would list their files. */
+/* A kind of our directories that have no report to list their files. */
 typedef struct bm_out_kind {
     const char *not_one;      /* "is not an index" */
     const char *const *files; /* all names that may occur in it, ended by NULL */
@@ -146,7 +146,8 @@ typedef struct bm_out_existing {
         BM_OUT_IS_REPLACED,
         BM_OUT_IS_LOOKED_AT /* not decided yet: an existing directory is allowed, and stays */
     } is;
-    uint64_t memory;         /* the job's: a quarter is for reading the old report; 0: no limit */
+    uint64_t memory;         /* the job's memory, a quarter of which may be used to read the old
+                              * report; 0: no limit */
     const bm_out_kind *kind; /* kind of directory that may be replaced; NULL: one with a report */
 } bm_out_existing;
 
@@ -159,7 +160,8 @@ static inline bm_out_existing bm_out_existing_of(bool force)
     return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
 }
 
-/* The rule for a directory, for a job with `memory`. */
+/* How to treat an existing directory, in a job with a limit of `memory`: replace it if `force`,
+ * else refuse. */
 static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory)
 {
     bm_out_existing existing = bm_out_existing_of(force);
@@ -180,14 +182,14 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* *out: the files of the output directory at `target`, if it is ours; none if it is empty.
- * BM_ERR_USAGE: it is not ours, with the reason. BM_ERR_NOMEM: its report does not fit into a
- * quarter of existing.memory (0: no limit). Reset `out` in any case. */
+/* *out: the files of the output directory at `target`, if it is ours; no files if the directory is
+ * empty. BM_ERR_USAGE: it is not ours; the message gives the reason. BM_ERR_NOMEM: its report does
+ * not fit into a quarter of existing.memory (0: no limit). The caller resets `out` in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
 
 /* out_space -- can an output be written at all? Checked before inputs are read, so that a job of
- * hours does not fail at its first file. */
+ * many hours does not fail when it writes its first file. */
 
 /* BM_ERR_IO: the file system of the folder above `target` (the nearest one that exists) is
  * read-only, or lacks space for the first blocks of the output: one for a file; for a directory

@@ -564,8 +564,8 @@ static void read_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* Append a decimal: its sign, and the digits of a whole number, `digits` of which are after the
- * point; if negative, that many zeros follow instead. */
+/* Append a decimal: a sign if it is `negative`, then the digits of `whole`, the last `digits` of
+ * them after the point. If `digits` is below 0, -digits zeros follow `whole` instead. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {
     const size_t len = strlen(whole), behind = digits > 0 ? (size_t)digits : 0;

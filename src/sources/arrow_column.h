@@ -120,8 +120,8 @@ const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_
 bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column_path *path);
 /* Is the row null? If the column is `many`, use bm_arrow_column_each instead. */
 bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row);
-/* The bytes of a text cell; bm_arrow_column_decimal: an integer in decimal, in `digits`. Not for
- * nulls. */
+/* The bytes of a text cell. The next function, bm_arrow_column_decimal: an integer in decimal,
+ * written to `digits`. Not for nulls. */
 bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
 /* The dictionary entry that a row refers to; UINT64_MAX: no dictionary, or null. Not if `many`. */
 uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);

@@ -33,7 +33,7 @@
 
 /* === row digest ===
  *
- * A table stream whose arrays are borrowed from a stream that another reader reads.
+ * A table stream that borrows arrays on their way from another stream to its reader.
  *
  *     inner  ->  array  ->  reader
  *                  |  on its way

@@ -2,7 +2,8 @@
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): one column is
  * the text, another the id.
  *
- * bandmill/arrow.h defines documents, texts and ids. The limit of a document counts its text.
+ * bandmill/arrow.h defines documents, texts and ids. The limit on the size of a document applies to
+ * its text.
  *
  * A *provider* opens a file as a stream; this module does not know where the stream comes from.
  * Whoever can read Parquet or another table format supplies one; table files have bm_table_files.

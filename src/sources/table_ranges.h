@@ -74,7 +74,7 @@ bm_range_part bm_range_part_give(bm_range_turns *turns, bm_row_range *range, uin
  * NULL: the part was dropped. `most`: the most bytes of texts allowed. */
 size_t bm_range_part_read(bm_range_turns *turns, const bm_range_part *part, size_t most,
                           bm_table_chunk **chunk, size_t *first);
-/* The range that is given back (the caller becomes its user), and the row where; NULL: none. Called
- * by the thread that hands out parts. `wait`: wait until all parts are finished; if one has failed,
- * it does so anyway. */
+/* The range that is given back (the caller becomes its user), and in *row the row from which; NULL:
+ * no range is given back. Called by the thread that hands out parts. `wait`: wait until all parts
+ * are finished; if one has failed, the call waits in any case. */
 bm_row_range *bm_range_turns_failed(bm_range_turns *turns, bool wait, size_t *row);

@@ -11,8 +11,8 @@
  * shingles). The first probe then nearly always finds an empty slot or the value itself. That
  * matters because a mispredicted branch costs more than all the rest.
  *
- * Past SMALL values memory counts: the far table has two to four slots per value, so a document of
- * 10^7 shingles takes at most 16 bytes for each.
+ * Beyond SMALL values, the size of the table matters: the far table has two to four slots per
+ * value, so a document of 10^7 shingles takes at most 16 bytes for each.
  *
  * The factor is public, so hashes can be constructed that all fall into one slot. When insertions
  * take many more steps than chance allows, the table is refilled with a factor drawn at random. The

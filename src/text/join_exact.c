@@ -10,7 +10,7 @@
  *
  * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` these are
  * the marks outside a word, if no normaliser but `lower` is active; otherwise joined->after_base
- * tells.
+ * records whether the last character is a letter or number, or a mark after one.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"

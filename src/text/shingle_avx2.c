@@ -75,8 +75,8 @@ static inline __m256i within(__m256i v, char low, char n)
                              _mm256_setzero_si256());
 }
 
-/* Below 0x20 except TAB, LF, FF and CR: these four equal their entry of the table; no other byte
- * equals its own. */
+/* All ones in the bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry of the
+ * table; no other byte equals its entry. */
 static inline __m256i controls(__m256i v)
 {
     const __m256i white = _mm256_broadcastsi128_si256(

@@ -61,8 +61,8 @@ static inline uint64_t within(bm_block b, char low, char n)
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(b, _mm512_set1_epi8(low)), _mm512_set1_epi8(n));
 }
 
-/* Below 0x20 except TAB, LF, FF and CR: these four equal their entry of the table; no other byte
- * equals its own. */
+/* The bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry of the table; no
+ * other byte equals its entry. */
 static inline uint64_t block_control(bm_block b)
 {
     const __m512i white = _mm512_broadcast_i32x4(

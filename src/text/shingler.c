@@ -41,7 +41,8 @@ struct bm_shingler {
     size_t *starts;            /* of the units of a window: units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
     bm_stop_table stop;        /* for stop word shingles; else empty */
-    size_t *picked;            /* their starts and ends in a window: 2 * (WINDOW + 1) */
+    size_t *picked;            /* where stop word shingles begin and end in a window:
+                                * 2 * (WINDOW + 1) */
     uint32_t *counts;          /* of the document's hashes, counted for a bag */
     size_t cap_counts;
     uint64_t limit;  /* the most bytes of a document; 0: no limit */
@@ -53,7 +54,8 @@ typedef struct document {
     bm_shingle_batch *batch;
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
     bm_content_sums content;  /* if the document is one window */
-    bool streamed;            /* it has more, and shingler->content has its hashes */
+    bool streamed;            /* the document has several windows, and shingler->content has their
+                               * hashes */
     bm_shingle_run_fn *scan;  /* receives the hashes, which are then not added; else NULL */
     void *scan_ctx;
     bm_shingle_run place; /* for `scan`: where the hashes of a window begin */

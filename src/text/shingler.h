@@ -42,7 +42,7 @@ bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *b
  * least if normalising does not lengthen the text); 0: the limit was not the reason. */
 void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes);
 uint64_t bm_shingler_needed(const bm_shingler *shingler);
-/* The bytes that a document takes with that much joined text and that many elements. */
+/* The bytes that a document takes with `joined` bytes of joined text and `n_hashes` elements. */
 uint64_t bm_shingler_bytes(const bm_text_options *options, uint64_t joined, uint64_t n_hashes);
 /* The inner loops of the shingler's instruction set. */
 const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);

@@ -11,8 +11,8 @@
  *
  * Schemes of 32 bits take the low half, which is therefore what others call the token hash:
  * SHA-1[0:4], MurmurHash3. Sets keep all 64 bits, so that exact similarities are equally exact
- * under each: with 32 bits alone, most documents of 100,000 shingles would have two different ones
- * with equal hashes. */
+ * under every hash. With 32 bits alone, most documents of 100,000 shingles would have two different
+ * shingles with equal hashes. */
 #pragma once
 
 #include <bandmill/status.h>
