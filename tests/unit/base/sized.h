@@ -15,7 +15,7 @@ static inline bool sized_small(void)
     return size != NULL && strcmp(size, "small") == 0;
 }
 
-/* One of two numbers of rounds (or two step widths), by the size of tests in force. */
+/* One of two numbers of rounds, or of two step widths, chosen by BANDMILL_TEST_SIZE. */
 static inline size_t sized(size_t normal, size_t small)
 {
     return sized_small() ? small : normal;

@@ -114,7 +114,7 @@ Test(hash_table, a_bad_seed_takes_no_more_than_a_factor)
     free(k.list);
 }
 
-/* `together` keys share each hash, so clusters have many different lengths. */
+/* `together` keys share each hash: clusters range from short ones to one of all keys. */
 Test(hash_table, clusters_of_any_length_take_no_more_than_a_factor)
 {
     const size_t n = sized(200000, 20000);

@@ -82,8 +82,8 @@ static bool comes_out(long hash_ms, long text_ms, bool taken)
     return false;
 }
 
-/* The host hashes the megabyte of text in a few milliseconds, so a tenth of a second is the
- * device's. */
+/* The host hashes the megabyte of text in a few milliseconds, so the device takes nearly all of a
+ * tenth of a second. */
 Test(text_offload, the_form_that_the_device_is_faster_with_is_taken)
 {
     cr_assert(comes_out(100, 20, true));

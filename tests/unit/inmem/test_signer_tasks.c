@@ -201,7 +201,7 @@ Test(signer_tasks, a_signer_may_be_closed_with_tasks_that_nobody_waits_for)
             wait_for(signer, &tasks[0]);
         bm_signer_close(signer);
         for (size_t i = 0; i < TASKS; i++)
-            memset(tasks[i].words, 1, sizeof tasks[i].words); /* must not race */
+            memset(tasks[i].words, 1, sizeof tasks[i].words); /* no longer the library's */
     }
     free(tasks);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of rows. */
+/* The cells of CSV and TSV rows. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

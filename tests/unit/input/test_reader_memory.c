@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each allocation fails in turn, until a run makes fewer. Each run must end with an error, without
- * a crash and without extra records. The C library's functions are replaced, so allocations of
- * simdjson, zlib and zstd fail too. Not under sanitizers, which replace the same functions. */
+/* Each allocation fails in turn, until a run makes fewer. A run must end with an error or with all
+ * records, and never crash. The C library's functions are replaced, so allocations of simdjson,
+ * zlib and zstd fail too. Not under sanitizers, which replace the same functions. */
 #include "read_records.h"
 
 #if defined(BM_SANITIZED) || !defined(__GLIBC__)

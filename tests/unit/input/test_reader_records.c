@@ -21,7 +21,7 @@ Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     for (uint32_t limit = 30; limit <= 3000; limit *= 10) {
-        records r = test_read(&o, 8192, limit, false); /* checks the limit itself */
+        records r = test_read(&o, 8192, limit, false); /* test_read checks the limit */
         const char *at = data;
         cr_assert_eq(r.n, 2 * (N_LONG + N_SHORT));
         for (size_t i = 0; i < r.n; i++) {

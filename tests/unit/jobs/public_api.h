@@ -81,7 +81,7 @@ typedef struct api_call {
     size_t size, least; /* least: its bytes in version 0.1 on 64 bits, fixed for ever */
     void (*init)(void *options, size_t struct_size);
     void (*fill)(void *options); /* fills in what the call needs to return `passes` */
-    bm_status passes;            /* accepted, though the input or device does not exist */
+    bm_status passes;            /* if accepted; no such input or device */
     bm_status (*call)(const void *options, bm_error *err);
     const api_field *enums, *reserved;
     size_t n_enums, n_reserved;

@@ -98,7 +98,7 @@ static size_t content(const char *folder, const char *name, char *out, size_t ca
     return n;
 }
 
-/* The files must be equal, except for what the manifest reports about the run, up to its digest. */
+/* The files must be equal; of the manifest, the part before its last member, "run". */
 static void same_files(const kind *k, const char *ours, const char *theirs)
 {
     static const char *const names[] = {"signatures.npy", "content_hash.npy", "n_shingles.npy",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole_job.h -- sign and dedup over one kind of options, for tests that run both. */
+/* whole_job.h -- sign and dedup with the same options, for tests that run both. */
 #ifndef BM_TESTS_WHOLE_JOB_H
 #define BM_TESTS_WHOLE_JOB_H
 
@@ -7,7 +7,7 @@
 
 typedef bm_status (*run_fn)(const bm_dedup_options *options, bm_summary **out, bm_error *err);
 
-/* Sign what these options would dedup, with band keys. */
+/* Signs the input of these options with their settings, and writes band keys. */
 static inline bm_status sign_with_keys(const bm_dedup_options *options, bm_summary **out,
                                        bm_error *err)
 {
@@ -26,7 +26,7 @@ static inline bm_status sign_with_keys(const bm_dedup_options *options, bm_summa
     return bm_job_sign(&sign, out, err);
 }
 
-/* One document file on the native CPU. */
+/* Initialises the options for one input file and the native CPU. */
 static inline void whole_job_init(bm_dedup_options *options, const char *const *path,
                                   const char *output)
 {

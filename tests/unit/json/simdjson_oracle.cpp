@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simdjson_oracle.cpp -- fields of a JSON line by simdjson's DOM, which shares no code with ours:
- * what the parser is held against, in unit tests and in the fuzzer.
+/* simdjson_oracle.cpp -- fields of a JSON line by simdjson's DOM, which shares no code with our
+ * parser: the reference for it in unit tests and in the fuzzer.
  *
- * The DOM validates all of a line, and walking an object shows every key, so that the last of equal
- * keys can count. No answer, though simdjson may accept them, have
+ * The DOM validates the whole line, and walking an object shows every key, so the last of equal
+ * keys can count. The oracle gives no answer in these cases, although simdjson may accept the line:
  *     a line that begins with a byte order mark    (later versions skip it)
  *     a string with an unpaired surrogate          (some versions let the low half through)
  *     a surrogate escape, before simdjson 3.0      (any escape after a high half was its low half)
