@@ -8,7 +8,7 @@
 typedef struct bm_asset {
     const char *name, *text; /* text: NUL-terminated */
     size_t len;
-    const char *sha256; /* of the text, in base64, as in a Content-Security-Policy */
+    const char *sha256; /* SHA-256 of the text in base64, as in a Content-Security-Policy */
 } bm_asset;
 
 typedef enum bm_asset_id {

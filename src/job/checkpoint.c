@@ -125,8 +125,8 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    /* The journal is removed before the final rename. If one exists, unfinished work with `force`
-     * was meant to replace the output. */
+    /* The journal is removed before the final rename. If one exists, a job with `force` has
+     * unfinished work that was to replace the output. */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
@@ -143,7 +143,7 @@ out:
 #define SHOWN_BYTES 512   /* most bytes of a path in a message */
 #define START_RATE  400e6 /* bytes per second, until saving has been timed */
 
-/* The files that such jobs write or keep for themselves, listed together with one sync. */
+/* The files that such jobs write or hold. They are listed together, with one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -160,7 +160,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL &&
         bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
-        journal = NULL; /* damaged: a file that it names in --temp-dir stays */
+        journal = NULL; /* damaged: a file in --temp-dir that it names stays */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
@@ -436,7 +436,7 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
     if (checkpoint->flush !=
-        NULL) { /* before the documents: without sums the arrays would not be checked */
+        NULL) { /* sums first, then documents: without sums the arrays would not be checked */
         bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
@@ -570,7 +570,7 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         (checkpoint->saved.docs_records > 0 || /* saved before, or enough work to lose */
+         (checkpoint->saved.docs_records > 0 || /* saved before, or enough work would be lost */
           bm_clock_seconds() - checkpoint->last >=
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);

@@ -242,17 +242,17 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 enum {
     DOC_ROWS,    /* bm_doc_row */
     DOC_ID_ENDS, /* uint64_t */
-    DOC_CONTENT, /* bm_hash128; once all documents are read, instead ... */
-    DOC_REP,     /* ... uint32_t: the first copy of each document */
+    DOC_CONTENT, /* bm_hash128; after all documents are read, DOC_REP instead */
+    DOC_REP,     /* uint32_t: the first copy of each document; see DOC_CONTENT */
     DOC_TEXTS,   /* uint64_t: places of texts, if sets are made again */
     N_PLAIN,
-    DOC_KEYS = N_PLAIN, /* uint64_t, bands of each document */
+    DOC_KEYS = N_PLAIN, /* uint64_t: as many per document as there are bands */
     DOC_IDS,            /* bytes; DOC_ID_ENDS divides them */
     DOC_RANKS,          /* ranking keys, each a uint32_t length and the bytes */
     DOC_HEAD,           /* doc_head, a single one */
     DOC_SOURCES,        /* saved_source per input that was read to its end */
     DOC_SKIPPED,        /* saved_skip per skipped record */
-    DOC_REASONS,        /* bytes, why they were skipped */
+    DOC_REASONS,        /* bytes: the reasons for skipping */
     N_DOC_COLUMNS
 };
 
@@ -264,7 +264,8 @@ static const size_t plain_bytes[N_PLAIN] = {
 
 typedef struct doc_head {
     uint64_t first;   /* first document of the record */
-    bm_counts counts; /* up to and with the record; valid in the last one */
+    bm_counts counts; /* counts up to and including this record; only those of the last record are
+                       * valid */
 } doc_head;
 
 typedef struct saved_skip {
@@ -284,7 +285,7 @@ static size_t bands_of(const bm_checkpoint_documents *what)
 
 /* --- saving --- */
 
-/* of[]: the columns from the first document on; NULL: the job has no such column, or no
+/* Set of[] to the columns, from document 0 on. NULL: the job has no such column, or no
  * documents. */
 static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_PLAIN])
 {

@@ -328,7 +328,8 @@ static const char *repaired_line(const bm_journal *journal, size_t index)
     return NULL;
 }
 
-/* An input has changed: accept it if it may have been repaired after the saved place. */
+/* Called for an input that has changed: accept it if it may have been repaired after the saved
+ * place. */
 static bm_status compare_input(comparing *c, size_t index, const char *was, const char *is,
                                bm_error *err)
 {

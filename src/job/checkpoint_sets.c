@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_sets.c -- decides where the file of sets is: OUTPUT.partial/.bandmill-sets, or
- * TEMP/.bandmill-HASH-sets, where HASH is of the work directory's resolved path.
+ * TEMP/.bandmill-HASH-sets, where HASH is the hash of the work directory's resolved path.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
 #include <errno.h>
@@ -72,7 +72,8 @@ out:
 
 /* --- the sets of an earlier job --- */
 
-/* *out: the path in --temp-dir that the line names, owned by the caller; NULL: it names none. */
+/* Set *out to the path in --temp-dir that the line names; the caller owns it. NULL: the line names
+ * no path. */
 static bm_status path_in(const char *line, char **out, bm_error *err)
 {
     *out = NULL;
@@ -86,7 +87,7 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     return BM_OK;
 }
 
-/* *own: is `path` a file of sets of this work directory? */
+/* *own: does the file of sets at `path` belong to this work directory? */
 static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool *own, bm_error *err)
 {
     char name[NAME_BYTES];

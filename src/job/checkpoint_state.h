@@ -50,14 +50,14 @@ typedef struct bm_array_sums {
     bool known; /* false: saved by an earlier version, without sums */
 } bm_array_sums;
 
-/* The progress of the job in the journal. */
+/* The progress of the job, as recorded in the journal. */
 typedef struct bm_checkpoint_saved {
-    uint64_t docs, skipped; /* rows, skipped records */
+    uint64_t docs, skipped; /* saved rows, and saved skipped records */
     bool complete;          /* all inputs were read */
     uint64_t docs_bytes, docs_records, sets_bytes, sets_records;
     bool matched;
     uint64_t match_bytes, match_records;
-    bm_content_place place; /* after the last of the documents */
+    bm_content_place place; /* place in the inputs after the last saved document */
     bool broken;            /* an input was broken after `place` and may be repaired there */
     bm_array_sums sums;
     bm_array_sums next_sums; /* sums that belong to the next line of documents */
@@ -66,7 +66,7 @@ typedef struct bm_checkpoint_saved {
 /* More data of a job's documents than the table holds. It is stored in the file of documents, after
  * the blocks of documents that are saved with it. */
 typedef struct bm_checkpoint_more {
-    /* Append records that begin with BM_CHECKPOINT_MORE, 8 bytes. */
+    /* Append records to the file. Each begins with BM_CHECKPOINT_MORE, 8 bytes. */
     bm_status (*save)(void *ctx, bm_spill_file *file, bm_error *err);
     /* Load a record. All documents saved before it have been loaded. BM_ERR_FORMAT: it does not
      * fit. */
@@ -85,19 +85,20 @@ typedef struct bm_checkpoint {
      * and return their sums. */
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
-    bm_checkpoint_more more; /* save NULL: the job has only documents */
+    bm_checkpoint_more more; /* save NULL: the job saves only documents */
     bool can_save;           /* false: inputs that cannot be read again, or saving failed */
     bm_summary *done;        /* summary of a job that was already done; else NULL */
-    bool loading;            /* saved work is being loaded, and stays whatever happens */
+    bool loading;            /* saved work is being loaded, so it must not be removed */
     bm_journal *journal;
     bm_spill_file *docs_file;
     char *sets_path;
     bool sets_beside;              /* sets are in the work directory, not in --temp-dir */
-    struct bm_sets_holder *holder; /* holds sets in --temp-dir; NULL: none, or it failed */
+    struct bm_sets_holder *holder; /* holds sets in --temp-dir; NULL: no sets are held there, or
+                                    * holding failed */
     bm_checkpoint_saved saved;
     bool reading;    /* documents are being ingested */
     bool read_all;   /* all documents were ingested */
-    bm_match *match; /* once it has run */
+    bm_match *match; /* the match, once it has run */
     double last;     /* when something was last saved */
     double rate;     /* bytes per second that saving writes */
     double every;    /* requested seconds between checkpoints; < 0: automatic */
@@ -118,14 +119,14 @@ typedef struct bm_checkpoint {
  *
  * --threads, --memory, --device, --temp-dir, --progress and message options may differ. */
 
-/* Compare the job with the first lines of a journal; *n_lines: how many they are. `saved`: the
- * checkpoint that the journal describes. Repaired inputs are added to the journal. BM_ERR_FORMAT
- * names what differs; BM_ERR_IO. */
+/* Compare the job with the first lines of a journal; *n_lines: the number of these lines. `saved`:
+ * the checkpoint that the journal describes. Repaired inputs are added to the journal.
+ * BM_ERR_FORMAT names what differs; BM_ERR_IO. */
 bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
                                        const bm_checkpoint_saved *saved, size_t *n_lines,
                                        bm_error *err);
 
-/* Add those lines to a new journal. */
+/* Write the lines that bm_checkpoint_identity_check compares to a new journal. */
 bm_status bm_checkpoint_identity_write(const bm_job_context *job, bm_journal *journal,
                                        bm_error *err);
 
@@ -141,7 +142,7 @@ bm_status bm_checkpoint_identity_write(const bm_job_context *job, bm_journal *jo
  *
  * Fields are separated by tabs; a later line replaces an earlier one of its kind. */
 
-#define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
+#define BM_CHECKPOINT_LINE_BYTES 256u /* including the NUL */
 
 typedef enum bm_checkpoint_line {
     BM_LINE_DOCUMENTS,
@@ -153,7 +154,7 @@ typedef enum bm_checkpoint_line {
 
 void bm_checkpoint_line_write(bm_checkpoint_line line, const bm_checkpoint_saved *saved,
                               char out[BM_CHECKPOINT_LINE_BYTES]);
-/* If the line is one of these, put its contents into `saved` and return true. */
+/* If this is a line of progress, read it into `saved` and return true. */
 bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 
 /* checkpoint_documents -- a file of the documents that a job has read: rows, ids, counts, and the
@@ -198,8 +199,8 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
 
 /* Save the results of bm_match_run. Flushes. */
 bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err);
-/* Load the results instead of bm_match_run; fills the same fields. BM_ERR_FORMAT: the file does not
- * match the checkpoint. */
+/* Load saved results instead of running bm_match_run; fills the same fields. BM_ERR_FORMAT: the
+ * file does not match the checkpoint. */
 bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err);
 
 /* checkpoint_sets -- where the file of sets is: in the work directory, or in --temp-dir.
@@ -210,10 +211,10 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 
 /* Set checkpoint->sets_path for a new job. */
 bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
-/* If a line of an earlier job's journal names a file of sets, use that as checkpoint->sets_path.
+/* If a line of an earlier job's journal names a file of sets, set checkpoint->sets_path to it.
  * BM_ERR_FORMAT: the file does not belong to this work directory. */
 bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);
-/* Hold sets in --temp-dir that are about to be made or opened. May be called repeatedly. */
+/* Hold sets in --temp-dir. Call before they are made or opened; repeated calls are allowed. */
 void bm_checkpoint_sets_hold(bm_checkpoint *checkpoint);
 /* Record in the journal where the sets are. */
 bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);

@@ -37,7 +37,7 @@ typedef struct bm_figure {
      * linear. */
     bool log;
     double most;             /* the value at the upper end */
-    uint64_t step;           /* between ticks; if logarithmic, the factor */
+    uint64_t step;           /* distance between ticks; on a logarithmic axis, their ratio */
     const char *unit, *axis; /* what a bar counts, and the name of the axis; NULL: pairs, by their
                               * Jaccard similarity */
 } bm_figure;
@@ -54,7 +54,7 @@ void bm_figure_scale(bm_figure *f, const double *counts, size_t n);
 /* Draw the axis of counts with its lines; `what`: the name of the counted things. */
 void bm_figure_counts(bm_figure *f, const char *what);
 /* Begin a bar from x `from` to x `to`, as high as the count. The caller writes its title and its
- * end. False: the bar has no height and is not drawn. */
+ * end. Returns false if the bar has no height; it is then not drawn. */
 bool bm_figure_bar(bm_figure *f, double from, double to, double count);
 /* Draw a bar per hundredth of similarity; `air`: the gap on either side of each. */
 void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double air);

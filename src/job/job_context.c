@@ -152,7 +152,7 @@ static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_byt
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* `bytes`: the record so far and a sixteenth more, which may be read after it. */
+/* `bytes`: the record so far, plus a sixteenth for what may be read after it. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -279,7 +279,7 @@ typedef struct found {
 typedef struct search {
     const bm_manifest_input *input;
     const bm_input_places *places;
-    char *beside; /* the manifest's directory */
+    char *beside; /* directory of the manifest */
     found found[FOUND_MAX];
     size_t n;
     char *other; /* the first existing file, of another size */
@@ -317,7 +317,7 @@ static bm_status try_in(search *s, const char *dir, const char *name, bm_error *
     return BM_OK;
 }
 
-/* The name without its first component; NULL: it has only one. */
+/* The name without its first component. NULL: it has only one component. */
 static const char *without_first(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -409,8 +409,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
     return BM_OK;
 }
 
-/* Of several files of that size choose the first one with the recorded bytes; if there is none, the
- * first file. Unreadable files are skipped. */
+/* Of several files of that size, choose the first one with the recorded bytes. If none has them,
+ * choose the first file. Unreadable files are skipped. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -459,7 +459,8 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    /* it was unreadable then (no digest), or is at an address: its name is its place */
+    /* either the input was unreadable (no digest), or the name is an address, which is also its
+     * place */
     if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file))
         return bm_copy_text(input->file, path, err);
     const char *slash = strrchr(places->manifest, '/');
@@ -507,7 +508,7 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    if (job->settings->parts == NULL) { /* else they belong to the other job */
+    if (job->settings->parts == NULL) { /* else the inputs belong to the other job */
         bm_batch_source_close(job->inputs.source);
         bm_input_set_close(job->inputs.set);
         bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
@@ -521,7 +522,7 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* Take the reserved bytes out of job->budget, which was just made. */
+/* Add the bytes already reserved to the fixed part of job->budget, which was just made. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;

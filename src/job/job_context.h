@@ -31,7 +31,7 @@ typedef struct bm_stage {
     double seconds;
 } bm_stage;
 
-/* When the job and its stage began, and how long each stage took. */
+/* The time at which the job and its stage began, and the duration of each stage. */
 typedef struct bm_stage_clock {
     double began, stage_began;
     time_t date;       /* when the job began */
@@ -44,7 +44,7 @@ typedef struct bm_job_inputs {
     bm_input_set *set;                /* NULL: signatures without their texts */
     bm_file_names names;              /* the context owns the arrays */
     bm_batch_source *source;          /* reads `set`; NULL if there is no set */
-    const struct bm_recipe *recorded; /* without a set: the inputs in manifests; borrowed */
+    const struct bm_recipe *recorded; /* if there is no set: the inputs in manifests; borrowed */
 } bm_job_inputs;
 
 typedef struct bm_job_devices {
@@ -53,9 +53,9 @@ typedef struct bm_job_devices {
     bool open;
 } bm_job_devices;
 
-/* How the work was done, for the report. */
+/* Statistics of the work, for the report. */
 typedef struct bm_job_stats {
-    bm_ingest_times ingest_times; /* times of the last ingest; workers 0: none */
+    bm_ingest_times ingest_times; /* times of the last ingest; workers 0: there was no ingest */
     double verify_seconds;        /* seconds of comparing candidates */
     const bm_corpus *corpus;      /* the corpus while pairing, for the bytes it spilled */
     uint64_t edge_bytes;          /* bytes of edges in files */
@@ -66,12 +66,13 @@ typedef struct bm_job_stats {
 
 /* Counts of the comparison with known documents. */
 typedef struct bm_job_against {
-    uint64_t documents;            /* known ones */
+    uint64_t documents;            /* known documents */
     uint64_t candidates, verified; /* pairs of a document and a known document */
     uint64_t not_compared; /* upper bound of the pairs left out because of crowded buckets */
     uint64_t found;        /* known documents that reach the threshold with a document */
     bm_id_kind ids;        /* id type, if an index recorded it; else UNTYPED */
-    const struct bm_job_context *items; /* borrowed; has read the test sets of `overlap`; or NULL */
+    const struct bm_job_context *items; /* borrowed; the job that read the test sets of `overlap`;
+                                         * or NULL */
 } bm_job_against;
 
 typedef struct bm_job_context {
@@ -79,7 +80,7 @@ typedef struct bm_job_context {
     bm_pool *pool;
     bm_meter meter;
     bm_callbacks callbacks; /* forward to the meter */
-    bm_budget budget;       /* how the memory is divided, once devices are known */
+    bm_budget budget;       /* the division of the memory, made once devices are known */
     uint64_t taken;         /* part of budget.fixed: reserved for things other than documents */
     uint64_t ahead;         /* part of budget.batches: for data decompressed ahead */
     bm_job_inputs inputs;
@@ -102,8 +103,8 @@ typedef struct bm_part_source {
     bm_ingest_scan scan; /* finds parts; scan.parts is true */
     /* Called in input order, before the documents of a batch get their places. */
     bm_status (*place)(void *ctx, const bm_ingest_batch *batch, bm_error *err);
-    /* Put the id of the document that `part` belongs to into `id`, and the position of the part
-     * there into *from. */
+    /* Write the id of the document that `part` belongs to into `id`, and the position of the part
+     * in it to *from. */
     bm_status (*name)(void *ctx, size_t part, bm_buf *id, uint64_t *from, bm_error *err);
     bool only_equal; /* find only parts with equal shingles; nothing is signed */
     void *ctx;
@@ -129,12 +130,12 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Choose the devices, unless that was done before. */
 bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);
-/* Does the job keep no sets, but make the sets of candidates again from their texts? If so, the
- * host needs no hashes. */
+/* Does the job make the sets of candidates again from their texts, instead of keeping sets? The
+ * host then needs no hashes. */
 bool bm_job_context_makes_again(const bm_job_context *job);
 /* Open the devices: for the band keys of the settings' plan, or, `keys` false, for words only. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
-/* End the current stage and begin this one; NULL: only end. */
+/* End the current stage and begin stage `name`; NULL: only end the current one. */
 void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit);
 
 /* What an ingest delivers, and to which sink. */
@@ -232,7 +233,7 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
 
 typedef struct bm_input_places {
     const char *manifest;          /* path of the manifest */
-    const char *sources;           /* a directory that the caller gives; NULL: none */
+    const char *sources;           /* a directory to search, given by the caller; NULL: none */
     const bm_callbacks *callbacks; /* while digests are computed; may be NULL */
 } bm_input_places;
 

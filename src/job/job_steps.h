@@ -21,7 +21,8 @@ typedef struct bm_job {
     bm_out_group files; /* output files besides, or instead of, a directory */
     bm_out_existing existing_report;
     bm_checkpoint checkpoint; /* {0}: no directory, or the job opens it itself */
-    bm_summary *summary;      /* set when finished; after bm_job_begin: the job was done before */
+    bm_summary *summary;      /* set by bm_job_finish, or by bm_job_begin if the job was done
+                               * before */
 } bm_job;
 
 /* The steps that a job takes. */
@@ -44,12 +45,12 @@ typedef struct bm_job_ending {
     bm_out_dir *dir;         /* NULL: no directory */
     const char *report_name; /* name of the report in the directory; NULL: none */
     const bm_grouping *grouping;
-    bool commit_checkpoint; /* `dir` is the checkpoint's; commit both together */
+    bool commit_checkpoint; /* `dir` belongs to the checkpoint; both are committed together */
 } bm_job_ending;
 
-/* Sync and digest the outputs, make the report, ask the caller (bm_output_options.ready), rename
- * into place: the directory and the files, or, on failure, none of them. */
+/* Sync and digest the outputs, make the report, and ask the caller (bm_output_options.ready). Then
+ * rename the directory and the files into place; on failure, rename none of them. */
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err);
-/* Close the job, after bm_checkpoint_close, which may still save work. `status`: how the job ended;
- * it is returned. BM_OK: *out receives the summary. */
+/* Close the job. Call this after bm_checkpoint_close, which may still save work. `status`: how the
+ * job ended; it is returned. If it is BM_OK, *out receives the summary. */
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out);

@@ -29,7 +29,7 @@
 #define BATCH_BYTES  (1u << 20)
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define RUNS_MAX     16384u
-#define LANE_BYTES   ((uint64_t)2 << 20) /* per thread: a batch, a buffer, runs */
+#define LANE_BYTES   ((uint64_t)2 << 20) /* memory per thread: a batch, a buffer, runs */
 #define NO_FILE      UINT32_MAX
 
 /* Bytes that are written to one copy. */
@@ -54,8 +54,8 @@ typedef struct copy {
     pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t moved;
     uint64_t turn;    /* number of the batch in turn */
-    uint64_t n_done;  /* batches written and freed */
-    size_t n_writing; /* batches past their turn, but not yet written */
+    uint64_t n_done;  /* number of batches written and freed */
+    size_t n_writing; /* number of batches whose turn is over, but which are not yet written */
     bm_status status;
     bm_error error;
     uint32_t n_lanes; /* most threads */
@@ -78,7 +78,7 @@ typedef struct lane {
     bm_buf insertions;
     bm_buf ranges; /* ranges cut from a document */
     char *buffer;
-    size_t first; /* the runs from here on have `places` */
+    size_t first; /* the runs from this index on have `places` */
     bm_kept_place places[BM_N_COPIES];
 } lane;
 
@@ -265,7 +265,7 @@ static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool insert
     return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
 }
 
-/* For a table, add the number of the row, then the cuts of its text. */
+/* For a table, add the number of the row, then the ranges cut from its text. */
 static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
 {
     bool begun = false;
@@ -282,7 +282,7 @@ static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
     return BM_OK;
 }
 
-/* Add the record without the ranges of its text in l->ranges. */
+/* Add the record, without the ranges of its text that l->ranges lists. */
 static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
 {
     if (record->parser == NULL)
@@ -338,7 +338,7 @@ static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
     return file < record->file || (file == record->file && line < record->line);
 }
 
-/* The numbers of documents and skipped records before a record. */
+/* Return the numbers of documents and of skipped records before a record. */
 static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
 {
     bm_bisect doc = {0, docs->n}, skipped = {0, docs->n_skipped};
@@ -388,7 +388,7 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Do the work in the batch's turn; `split`: the status of splitting it. */
+/* Do what must be done in the batch's turn. `split`: the status of splitting the batch. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_pass.h -- reads the inputs a second time to copy the kept records, and if asked for the
+/* kept_pass.h -- reads the inputs a second time to copy the kept records, and on request the
  * removed ones, byte for byte.
  *
  * The inputs must be unchanged: every record must be a document or a skipped record of the first
@@ -26,7 +26,7 @@ typedef struct bm_kept_at {
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
                                 bm_copy_side *side, bm_error *err);
 
-/* Bytes to insert before byte `at` of a record; none: the record is written unchanged. */
+/* Bytes to insert before byte `at` of a record. Empty: the record is written unchanged. */
 typedef struct bm_insertion {
     size_t at;
     bm_str text; /* borrowed until the next record */
@@ -51,9 +51,9 @@ typedef struct bm_kept_rule {
     void *ctx;           /* passed to `keep` and `insert` */
     /* Called for document at->doc - 1, after `keep` has advanced `at`. NULL: nothing is cut. */
     const bm_kept_cuts *cuts;
-    /* NULL: the rule does not use places. Else in: the place of the first record; out: the place
-     * after the last. BM_ERR_INPUT: two batches adjacent in the input are not adjacent in the job's
-     * table. */
+    /* NULL: the rule does not use places. Else it must be the place of the first record, and is set
+     * to the place after the last. BM_ERR_INPUT: two batches adjacent in the input are not adjacent
+     * in the job's table. */
     bm_kept_at *at;
     /* True: the place of a record is found by its file and line in that table, so many threads call
      * `keep`, each for its own records in order. False: one thread at a time calls it, for all

@@ -66,7 +66,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     const char *text = p->texts[row];
     unsigned value = 0;
     switch (field->type) {
-    case BM_FIELD_TYPE_WORD: /* header null: value 0, decided by the fields */
+    case BM_FIELD_TYPE_WORD: /* null for a header means value 0: the fields decide */
         if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
             bad_field(r, field->key, text);
         bm_field_set(field, &parts, value);
@@ -101,7 +101,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     }
 }
 
-/* Read the source of the weights, for jobs that use weights. */
+/* Read the source of the weights, if the job uses weights. */
 static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
@@ -246,7 +246,7 @@ bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifes
            continues(bm_manifest_input_at(before, n - 1), bm_manifest_input_at(manifest, 0));
 }
 
-/* Add an input to the recipe, or join it to the last one if it continues that. *n_parts: entries of
+/* Add an input to the recipe. If it continues the last input, join the two. *n_parts: entries of
  * `parts` used. */
 static void list_input(bm_recipe *recipe, const bm_manifest *manifest,
                        const bm_manifest_input *input, size_t *n_parts)

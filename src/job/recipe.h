@@ -23,18 +23,18 @@ typedef struct bm_recipe {
     char *offsets; /* path of the offsets of arrays of hashes, once found */
 } bm_recipe;
 
-/* *out: are the inputs directories that `sign` wrote? BM_ERR_USAGE: some are and some are not. */
+/* *out: are the inputs directories that `sign` wrote? BM_ERR_USAGE: only some of them are. */
 bm_status bm_recipe_are_signed(const bm_settings *settings, bool *out, bm_error *err);
 /* Put input, text and sketch options of the manifests and the names of the inputs into the
  * settings, which borrow from the recipe until its reset. BM_ERR_FORMAT: the manifests' inputs were
- * not all read in the same way; names the field. */
+ * not all read in the same way; the message names the field. */
 bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 /* Take only how one manifest's documents are cut and signed: text and sketch options, and the name
  * of the hash (borrowed from the manifest). BM_ERR_FORMAT names a value that this version does not
  * know. */
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err);
-/* Find the inputs (job_context.h), and put their paths into the settings. BM_ERR_IO or
- * BM_ERR_FORMAT names the first that is missing or has another size. */
+/* Find the inputs (job_context.h), and put their paths into the settings. BM_ERR_IO, BM_ERR_FORMAT:
+ * an input is missing or has another size; the message names the first such input. */
 bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 /* Find only the offsets of arrays of hashes; for other inputs do nothing. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err);
@@ -42,16 +42,16 @@ void bm_recipe_reset(bm_recipe *recipe);
 /* Does the first input of a manifest continue the file in which the last input of `before` ends? If
  * so, the two are one input of a recipe. */
 bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifest);
-/* After reading: check that the inputs have the recorded bytes. BM_ERR_FORMAT names the first that
- * changed. */
+/* Call after reading. BM_ERR_FORMAT unless the inputs have the recorded bytes; the message names
+ * the first input that changed. */
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err);
-/* Before reading: check the inputs that bm_recipe_find found in the same way. BM_ERR_IO: a file
- * cannot be read. */
+/* Call before reading: check the inputs found by bm_recipe_find as bm_recipe_check_inputs does.
+ * BM_ERR_IO: a file cannot be read. */
 bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
                                 bm_error *err);
-/* Reading the inputs ended with `status` and *err. If a changed input may be the cause, check the
- * bytes of all inputs, and if one changed return BM_ERR_FORMAT, naming it, instead of `status`.
- * `inputs` NULL: they were never opened. */
+/* Call after reading the inputs ended with `status` and *err. If a changed input may be the cause,
+ * checks the bytes of all inputs. If one changed, returns BM_ERR_FORMAT and names it, else
+ * `status`. `inputs` NULL: they were never opened. */
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err);
 

@@ -33,7 +33,7 @@
  *
  * Writes and reads the counts by their rows (model/counts.h). */
 
-#define LEFT_OUT "left_out" /* the only object among the counts; it is not the last count */
+#define LEFT_OUT "left_out" /* name of the only object among the counts; other counts follow it */
 
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
@@ -81,7 +81,7 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
             status = BM_OK;
         }
         if (status != BM_OK && !all)
-            return BM_OK; /* a report of signatures has no such counts */
+            return BM_OK; /* a report of signatures lacks these counts */
     }
     return status;
 }
@@ -413,8 +413,8 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
         bm_json_text(json, NULL);
 }
 
-/* The real directory of a file, with a slash at its end; the caller frees it; NULL: none. If the
- * file itself is a link, it is not followed: the link is what moves with its directory. */
+/* The real directory of a file, with a slash at its end; the caller frees it. NULL: it cannot be
+ * found. A link to a file is not followed, because the link itself moves with its directory. */
 static char *real_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -427,8 +427,8 @@ static char *real_folder(const char *path)
     return ended;
 }
 
-/* Put the path relative to the real directory `from` into the empty `path`. *known false: there is
- * none (standard input, or a missing file). */
+/* Write the path of the source relative to the real directory `from` to `path`, which must be
+ * empty. *known false: there is no such path (standard input, or a missing file). */
 static bm_status path_from_here(const bm_source *source, const char *from, bm_buf *path,
                                 bool *known, bm_error *err)
 {
@@ -467,10 +467,10 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* The common head of the names of inputs, and that of their relative paths. */
+/* The common head of the names of inputs, and the common head of their relative paths. */
 typedef struct heads {
     size_t name_len, path_len;
-    bm_buf name, path; /* of the first input */
+    bm_buf name, path; /* name and relative path of the first input */
 } heads;
 
 /* Do name and path begin with these heads, and are their remainders equal? */

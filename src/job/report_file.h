@@ -41,7 +41,8 @@ void bm_log_spill(bm_job_context *job);
 #define BM_REPORT_SCHEMA 1u
 
 /* Make the report of a job that is about to end. `dir`: the finished outputs, for their digests;
- * NULL: no outputs. grouping NULL: none. The caller frees *out (bm_summary_free). */
+ * NULL: no outputs. grouping NULL: the job made no groups. The caller frees *out
+ * (bm_summary_free). */
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err);
 /* Write provenance, parameters and plan as members of the open object. */
@@ -54,7 +55,7 @@ void bm_report_setting_value(bm_json *json, const bm_setting *setting);
 /* Write the summary's JSON to `name` in the directory. */
 bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char *name,
                           bm_error *err);
-/* If a second copy was asked for, write it as a file of the group. */
+/* If a second copy was requested, write it as a file of the group. */
 bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
                                bm_out_existing existing, bm_out_group *group, bm_error *err);
 

@@ -451,7 +451,7 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 typedef struct reading {
     bm_job_context *job;
     bm_pair_texts *texts;
-    const uint8_t *wanted; /* per document: may it be in a pair? */
+    const uint8_t *wanted; /* per document: can it be in a pair? */
     size_t next;           /* the next document to find */
     bool enough;
 } reading;
@@ -631,11 +631,11 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
  * Writes pairs in input order of a, then b. a is the earlier document, or, with containment, the
  * smaller one.
  *
- * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
- * every document is its own representative: the partners of a document are the copies of its
- * representative and, for each neighbour of the representative, the neighbour and all its copies.
- * Neighbours come from sorted runs, in the order of documents. The partners of one document are
- * gathered, sorted and written, so memory holds the partners of one document at a time. */
+ * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without
+ * `chain`, the partners of a document are the copies of its representative and, for each neighbour
+ * of the representative, the neighbour and all its copies. Neighbours come from sorted runs, in the
+ * order of documents. The partners of one document are gathered, sorted and written, so memory
+ * holds the partners of one document at a time. */
 
 #define ROWS_A_QUESTION 4096u
 #define GATHERED        1024u /* rows whose edit distances are computed together */
@@ -647,10 +647,12 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    bm_sorted_runs *links; /* from a document to a representative joined to its own */
+    bm_sorted_runs *links; /* links from a document to a representative that an edge joins with its
+                            * own */
     bm_run_record link;    /* the next link */
     bool ended;            /* no link is left */
-    uint64_t *copy_begin;  /* per representative: its documents in `copies`, itself first */
+    uint64_t *copy_begin;  /* per representative: where its documents begin in `copies`; the first
+                            * is itself */
     uint32_t *copies;
     partner *row; /* partners of one document */
     size_t n_row, cap_row;

@@ -23,10 +23,10 @@ typedef struct bm_rows {
     bm_buf buf;
 } bm_rows;
 
-/* Open the file that `output` names; if it names none, rows are passed to rows->write, which the
- * caller has set. */
+/* Open the file that `output` names. If it names no file, rows are passed to rows->write, which the
+ * caller must have set. */
 bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error *err);
-/* Write the gathered rows if they are many, or, `now`, in any case. */
+/* Write the gathered rows if there are many; if `now`, write them in any case. */
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
 void bm_rows_reset(bm_rows *rows);
 /* Reset, and close the file, if any; abort it if `status` is a failure. Returns `status`, or the
@@ -35,7 +35,7 @@ bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
 /* Reset, and close the file, if any, of a directory that is not complete yet. Returns `status`, or
  * the status of closing. */
 bm_status bm_rows_close(bm_rows *rows, bm_status status, bm_error *err);
-/* Like bm_rows_end, but the complete file only gets its name together with the group. */
+/* Like bm_rows_end, but the complete file gets its name only when the group is renamed. */
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
 
 /* Write whole files of a directory, on the threads of `pool` (NULL: on the calling thread). */
@@ -45,7 +45,7 @@ bm_status bm_rows_skipped(bm_out_dir *dir, const bm_job_context *job, bm_error *
 /* Write kept_ids.txt, for inputs without records to copy. */
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
                            bm_pool *pool, bm_error *err);
-/* Write the same ids to `rows`, and reset it. */
+/* Write the ids of kept_ids.txt to `rows`, and reset it. */
 bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
                             bm_error *err);
 const char *bm_reason_name(bm_reason reason);
@@ -90,10 +90,10 @@ void bm_pair_texts_close(bm_pair_texts *texts);
 typedef struct bm_pair_rows {
     const bm_match *match;
     const bm_doc_table *docs;
-    bool chain;         /* pair each copy only with the first one; else write all pairs */
+    bool chain;         /* pair each copy only with the first copy; else write all pairs */
     bm_measure measure; /* CONTAINMENT: the smaller document is first in a row */
     const struct bm_part_source *parts; /* rows name parts of documents; NULL: documents */
-    const bm_pair_texts *texts;         /* for a column of edit distances; NULL: none */
+    const bm_pair_texts *texts;         /* for a column of edit distances; NULL: no such column */
     bool json;
     bool all_digits;                 /* similarities with all digits, not six decimals */
     uint64_t n_written, n_identical; /* all rows; rows of identical documents */

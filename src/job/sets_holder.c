@@ -103,7 +103,8 @@ static int open_locked(const char *path)
     return -1;
 }
 
-/* The path of the holder beside `sets`; NULL: no memory, or `sets` has an unexpected name. */
+/* The path of the holder beside `sets`. NULL: no memory is left, or `sets` has an unexpected
+ * name. */
 static char *holder_of(const char *sets)
 {
     const size_t len = strlen(sets);

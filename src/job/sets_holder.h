@@ -21,11 +21,11 @@
 typedef struct bm_sets_holder bm_sets_holder;
 
 /* Hold the sets at `sets`, a path that ends as above, for the work directory `work`, a resolved
- * path. NULL: impossible. */
+ * path. NULL: they cannot be held. */
 bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work);
 /* Release the sets; `stays`: the holder's file stays, for the job that resumes. NULL is fine. */
 void bm_sets_holder_close(bm_sets_holder *holder, bool stays);
-/* The sets at `sets` are gone: remove their holder too, unless it is locked. */
+/* Call after the sets at `sets` were removed: removes their holder too, unless it is locked. */
 void bm_sets_holder_remove(const char *sets);
 /* Remove all unneeded sets from the directory, with their holders. */
 void bm_sets_holder_sweep(const char *temp_dir);

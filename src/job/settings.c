@@ -83,15 +83,15 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
     }
 }
 
-/* The value of a text field, or of a list as a text. */
+/* Return the value of a text field, or the list of a list field as one text. */
 static const char *text_of(const bm_field_row *field, const bm_settings *s)
 {
     const bm_option_parts parts = bm_settings_parts(s);
     return *(const char *const *)bm_field_at(field, &parts);
 }
 
-/* Format the value of a field for a message. `are`: the recorded settings, which determine the
- * given hash, and the format that a default character belongs to. */
+/* Format the value of a field for a message. `are`: the recorded settings; they determine the name
+ * of a given hash, and the format whose default character applies. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {
@@ -773,7 +773,7 @@ static bm_status resolve_scheme(bm_settings *s, bm_error *err)
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
     if (bm_job_does(s, BM_JOB_MATCHES))
-        return BM_OK; /* signatures may determine it: bm_settings_check_scheme is called later */
+        return BM_OK; /* bm_settings_check_scheme is called later: signatures may fix the scheme */
     return bm_settings_check_scheme(s, err);
 }
 
@@ -958,7 +958,7 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* Does CONTAINED rank by shingles, because no order was asked for? */
+/* Does CONTAINED rank by shingles, since no order was requested? */
 static bool is_by_shingles(const bm_dedup_options *o)
 {
     return o->verify == BM_VERIFY_CONTAINED && o->keep_rules == NULL && o->keep == BM_KEEP_FIRST;
@@ -1069,7 +1069,7 @@ static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s
                : BM_OK;
 }
 
-/* Check `unit`, with which parts of documents are cut out. Equal parts are found by their hashes,
+/* Check `unit`. With it, parts of documents are cut out. Equal parts are found by their hashes,
  * near ones like documents. */
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {

@@ -57,7 +57,7 @@ typedef struct bm_job_row {
     uint32_t does;    /* BM_JOB_* bits */
     uint32_t lists;   /* BM_FIELD_OF_* bits (model/field_rows.h): the parameters in its report */
     bm_report_counts_of counts;
-    /* Relative to the time of signing (job_context.c); 0: no such stage. */
+    /* Weights of stages relative to the time of signing (job_context.c); 0: no such stage. */
     double write_weight, seal_weight;
 } bm_job_row;
 
@@ -66,17 +66,17 @@ extern const bm_job_row bm_job_rows[BM_N_JOBS];
 /* Identifies the source of weights in reports. */
 typedef struct bm_weighed {
     uint64_t n_docs; /* documents in all inputs */
-    char digest[33]; /* of all shingles' document counts; "": not known yet */
+    char digest[33]; /* digest of all shingles' document counts; "": not known yet */
 } bm_weighed;
 
-/* For inputs that manifests record; set_fields: for all jobs. */
+/* For inputs that manifests record. Only set_fields is used by all jobs. */
 typedef struct bm_recorded_inputs {
     uint64_t set_fields;      /* BM_FIELD_* bits: the fields that the caller set */
     const char *sources;      /* a directory to search for the inputs; NULL: none */
     const char *const *names; /* names of the files in ids and outputs; NULL: as found */
     size_t n_names;
-    const char *offsets_name; /* the same for the offsets of arrays of hashes */
-    bm_weighed *weighed;      /* owned by the caller, filled by the job; NULL: none */
+    const char *offsets_name; /* name of the file of offsets of arrays of hashes; NULL: as found */
+    bm_weighed *weighed;      /* owned by the caller, filled by the job; NULL: not wanted */
     bool read_twice;          /* standard input is then copied to a file */
 } bm_recorded_inputs;
 
@@ -108,23 +108,24 @@ typedef struct bm_settings {
     bm_index_settings index; /* its path is output.path, except for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, parsed */
-    /* If the documents are parts of another job's documents (job_context.h); else NULL. */
+    /* The source, if the documents are parts of another job's documents (job_context.h); else
+     * NULL. */
     const struct bm_part_source *parts;
     /* resolved */
-    bm_band_plan plan;     /* bands 0: none */
+    bm_band_plan plan;     /* resolved; bands 0: no plan */
     uint32_t perms_used;   /* words of a signature to compute; 0: all */
     uint32_t threads;      /* never 0 */
     uint64_t memory;       /* never 0 */
     const char *hash_name; /* the word of text.hash, or BM_HASH_GIVEN */
-    char temp_dir[4096];   /* --temp-dir, or where the output will be */
+    char temp_dir[4096];   /* --temp-dir; else the directory of the output, or /tmp */
 } bm_settings;
 
 /* Check the options and copy them; their pointers stay borrowed. BM_ERR_USAGE names the field.
  * Everything that needs no file is resolved, and the stop words are loaded; the plan is not
  * resolved. After BM_OK, bm_settings_reset frees what the settings own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* The same for a table, with signatures that stay in memory. BM_ERR_UNSUPPORTED: only a job with
- * files can do this. */
+/* Like bm_settings_of_sign, for a table, with signatures that stay in memory. BM_ERR_UNSUPPORTED:
+ * only a job with files can do this. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
 /* Resolve only what signing needs: perms, and bands if keys are wanted. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
@@ -132,10 +133,10 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
-/* How the inputs of pairs.against are read: like the job's inputs, but with their own fields, and a
- * format determined by their names. */
+/* Return how the inputs of pairs.against are read: like the job's inputs, but with their own
+ * fields, and a format determined by their names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);
-/* Copy a message about such inputs, with the names of their own options. */
+/* Copy a message about the inputs of pairs.against, and put in the names of their own options. */
 void bm_settings_name_against(const char *message, char *out, size_t cap);
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
@@ -182,8 +183,8 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
 
 /* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or vice versa. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
-/* Does the job count shingles and weigh documents? `filter` does not: it only reads that an earlier
- * job did. */
+/* Does the job count shingles and weigh documents? `filter` does not: it only reads in a manifest
+ * that an earlier job did. */
 bool bm_settings_weigh(const bm_settings *settings);
 
 /* Are units signed, compared and grouped like documents? If not, equal units are found by a
@@ -208,8 +209,8 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
  * default or its bit is in asked->recorded.set_fields. */
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
                                     const char *dir, bm_error *err);
-/* The same for an index `dir`, which does not fix how documents are read: compares text, sketch
- * (including perms), bands and rows. */
+/* Like bm_recorded_options_check, for an index `dir`, which does not fix how documents are read.
+ * Compares text, sketch (including perms), bands and rows. */
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
 
@@ -217,8 +218,8 @@ bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_set
  * texts, ids of their own, signatures, a plan, a verification. */
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
-/* The key of the first field by which texts are cut or hashed differently; NULL: none. Stop words
- * must be loaded. */
+/* The key of the first field by which texts are cut or hashed differently; NULL: they do not
+ * differ. Stop words must be loaded. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
 /* settings_list -- lists the settings that decide a job's results, by names and values: for a
@@ -235,11 +236,11 @@ typedef enum bm_setting_kind {
 typedef enum bm_setting_section {
     BM_SECTION_PROVENANCE, /* how documents are read, cut and signed */
     BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; unused for signatures */
-    BM_SECTION_PLAN,       /* of the bands; without a plan, one setting of kind NULL */
+    BM_SECTION_PLAN,       /* the plan of the bands; without a plan, one setting of kind NULL */
     BM_SECTION_OUTPUT      /* requested outputs; in reports only in "run" */
 } bm_setting_section;
 
-/* Valid during the call. */
+/* A setting. It is valid only during the call. */
 typedef struct bm_setting {
     bm_setting_section section;
     const char *name;
@@ -253,5 +254,5 @@ typedef struct bm_setting {
 
 typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
 
-/* Call `fn` for each setting, section after section. `format`: that of the open inputs. */
+/* Call `fn` for each setting, section after section. `format`: the format of the open inputs. */
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);

@@ -101,8 +101,8 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 
 /* --- verification --- */
 
-/* Refuse the `verify` asked for. `what`: what is stored of the known documents; `verify`: the ways
- * in which they can be compared. */
+/* Refuse the `verify` that an option asked for. `what`: what is stored of the known documents;
+ * `verify`: the ways in which they can be compared. */
 static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
                                bm_error *err)
 {
@@ -134,7 +134,7 @@ static bm_status find_inputs(bm_against *against, const bm_settings *settings, b
 {
     bm_input_options *input = &against->known.input;
     bm_status status = bm_recipe_find(&against->recipe, &against->known, err);
-    if (status == BM_ERR_IO) /* a missing file is named by our own manifest */
+    if (status == BM_ERR_IO) /* our own manifest names the missing file */
         status = BM_ERR_FORMAT;
     return status == BM_OK
                ? bm_job_context_check_outputs(settings, input->paths, input->n_paths, err)
@@ -298,7 +298,7 @@ bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings 
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
     bm_unnamed_index index;
-    close_store(against); /* left by a run that fell back */
+    close_store(against); /* left by a run that fell back to signatures */
     BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
@@ -462,7 +462,7 @@ out:
     return status;
 }
 
-/* --- reading their documents --- */
+/* --- reading the documents of these inputs --- */
 
 static bm_status other_documents(const reading *r, bm_error *err)
 {
@@ -767,7 +767,7 @@ typedef struct filling {
     bm_pool *pool;
     const bm_spill_file *file;
     uint64_t place; /* the next record in the file of sets */
-    uint64_t most;  /* most bytes of sets in memory */
+    uint64_t most;  /* most bytes of sets held in memory */
 } filling;
 
 static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -783,7 +783,8 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Read the sets of documents first … first+n-1 of the block; *n: as many as fit, at least one. */
+/* Read the sets of the block's documents from `first` on. Reads n of them, or as many as fit in
+ * memory (at least one), and sets *n to their number. */
 static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_error *err)
 {
     uint64_t hashes = b->docs[first].n_shingles;
@@ -879,7 +880,7 @@ static bm_status against_load(bm_against *against, bm_job_context *context, bm_c
     const bm_settings *s = context->settings;
     if (against->dir == NULL)
         return BM_OK;
-    close_store(against); /* left by a run that fell back */
+    close_store(against); /* left by a run that fell back to signatures */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
     BM_TRY(bm_verify_reads_sets(s->pairs.verify)
                ? load_exact(against, context, corpus, err)
@@ -898,7 +899,7 @@ static uint64_t against_documents(const bm_against *against)
 
 #define RANGE_BYTES  ((uint64_t)32 << 20) /* bytes of sets in a range, if the job has no arena */
 #define SHARES_A_BIT 1e-300               /* a threshold that one shared shingle reaches */
-#define LINK_BYTES   64u                  /* about what a found known document takes, with its id */
+#define LINK_BYTES   64u                  /* rough bytes per known document found */
 
 /* --- finding --- */
 
@@ -913,8 +914,8 @@ typedef struct finding {
     bm_share share;
 } finding;
 
-/* Link a document to the known one that shares the most shingles with it, among those that share a
- * band with it. Fewer shared shingles than f->share asks for: no link. */
+/* Link a document to the known document that shares the most shingles with it, among those that
+ * share a band. Make no link if fewer shingles are shared than f->share asks for. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -1035,8 +1036,7 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* If candidates were looked up first (find_candidates), that look-up has already counted, over
-     * all known documents. */
+    /* find_candidates, if it ran, has already counted over all known documents */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
@@ -1054,7 +1054,7 @@ typedef struct comparing {
     const bm_against *against;
     bm_set_reader reader; /* reads the corpus */
     bm_store_doc doc;
-    uint32_t number; /* the known document in `known`; BM_NO_KNOWN: none */
+    uint32_t number; /* number of the known document in `known`; BM_NO_KNOWN: none */
     void *known, *own;
     size_t cap_known, cap_own;
 } comparing;

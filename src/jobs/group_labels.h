@@ -26,12 +26,12 @@ typedef struct bm_group_labels {
     uint64_t bytes; /* memory that ids and labels take */
 } bm_group_labels;  /* {0} is empty, except for `settings` */
 
-/* Read both files of the directory that the open report belongs to. BM_ERR_FORMAT names file and
- * line, or a file that does not match its digest in the report; BM_ERR_NOMEM names a `memory` that
- * is enough. */
+/* Read both files of the directory that the open report belongs to. BM_ERR_FORMAT: the message
+ * names file and line, or a file that does not match its digest in the report. BM_ERR_NOMEM: the
+ * message names a sufficient `memory`. */
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err);
 void bm_group_labels_reset(bm_group_labels *labels); /* frees */
-/* The label of a document; a document in no group is kept. Call once per document. */
+/* The label of a document. A document in no group counts as kept. Call this once per document. */
 bm_group_label bm_group_labels_find(bm_group_labels *labels, bm_str id);
 /* Was every member looked up? */
 bool bm_group_labels_done(const bm_group_labels *labels);

@@ -176,7 +176,7 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* The longest group that fits in memory. A longer line gets an error that names a sufficient
+/* The longest group that fits in memory. The error for a longer line names a sufficient
  * `memory`. */
 static size_t longest_group(const target *t)
 {

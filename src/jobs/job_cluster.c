@@ -136,14 +136,14 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
 #define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
 #define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read beside a file */
 
-/* What the report beside a pairs.tsv says, if `dedup --pairs` wrote both there. */
+/* Facts from the report beside a pairs.tsv, if `dedup --pairs` wrote both. */
 typedef struct listed_pairs {
     bm_manifest *report;
     bm_listed *listed; /* NULL: no report lists the file, and the rest is empty */
     double threshold;  /* threshold of the job that wrote the pairs */
     bool against;      /* that job compared with known documents, whose pairs are not in the file */
     bool stars;
-    bm_listed_docs docs; /* the documents of the file */
+    bm_listed_docs docs; /* the documents named in the file */
 } listed_pairs;
 
 typedef struct cluster {
@@ -152,7 +152,8 @@ typedef struct cluster {
     bm_pair_levels levels;
     bm_id_set ids;
     listed_pairs ours;     /* the report beside the file */
-    bm_listed_order order; /* empty without a report: a document's number is its place */
+    bm_listed_order order; /* order of places; empty without a report: a document's number is then
+                            * its place */
     bm_keep_rank rank;     /* ranks the places in that order */
     bm_pair *pairs;        /* star only */
     size_t n_pairs, cap_pairs;
@@ -267,7 +268,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&c->meter, err);
 }
 
-/* Refuse what cannot be derived from the file. */
+/* Fail for options whose results cannot be derived from the file. */
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)
@@ -286,7 +287,7 @@ static bm_status check_listed(const cluster *c, bm_error *err)
 static void warn(cluster *c)
 {
     const bm_cluster_options *o = c->options;
-    const bool counts_alone = c->levels.n > 1 && !c->star; /* the order makes no difference */
+    const bool counts_alone = c->levels.n > 1 && !c->star; /* order does not matter */
     if (c->ours.listed == NULL && !counts_alone)
         bm_meter_log(&c->meter, BM_LOG_WARNING,
                      "%s: no report of dedup beside it: documents are in order of first "
@@ -385,8 +386,8 @@ out:
     return status;
 }
 
-/* Make the groups of one level, which `n_pairs` rows reach: their counts, and their rows if those
- * are asked for. */
+/* Make the groups of one level, whose threshold `n_pairs` rows reach. Sets its counts, and writes
+ * its rows if they were requested. */
 static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
                               bm_error *err)
 {

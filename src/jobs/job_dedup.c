@@ -168,7 +168,7 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
  *
  * The `pairs` command: writes every pair at or above the threshold. */
 
-/* Write the text to a file of its own, and free it. */
+/* Write the text to a file at `path`, and free it. */
 static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
     bm_rows rows = {0};

@@ -72,10 +72,11 @@ typedef struct bm_drops {
     bool no_lines;                 /* dedup had only signatures */
     bm_id_set bases;               /* if no_lines: X of each removed document X#N */
     const bm_settings *settings;   /* borrowed; holds the memory limit */
-    bm_drop_list removed, skipped; /* by id: `removed` holds both, filled while reading */
-    bm_id_set ids;                 /* by id: ids of the removed documents */
+    bm_drop_list removed, skipped; /* if by_id, both kinds go into `removed`, while the tables are
+                                    * read */
+    bm_id_set ids;                 /* if by_id: ids of the removed documents */
     uint64_t n_removed, n_skipped;
-    uint64_t bytes; /* most memory that they will take */
+    uint64_t bytes; /* upper bound of the memory that the drops take */
 } bm_drops;         /* {0} is empty, except for `settings` */
 
 /* Loads one table after another into the drops. */
@@ -180,8 +181,8 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
 }
 
 /* Read the tables of the directory whose report is open. out->by_id, set by the caller: identify
- * records by id in any case. BM_ERR_FORMAT names file and line, or a file that does not match its
- * digest in the report; BM_ERR_NOMEM names a `memory` that is enough. */
+ * records by id in any case. BM_ERR_FORMAT: the message names file and line, or a file that does
+ * not match its digest in the report. BM_ERR_NOMEM: the message names a sufficient `memory`. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
@@ -189,7 +190,7 @@ static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
-    /* both sums first: they determine the memory of the rows */
+    /* read both sums first, because they determine the memory of the rows */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_budget(out, &now, err));
@@ -217,8 +218,8 @@ static void drops_reset(bm_drops *drops)
 
 /* --- the lists --- */
 
-/* By id: add a record to leave out that was met in the input `name`. BM_ERR_INPUT: more than the
- * tables list. */
+/* Only if by_id: add a record to leave out, which was found in the input `name`. BM_ERR_INPUT:
+ * there are more such records than the tables list. */
 static bm_status drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
     if (drops->removed.n >= drops->n_removed + drops->n_skipped)
@@ -236,7 +237,7 @@ static bool match_next(bm_drop_list *list, bm_drop here)
     return true;
 }
 
-/* Is this record left out? Call in input order. */
+/* Is this record left out? Records must be passed in input order. */
 static bool drops_match(bm_drops *drops, bm_drop here)
 {
     return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
@@ -248,8 +249,8 @@ static uint64_t drops_matched(const bm_drops *drops)
     return drops->removed.next + drops->skipped.next;
 }
 
-/* If no lines are known and `id` is an X#N: does the removal of a document depend on whether the
- * input has this id, or `sign` made it from a repeated X? */
+/* For ids of the form X#N when lines are unknown: is it uncertain whether the input has this id or
+ * `sign` made it from a repeated X, and does a removal depend on that? */
 static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
@@ -286,9 +287,9 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
 typedef struct bm_annotation {
     bool table;           /* rows of tsv or csv */
     bool labels;          /* rows of table files */
-    bm_row_syntax syntax; /* of the rows, if `table` */
+    bm_row_syntax syntax; /* syntax of the rows, if `table` */
     bm_json_exact *json;  /* JSON: finds the field if a record already has it */
-    bool begun;           /* n_columns is the number of columns of `file` */
+    bool begun;           /* n_columns is valid: it is the number of columns of `file` */
     uint32_t file;
     size_t n_columns;
     bm_buf text; /* the value inserted */
@@ -519,7 +520,7 @@ typedef struct filter_cuts {
     uint32_t file;      /* its input, */
     uint64_t line;      /* and its line there */
     bm_text_range range;
-    bm_buf ranges; /* of the last kept record */
+    bm_buf ranges; /* ranges to cut from the last kept record */
 } filter_cuts;
 
 typedef struct filter {
@@ -533,7 +534,7 @@ typedef struct filter {
     bm_annotation annotation;
     filter_cuts cuts;
     size_t next_doc;
-    uint64_t n_read; /* records, when they are read for their ids */
+    uint64_t n_read; /* number of records read in the pass for ids */
 } filter;
 
 static bool annotates(const filter *f)

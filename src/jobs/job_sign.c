@@ -140,7 +140,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     if (status == BM_OK)
         status = bm_checkpoint_ingest(checkpoint, &request, err);
     if (status != BM_OK && !checkpoint->loading)
-        bm_checkpoint_save_ended(checkpoint, status); /* needs the arrays open */
+        bm_checkpoint_save_ended(checkpoint, status); /* needs open arrays */
     checkpoint->flush = NULL;
     /* The saved work needs the arrays, even if their last bytes cannot be written. */
     if (checkpoint->saved.docs_records > 0)

@@ -262,7 +262,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     parts_sink parts;
     tell_parts(s, &parts, &request);
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
-    if (job->checkpoint.dir != NULL) /* first what an interrupted job saved */
+    if (job->checkpoint.dir != NULL) /* first load what an interrupted job saved */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
@@ -306,7 +306,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_log(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
-    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* they were counted */
+    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* already read, to count */
         status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
     if (status != BM_OK)
         return status;
@@ -324,7 +324,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* (*out)[i]: the place of document i's source in the list of the rule. */
+/* Set (*out)[i] to the place of document i's source in the list of the rule. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {

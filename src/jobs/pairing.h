@@ -14,13 +14,13 @@ typedef struct bm_pairing {
     bm_known known;
     bm_corpus corpus;
     bm_match match;
-    bool only_groups;  /* as in bm_match */
-    bool only_stars;   /* as in bm_match: settings.stars */
+    bool only_groups;  /* see bm_match */
+    bool only_stars;   /* see bm_match: settings.stars */
     bm_keep_rank rank; /* ranks the documents, once they are read */
     bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* The last step of a command: writes results made from the edges, and finishes the job
+/* The last step of a command. It writes results made from the edges, and finishes the job
  * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 

@@ -39,7 +39,7 @@ typedef struct bm_against {
     const bm_manifest *manifest;
     bm_recipe recipe;   /* with the places of inputs that are read again */
     bool may_fall_back; /* no option asks for exact verification */
-    bool changed;       /* an input that was read again is not the one that was signed */
+    bool changed;       /* an input that was read again differs from the one that was signed */
     bm_error why;       /* why exact verification was given up */
 } bm_against;
 
@@ -51,8 +51,8 @@ typedef struct bm_against {
  * settings that contradict the known documents; an output that is an input of the signatures.
  * BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
-/* Once the job is open and its settings are resolved: if the known documents are plain documents,
- * read them, and note in `settings` which they were. */
+/* Call once the job is open and its settings are resolved. If the known documents are plain
+ * documents, reads them, and records their inputs in `settings`. */
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
@@ -61,9 +61,9 @@ void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Check that documents signed before were cut and signed like the known ones. Text and sketch are
  * resolved. BM_ERR_FORMAT: they differ. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
-/* The job ended with `status` and *why. If a changed input of the known documents was the cause and
- * no option asks for exact verification, switch to verification by signature. True: the job may be
- * run again. */
+/* Call after the job ended with `status` and *why. If the cause was a changed input of the known
+ * documents, and no option asks for exact verification, switches to verification by signature.
+ * True: the job may be run again. */
 bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
                           const bm_error *why);
 /* Log a fall-back to verification by signature. */
@@ -71,8 +71,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter);
 
 /* against_signed -- searches the known documents, and compares with them. */
 
-/* Find the documents of the corpus that are similar to known ones, before bm_corpus_end_adding.
- * Fills `known`, with the ids of the known documents found. */
+/* Find the documents of the corpus that are similar to known ones. Call before
+ * bm_corpus_end_adding. Fills `known`, with the ids of the known documents found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err);
 /* Compute the similarities that grouping left open: those of chained documents to the known
@@ -91,12 +91,12 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
 typedef struct bm_signature_inputs bm_signature_inputs;
 
 /* Open them, and resolve text, sketch, plan and verification from them; the settings borrow from
- * *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do not
- * fit the signatures. */
+ * *out until its close. BM_ERR_FORMAT: the directories were made in different ways; BM_ERR_USAGE:
+ * options that do not fit the signatures. */
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
-/* Exact verification is impossible because of *why: switch to verification by signature. False: an
- * option asked for exact verification. */
+/* Exact verification is impossible because of *why: switch to verification by signature. Returns
+ * false, and changes nothing, if an option asked for exact verification. */
 bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *settings,
                                    bm_status status, const bm_error *why);
 /* Are their inputs read again: for sets, for fields or to write removed records? */
@@ -122,8 +122,8 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
 /* Reading the texts ended with `status`: was a changed input the cause? See bm_recipe_blame. */
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, bm_status status, bm_error *err);
-/* The texts were read: are they the n_docs documents that were signed? If not, BM_ERR_FORMAT. Adds
- * the counts of entries left out when they were signed. */
+/* Call after the texts were read: BM_ERR_FORMAT unless they are the n_docs documents that were
+ * signed. Adds the counts of entries left out when they were signed. */
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs, bm_job_context *context,
                                     size_t n_docs, bm_error *err);
 
@@ -135,8 +135,8 @@ struct bm_signature_inputs {
     size_t n;
     bm_recipe recipe;
     bool may_fall_back; /* no option asks for exact verification */
-    bm_error why;       /* why it fell back */
+    bm_error why;       /* why verification fell back to signatures */
     bool no_content;    /* a directory of an older version has no content hashes: */
-    size_t older;       /* this one */
+    size_t older;       /* index of such a directory */
     uint64_t bytes;     /* memory that the manifests take */
 };

@@ -74,7 +74,7 @@ out:
     return out->seen != NULL ? BM_OK : bm_fail_nomem(err, out->known.n);
 }
 
-/* *is: would `sign` have given `number` to a repeat of the id at `place` here? */
+/* Set *is: would `sign` here have given `number` to a repeat of the id at `place`? */
 static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {
@@ -97,7 +97,8 @@ out:
     return status;
 }
 
-/* *original: the original of `id`, as a view of it. Call for all ids in order. BM_ERR_NOMEM. */
+/* Set *original to the original of `id`, as a view of it. Call for all ids in order.
+ * BM_ERR_NOMEM. */
 static bm_status signature_ids_original(signature_ids *ids, bm_str id, bm_str *original,
                                         bm_error *err)
 {
@@ -372,7 +373,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
         if (before != NULL && bm_manifest_continues(before, manifest))
-            s.first--; /* this share begins in the file in which the previous one ends */
+            s.first--; /* this share begins in the file in which the previous share ends */
         if (bm_manifest_n_inputs(manifest) > 0) /* a share may be empty */
             before = manifest;
         BM_TRY_OUT(load_dir(&s, err));
@@ -455,7 +456,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
         const uint64_t bytes = bm_manifest_bytes(out->manifests[i]);
         out->bytes += bytes;
-        memory = memory > bytes + 1 ? memory - bytes : 1; /* 0 would mean no limit */
+        memory = memory > bytes + 1 ? memory - bytes : 1; /* a limit of 0 would mean no limit */
         if (!out->no_content && !bm_sign_dir_has_content(out->dirs[i])) {
             out->no_content = true;
             out->older = i;
@@ -483,7 +484,7 @@ static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     BM_TRY_OUT(bm_recipe_find(&inputs->recipe, s, &why));
     return BM_OK;
 out:
-    if (status == BM_ERR_IO) /* a missing file is named by our own manifest */
+    if (status == BM_ERR_IO) /* our own manifest names the missing file */
         status = why.status = BM_ERR_FORMAT;
     if (bm_signature_inputs_fall_back(inputs, s, status, &why))
         return BM_OK;
@@ -633,7 +634,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     }
 out:
     bm_free_all(b.words, b.n_shingles, b.keys, b.content);
-    if (status != BM_OK) /* the signatures themselves are bad: verifying by them cannot help */
+    if (status != BM_OK) /* if the signatures themselves are bad, verifying by them cannot help */
         inputs->may_fall_back = false;
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.c -- checks that records can be cut, and writes documents of which nothing is left.
+/* cuts.c -- checks that records can be cut, and writes documents that are empty after their cuts.
  *
  * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
 #include "parts/cuts.h"

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 typedef struct bm_hash_filter {
-    uint64_t *words; /* 2^(64 - shift) words; the caller frees them with bm_free; NULL: no filter */
+    uint64_t *words; /* 2^(64 - shift) words, freed with bm_free; NULL: no filter */
     unsigned shift;
 } bm_hash_filter;
 
-/* The block of a hash, and in *bits the hash's bits in it. */
+/* Return the block of a hash, and set *bits to the hash's bits in it. */
 static inline uint64_t *bm_hash_filter_word(const bm_hash_filter *filter, uint64_t hash,
                                             uint64_t *bits)
 {

@@ -235,7 +235,7 @@ static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
     if (status != BM_OK)
         return bm_job_close(&job, status, out);
     status = run_all(&o, &why);
-    if (o.items.n == 0 && status != BM_OK) /* it failed while the items were read */
+    if (o.items.n == 0 && status != BM_OK) /* the failed step was reading the items */
         name_against(&why);
     bm_checkpoint_close(&job.checkpoint, status, &why);
     if (status != BM_OK && err != NULL)

@@ -56,29 +56,29 @@
 
 #define SORTER_PART 8u /* each of two concurrent sorters may use an eighth of the memory */
 
-/* What is stored per document. */
+/* Facts stored per document. */
 typedef struct unit_doc {
     uint64_t begin;  /* place of its first byte */
     uint64_t filled; /* nonblank units that are not cut; for spans, bytes */
 } unit_doc;
 
-/* What a pass over the documents reads. */
+/* The purpose of a pass over the documents. */
 typedef enum unit_reading {
-    READ_UNITS,     /* units, or spans */
-    READ_DOCUMENTS, /* numbers of nonblank units */
-    READ_PARTS      /* units, as documents of another job */
+    READ_UNITS,     /* to find units or spans */
+    READ_DOCUMENTS, /* to count nonblank units */
+    READ_PARTS      /* to pass units as documents to another job */
 } unit_reading;
 
 struct bm_units {
     bm_job job;
     const bm_settings *settings;
     bool has_parts;       /* texts consist of several fields or elements */
-    bm_column docs, cuts; /* unit_doc, one more than documents; bm_text_range of places */
+    bm_column docs, cuts; /* unit_doc (n_docs + 1); bm_text_range, in places */
     size_t n_docs, n_cuts;
     uint64_t place; /* place of the next document */
     /* Spans only: */
     bool spans;
-    bm_hash_filter filter; /* words NULL: not made yet */
+    bm_hash_filter filter; /* its `words` are NULL until it is made */
     bm_span_grams grams;
     uint64_t n_units; /* units in all documents so far */
     /* Only if the units are documents of another job; `places`: place of each unit, by number. */
@@ -88,15 +88,15 @@ struct bm_units {
     bm_settings of_units;
     bm_part_source source;
     bm_column places;
-    size_t n_places, n_placed;                /* units placed; documents placed */
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of the rows of pairs.tsv */
-    /* With `within`: documents with a value of another type, with a missing value, without the
-     * field; field names of the first document. */
+    size_t n_places, n_placed;                /* how many units and documents have a place */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of the rows of pairs.tsv */
+    /* With `within`: how many documents have a value of another type, have a missing value, or lack
+     * the field; and the field names of the first document. */
     uint64_t n_other, n_missing, n_absent;
     bm_buf names;
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf pair_ids[2];
-    bm_buf kept_id;   /* id of the document of the last kept unit, cached */
+    bm_buf kept_id;   /* cached id of the document that has the last kept unit */
     size_t kept_next; /* number of that document plus 1; 0: none */
     uint8_t *dropped; /* per document: reason, if it is left empty */
 };
@@ -129,7 +129,7 @@ static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size
     return bm_sorted_runs_add_bytes(runs, (bm_str){bytes, 8 * n}, 0, err);
 }
 
-/* *more false: no record is left. */
+/* *more false: no record was left to read. */
 static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n, bool *more,
                               bm_error *err)
 {
@@ -212,7 +212,7 @@ out:
     return BM_OK;
 }
 
-/* Shingle the unit. *is_unit false: it has fewer than min_words words, or no shingles. */
+/* Shingle the unit. *is_unit becomes false if it has fewer than min_words words, or no shingles. */
 static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool *is_unit,
                          bm_error *err)
 {
@@ -278,8 +278,8 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
     return BM_OK;
 }
 
-/* With `within`, find the value that divides documents. False: the document has none, and is not
- * compared. */
+/* With `within`, find the value that divides documents. Returns false if the document has none; it
+ * is then not compared. */
 static bool find_value(unit_lane *l, const bm_record *record)
 {
     const bm_keep_rules *rules = &l->u->settings->keep;
@@ -480,7 +480,7 @@ static bm_status read_units(units *u, bm_error *err)
 /* --- groups --- */
 
 /* The keys of a group's records: twice the group's first place for its head, and that plus 1 for
- * its members. So the head, which is added last, sorts before the members. */
+ * its members. So the head sorts before the members, although it is added last. */
 #define HEAD_KEY(first)   (2 * (first))
 #define MEMBER_KEY(first) (2 * (first) + 1)
 #define IS_HEAD(key)      ((key) % 2 == 0)
@@ -501,7 +501,8 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
-/* How many numbers a member and a cut have. For near units the last one is the similarity. */
+/* The number of values in a member and in a cut. For near units the last value is the
+ * similarity. */
 static size_t n_of_member(const units *u)
 {
     return u->pairs ? 5 : 4;
@@ -554,7 +555,7 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
-/* Put the id of the document at `place` into `id`, and the offset of `place` there into *from. */
+/* Write the id of the document at `place` to `id`, and the offset of `place` in it to *from. */
 static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t *from,
                             bm_error *err)
 {
@@ -690,7 +691,7 @@ static bm_status find_near(units *u, bm_error *err)
 typedef struct span_walk {
     units *u;
     size_t doc;      /* the document of the last span that was cut */
-    uint32_t filled; /* the filled byte of it at which the spans cut so far end */
+    uint32_t filled; /* its filled byte at which the last cut ends */
 } span_walk;
 
 static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
@@ -752,7 +753,7 @@ static void begin_group(const units *u, bm_json *json, uint64_t number, uint64_t
     bm_json_begin_array(json);
 }
 
-/* Move the text of a group so far to the rows: a group may have any number of members. */
+/* Move the text written so far to the rows, because a group may have any number of members. */
 static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
 {
     BM_TRY(bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err));
@@ -760,8 +761,8 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* The group being written. `left`: members to come; `stay`: how many of these stay because of
- * `keep_count`. */
+/* The group being written. `left`: members to come; `stay`: how many of these are not cut because
+ * of `keep_count`. */
 typedef struct group_walk {
     uint64_t number, first, left, kept, kept_text, stay;
 } group_walk;
@@ -773,7 +774,7 @@ static bool member_stays(group_walk *g, const units *u, const uint64_t n[5])
     return counted || n[1] == g->kept || (u->pairs && n[2] == BM_REASON_KEPT);
 }
 
-/* Make a cut of the member, unless it stays. */
+/* Cut the member, unless `keep_count` lets it stay. */
 static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_error *err)
 {
     if (member_stays(g, u, n))

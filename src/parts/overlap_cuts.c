@@ -25,8 +25,8 @@
 
 /* --- cuts of a document --- */
 
-/* Unite overlapping ones of ascending rows; units of merged characters share bytes. Returns how
- * many rows are left. */
+/* Unite overlapping rows; they must be ascending. Merged characters give units that share bytes.
+ * Returns how many rows are left. */
 static size_t unite(bm_overlap_row *rows, size_t n)
 {
     size_t kept = 0;
@@ -99,8 +99,8 @@ typedef struct cutting {
     bm_buf room; /* holds an id */
 } cutting;
 
-/* The first item of a class; or, for a group, the first item of the members that the document
- * holds. `rows`: the rows of the document. */
+/* The first item of a class. For a group: the first item of those members that the document holds.
+ * `rows`: the rows of the document. */
 static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, uint32_t number)
 {
     uint32_t first = UINT32_MAX;

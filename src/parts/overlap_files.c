@@ -3,7 +3,7 @@
  *
  * A row of a class is expanded to the items of the class, and a row of a group to the items of its
  * members, except members with a row of their own in the document. The items of a document are
- * sorted, because the order of classes is not that of items.
+ * sorted, because classes are in another order than items.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -41,7 +41,8 @@ typedef struct writing {
 typedef struct doc_rows {
     const bm_items *items;
     const bm_overlap_row *rows;
-    size_t n, n_classes; /* rows: first n_classes of classes, then groups; then cuts */
+    size_t n, n_classes; /* n rows: n_classes of classes first, then groups; cuts follow after
+                          * them */
     size_t n_cuts;
 } doc_rows;
 
@@ -196,8 +197,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The fraction of the item's counting shingles that the document has. The denominator is that of
- * the item's class, even if the row is of a group. */
+/* The share of the item's shingles that the document has, among those that count. It is divided by
+ * the number in the item's class, even if the row is of a group. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -263,7 +264,7 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* How many counting shingles of the class or group occur in any document. */
+/* The number of counting shingles of the class or group that occur in any document. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
     uint64_t n = 0;

@@ -3,8 +3,8 @@
  *
  * Lanes read it while it grows, so numbers and bytes of bits are written atomically.
  *
- * A save appends the new rows, and the whole state of shingles and classes, which is small compared
- * with the items. The last record is valid.
+ * A save appends the new rows, and the whole state of shingles and classes (small compared with the
+ * items). The last record is valid.
  *
  * Tests: tests/cli/cases/overlap.sh, tests/reference/test_overlap.py */
 #include "parts/overlap_parts.h"
@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Classes per document that memory is reserved for. A document that contains a test set has
- * shingles of more. */
+/* Classes per document that memory is reserved for. A document that contains a whole test set
+ * touches more classes. */
 #define TOUCHED ((uint64_t)1 << 18)
 
 static size_t n_all(const bm_items *items)
@@ -118,8 +118,8 @@ bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 #define ROWS_OF_RECORD ((uint64_t)32768)
 
-/* The head of a saved record: n rows follow; or, n 0, the bits of shingles and the numbers of
- * classes. */
+/* The head of a saved record. n > 0: n rows follow. n 0: the bits of shingles and the numbers of
+ * classes follow. */
 typedef struct saved_head {
     uint64_t mark;     /* BM_CHECKPOINT_MORE */
     uint64_t first, n; /* rows */

@@ -63,8 +63,8 @@ static bool has_set(const void *owner, uint32_t number, const void *key)
            memcmp(items->sets + class->begin, k->set, k->n * sizeof *k->set) == 0;
 }
 
-/* The last n numbers of items->sets are a set of shingles of `units` units: *out is its class. The
- * numbers are removed again unless the class is new. */
+/* Set *out to the class whose set is the last n numbers of items->sets; its shingles have `units`
+ * units. The numbers are removed again unless the class is new. */
 static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t *out, bm_error *err)
 {
     const set_key key = {items->sets + items->n_sets - n, n, units};
@@ -89,8 +89,8 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
 
 /* --- reading --- */
 
-/* The data of a lane. It writes item_facts per item, followed by the joined text of a short
- * item. */
+/* The data of a lane. A lane writes item_facts per item, followed by the joined text if the item is
+ * short. */
 typedef struct item_lane {
     bm_items *items;
     bm_shingler *words; /* NULL: units are words */
@@ -177,8 +177,7 @@ static uint64_t bytes_now(const bm_items *items)
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* Bytes of the tables that are made once all items are read, and of documents and rows besides
- * them. */
+/* Bytes of the tables made after all items are read, and of documents and rows. */
 static uint64_t bytes_behind(const bm_items *items)
 {
     const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
@@ -379,7 +378,7 @@ out:
 
 /* --- lists --- */
 
-/* The keys in whose lists a number belongs. */
+/* Sets *keys to the keys whose lists must contain `number`, and returns how many there are. */
 typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
 
 static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)

@@ -14,8 +14,8 @@
  * reach the threshold for some members, the group gets one row for all of these.
  *
  * A lane passes only new facts to the ordered sink, as bytes: not a shingle that was seen before,
- * nor a class that had as many shingles in an earlier document. Lanes read the sink's state and may
- * miss its latest changes, so they may pass too much, but never too little.
+ * nor a class that had at least as many shingles in an earlier document. Lanes read the sink's
+ * state and may miss its latest changes, so they may pass too much, but never too little.
  *
  * Memory: 24 bytes per place, no more than the hashes and the table that making a set of the
  * document would take; 16 more per place of a shingle that very many items have; and 16 per class
@@ -56,7 +56,7 @@ typedef struct overlap_lane {
     bm_stretch *stretches; /* of the current group */
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* the longest of `stretches` */
-    /* The rows, and where their runs begin and end in the document. */
+    /* The rows, and the places where their runs begin and end in the document. */
     bm_overlap_rows rows;
     words ends; /* unit << 32 | 2 * row for its first unit, | 2 * row + 1 for its last */
     size_t at;  /* index in `ends` */
@@ -253,7 +253,7 @@ static bool has_shingle(const bm_items *items, const bm_item_class *class, uint3
     return b.low < class->end && items->sets[b.low] == shingle;
 }
 
-/* Merge the sorted places with the sorted shingles of the class. */
+/* Merge the sorted places with the sorted shingles of the class, to find its runs. */
 static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_error *err)
 {
     const words *places = &lane->places;
@@ -273,7 +273,7 @@ static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_
 
 #define MANY_TIMES 8u /* if one list is longer by this factor, look up the shorter in it */
 
-/* Put the first units of the class's own shingles, including stopped ones, into lane->run. */
+/* Write the first units of the class's own shingles, including stopped ones, to lane->run. */
 static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -296,7 +296,7 @@ static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
     return sort(lane, &lane->run, err);
 }
 
-/* Make the stretches of a group; BM_NO_CLASS: none. */
+/* Make the stretches of a group. BM_NO_CLASS: make an empty list. */
 static bm_status find_stretches(overlap_lane *lane, uint32_t group, bm_error *err)
 {
     lane->n_stretches = 0;
@@ -453,7 +453,8 @@ static bm_status list_held(overlap_lane *lane, bm_error *err)
     return sort(lane, &lane->held, err);
 }
 
-/* The lowest-numbered class or group with a row that has the shingle; BM_NO_CLASS: none. */
+/* Return the lowest-numbered class or group that has a row and contains the shingle. BM_NO_CLASS:
+ * none. */
 static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
 {
     const bm_lists *of = &lane->items->of_shingle;

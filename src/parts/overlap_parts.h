@@ -12,8 +12,8 @@
  *
  * A shingle of very many classes belongs to *groups*: a group is a set of such shingles, stored
  * once for all classes that have the same set. These classes are its members. A document with such
- * shingles costs work per group, and per member of which it also has another shingle. Groups are
- * numbered after the classes.
+ * shingles costs work per group, and per member that has another shingle in this document. Groups
+ * are numbered after the classes.
  *
  * A *place* is the first unit of a shingle in a document. */
 #pragma once
@@ -25,7 +25,7 @@
 #include "parts/hash_filter.h"
 #include "sign/ingest_cfg.h"
 
-/* shingle_table -- numbers shingles: an exact table behind a filter.
+/* shingle_table -- numbers shingles: a filter, then an exact table.
  *
  *     filter   a Bloom filter (hash_filter.h) of 8 to 16 bits per shingle
  *     table    looked up for shingles that pass the filter; gives their number, or none
@@ -38,7 +38,7 @@
 #define BM_FILTER_BITS 8u /* least bits per shingle */
 
 typedef struct bm_shingle_table {
-    uint64_t *hashes; /* by number, in the order of adding */
+    uint64_t *hashes; /* by shingle number */
     size_t n, cap;
     bm_hash_table table;
     bm_hash_filter filter;
@@ -73,15 +73,15 @@ static inline bool bm_shingle_table_may_have(const bm_shingle_table *table, uint
  * The work per item depends on its own places, not on the shared ones. */
 /* Consecutive places of a document. */
 typedef struct bm_stretch {
-    uint64_t first, end; /* `end` is one past the last; equal: it is empty */
+    uint64_t first, end; /* `end` is one past the last place; an empty stretch has first == end */
 } bm_stretch;
 
 /* Make stretches from ascending, unique places; `out` needs space for n. Returns how many. */
 size_t bm_stretches_make(const uint64_t *places, size_t n, bm_stretch *out);
-/* The longest stretch, the first of equals; n 0: an empty one. */
+/* The longest stretch; of equals the first. If n is 0, an empty stretch. */
 bm_stretch bm_stretches_longest(const bm_stretch *stretches, size_t n);
-/* The longest stretch of places and stretches together, the first of equals. No place is in a
- * stretch. `longest`: the longest of the stretches alone. */
+/* The longest stretch after the single `places` are merged with `stretches`; of equals the first.
+ * No place may lie within a stretch. `longest`: the longest of `stretches` alone. */
 bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_stretch *stretches,
                                      size_t n_stretches, bm_stretch longest);
 
@@ -101,7 +101,7 @@ typedef struct bm_item_class {
     uint64_t end;
     uint64_t n;     /* its counting shingles (not stopped), including its group's */
     uint32_t units; /* units per shingle: the job's, or fewer if the items are short */
-    uint32_t group; /* has its other shingles; BM_NO_CLASS: none */
+    uint32_t group; /* the group that has its other shingles; BM_NO_CLASS: no group */
 } bm_item_class;
 
 /* Lists of numbers: key k has list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
@@ -143,10 +143,11 @@ typedef struct bm_items {
 } bm_items;           /* {0} is empty */
 
 /* Read and complete the items; `build` is the job that reads them (its inputs are open).
- * BM_ERR_NOMEM names a sufficient `memory`. */
+ * BM_ERR_NOMEM: the message names a sufficient `memory`. */
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err);
 void bm_items_reset(bm_items *items);
-/* Once the stopped shingles are known: count the others, and order the members of groups. */
+/* Call once the stopped shingles are known. Counts the other shingles, and orders the members of
+ * groups. */
 bm_status bm_items_settle(bm_items *items, bm_error *err);
 /* A document has `hits` counting shingles of the group: for how many of its members, from the first
  * on, is that enough? */
@@ -183,7 +184,7 @@ typedef struct bm_overlap_rows {
 typedef struct bm_overlap_found {
     const bm_items *items;
     const bm_doc_table *docs;
-    bm_column column;     /* of ... */
+    bm_column column;     /* of the rows */
     bm_overlap_row *rows; /* by document; classes before groups before cuts */
     uint64_t n_rows, n_saved;
     uint64_t memory; /* bytes of rows in memory; more are in a file in temp_dir */
@@ -202,14 +203,14 @@ void bm_overlap_reset(bm_overlap_found *found);
 /* The scan of documents, for bm_ingest_request.scan, and its sink, whose ctx is `found`. */
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found);
 bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-/* Do `hits` shingles of an item of n reach the threshold? */
+/* Do `hits` shingles reach the threshold, for an item with n shingles? */
 static inline bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64_t n)
 {
     return hits > 0 && (double)hits / (double)n >= items->settings->bands.threshold;
 }
 /* A scan that only counts the documents of each shingle. */
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found);
-/* How a checkpoint saves and loads it (bm_checkpoint_more); ctx is `found`. */
+/* The functions with which a checkpoint saves and loads `found`, their ctx (bm_checkpoint_more). */
 bm_checkpoint_more bm_overlap_saved(bm_overlap_found *found);
 
 /* What a lane passes to the ordered sink for a document: this head, then n_rows bm_overlap_row,
@@ -231,11 +232,11 @@ typedef struct bm_overlap_sums {
     uint64_t *holders; /* documents that hold each class */
 } bm_overlap_sums;
 
-/* dropped[i] becomes BM_REASON_OVERLAP for each document with a row. */
+/* Set dropped[i] to BM_REASON_OVERLAP for each document with a row, and compute the sums. */
 bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_overlap_sums *out,
                            bm_error *err);
 void bm_overlap_sums_reset(bm_overlap_sums *sums);
-/* Write overlap.tsv, items.tsv and removed.tsv. `against`: the job that has read the items; has
+/* Write overlap.tsv, items.tsv and removed.tsv. `against`: the job that has read the items, and has
  * their ids. */
 bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *against,
                            const bm_overlap_found *found, const bm_overlap_sums *sums,
@@ -243,11 +244,12 @@ bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *agai
 
 /* --- cuts (overlap_cuts.c) --- */
 
-/* Make cuts of a document's rows from `first` on, which are ascending stretches of items with their
- * bytes. */
+/* Make the cuts of a document. Its rows from `first` on must be ascending stretches of items with
+ * their bytes; they are replaced by cuts. */
 bm_status bm_overlap_cuts_end(const bm_overlap_found *found, const bm_record *record,
                               bm_overlap_rows *rows, size_t first, bm_error *err);
-/* Reset dropped[i] to 0 for documents that keep some of their text. */
+/* Count the cuts and their bytes. Set dropped[i] to BM_REASON_OVERLAP for each document that its
+ * cuts leave empty, and to 0 for other documents that have rows. */
 void bm_overlap_count_cuts(const bm_overlap_found *found, uint8_t *dropped, bm_unit_counts *counts);
 /* Write cuts.tsv and removed.tsv. */
 bm_status bm_overlap_write_cuts(const bm_job_context *job, const bm_job_context *against,

@@ -79,8 +79,8 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 
 /* --- K-grams --- */
 
-/* The value sorted under the first half of a hash: the number of the gram, and as many bits of the
- * other half as fit. */
+/* The value stored with the first half of a hash in the sort: the number of the gram, and as many
+ * bits of the second half as fit. */
 #define NUMBER_BITS 40u
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
@@ -116,8 +116,8 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
 }
 
-/* Grams that agree in the first half and the stored bits of the other half of their hash: the first
- * one, and their number so far. */
+/* Grams whose hashes agree in the first half and in the stored bits of the second half: the first
+ * such gram, and how many there were so far. */
 typedef struct same_hash {
     uint64_t rest, first, n;
 } same_hash;

@@ -22,7 +22,7 @@ typedef bm_status bm_units_pair_fn(bm_settings *of_units, bm_error *err);
  * true. */
 bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_summary **out,
                        bm_error *err);
-/* Take the results of the job of units. */
+/* Take the groups found by the job of units. */
 bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
                          const bm_grouping *grouping, bm_error *err);
 
@@ -63,9 +63,9 @@ typedef struct bm_span_gram {
     uint32_t words[2], filled[2];
 } bm_span_gram;
 
-/* K-grams in the order of their places. Used by one thread. */
+/* K-grams in the order of their places. Only one thread may use it. */
 typedef struct bm_span_grams {
-    bm_column column; /* of ... */
+    bm_column column; /* of the K-grams */
     const bm_span_gram *list;
     uint64_t n;
     bm_sorted_runs *by_hash;
@@ -103,8 +103,8 @@ void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
  * documents with equal values are compared. */
 void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within);
 /* Scan the next text field or element, given by its range in the text before repair. Without a
- * filter, minimizers (uint64_t) are appended to `out`, else bm_span_gram; *n grows by their
- * number. */
+ * filter, minimizers (uint64_t) are appended to `out`, else bm_span_gram; *n grows by the number
+ * appended. */
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,
                            uint64_t *n, bm_buf *out, bm_error *err);
 /* Skip the next field or element, which cannot be cut. */
