@@ -131,7 +131,7 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
     return status;
 }
 
-/* Look up the ids of a finished batch in the view; view and batch are borrowed until the next
+/* Look up the ids of a finished batch in the view. View and batch are borrowed until the next
  * call. */
 static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                                  const bm_gathered *batch, bm_error *err)
@@ -183,8 +183,8 @@ static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 
 /* --- owners of ids --- */
 
-/* The first index of a number in `sorted`; n_sorted: it is not there. It may be there repeatedly,
- * since several documents of the batch may have the same id. */
+/* The first index of a number in `sorted`; n_sorted if it is not there. A number may occur
+ * repeatedly, since several documents of the batch may have the same id. */
 static size_t place_of(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
@@ -204,8 +204,8 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-/* *who: the document that has the id of document i: one before it in the batch (*in_batch), or one
- * of the index. false: no document has it. */
+/* Set *who to the document that has the id of document i: an earlier document of the batch
+ * (*in_batch), or a document of the index. Returns false if no document has the id. */
 static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
@@ -219,7 +219,7 @@ static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, u
     return true;
 }
 
-/* Document i stays, under docs[i].id, which no other document has. */
+/* Record that document i stays, under docs[i].id, which no other document has. */
 static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -229,8 +229,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the document that has the id of document i. *dropped: its place in the batch; BM_ID_NONE: it
- * was one of the index, or there was none. */
+/* Drop the document that has the id of document i. *dropped: its place in the batch; BM_ID_NONE if
+ * it was in the index, or if no document has the id. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
@@ -251,7 +251,8 @@ static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, 
 
 /* --- id#N --- */
 
-/* *out: the first of id#2, id#3 … that no document has. The text lives as long as the batch. */
+/* Set *out to the first of id#2, id#3 … that no document has. The text lives as long as the
+ * batch. */
 static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
 {
     bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
@@ -284,8 +285,8 @@ static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_
  *
  * Documents of a batch, chained by hash of their band keys. */
 
-/* Begin with a finished batch, none of whose documents is in the index yet. It may grow to `n`
- * documents and is borrowed until the next call. At most 2^32 - 1 questions may follow. */
+/* Begin with a finished batch. None of its documents may be in the index yet. It may grow to `n`
+ * documents, and is borrowed until the next call. At most 2^32 - 1 questions may follow. */
 static bm_status index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                                   const bm_gather_shape *shape, bm_error *err)
 {
@@ -357,7 +358,7 @@ static double compare(bm_index_near *near, size_t i, size_t other)
 }
 
 /* Find the document in the chains that is most similar to document i and reaches the threshold; of
- * equal ones the first. Document `but` is excluded. false: there is none. */
+ * equals the first. Document `but` is excluded. Returns false if there is none. */
 static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                             double *similarity)
 {
@@ -392,7 +393,7 @@ static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *b
  * The line of an add, all numbers in hexadecimal: names, settings, records, file, bytes, digest
  * (two numbers), 1 if the place is known, before. */
 
-#define ADDS_MAX 64u /* lines */
+#define ADDS_MAX 64u /* most lines kept */
 #define N_FIELDS 9u
 
 /* --- inputs --- */
@@ -417,7 +418,7 @@ static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err
     return BM_OK;
 }
 
-/* The offset in `all` where these complete lines occur; SIZE_MAX: nowhere. */
+/* The offset in `all` at which these complete lines occur; SIZE_MAX: they do not occur. */
 static size_t find_lines(bm_str all, bm_str lines)
 {
     for (size_t at = 0; lines.len > 0 && at + lines.len <= all.len;) {
@@ -602,7 +603,7 @@ static void index_add_note_reset(bm_index_add_note *note)
     *note = (bm_index_add_note){0};
 }
 
-/* The lines, without the oldest if there are too many. */
+/* Return the lines, without the oldest ones if there are too many. */
 static bm_str last_lines(const bm_buf *lines)
 {
     bm_str text = {lines->data, lines->len};
@@ -743,7 +744,8 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
     return refuse(a, doc, why, err);
 }
 
-/* Give document i its id before it is added: if another document has the id, number or replace. */
+/* Give document i its id before it is added. If another document has the id, number it or replace
+ * that document. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;
@@ -777,12 +779,12 @@ static double threshold_of(const bm_settings *s)
 }
 
 typedef struct best_match {
-    double similarity; /* less than 0: none */
+    double similarity; /* less than 0: no match */
     bool in_batch;
-    uint32_t number; /* in the index, or in the batch */
+    uint32_t number; /* number in the index, or place in the batch */
 } best_match;
 
-/* The best match in the index of document i, the k-th document of the search. */
+/* Find the best match in the index for document i, the k-th document of the search. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
@@ -966,7 +968,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
-    /* of a broken batch only the ids had to be checked */
+    /* if the batch is broken, only its ids had to be checked */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
 out:

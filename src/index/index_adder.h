@@ -26,15 +26,16 @@
 typedef struct bm_index_ids {
     const bm_store_view *view;
     const bm_gathered *batch;
-    uint32_t *known;  /* for each document: the document of the index that has its id; BM_ID_NONE */
+    uint32_t *known;  /* for each document: the document of the index that has its id; BM_ID_NONE:
+                       * no document has it */
     bm_id_set set;    /* ids of documents of the batch that stay, or stayed at first */
     uint32_t *holder; /* for each id in `set`: its document; BM_ID_NONE: it was dropped */
     uint32_t *gone;   /* documents of the index to be removed */
     size_t n_gone, cap_known, cap_holder, cap_gone;
     uint32_t *sorted; /* the entries of `known` other than BM_ID_NONE, ascending */
-    bool *is_gone;    /* for each entry of `sorted` */
+    bool *is_gone;    /* for each entry of `sorted`: is it in `gone`? */
     size_t n_sorted, cap_sorted, cap_is_gone;
-    char **texts; /* ids that were made here */
+    char **texts; /* ids with a number, which were made here */
     size_t n_texts, cap_texts;
 } bm_index_ids;
 
@@ -52,7 +53,7 @@ typedef struct bm_index_near {
         *next;      /* chains of entries, one for each document and band; 0: end, else entry + 1 */
     uint32_t *seen; /* for each document: the last question in which it was compared */
     uint32_t question;
-    bool *there; /* for each document: it is in the chains and was not removed */
+    bool *there; /* for each document: is it in the chains, and not removed? */
     size_t n_heads, cap_heads, cap_next, cap_seen, cap_there;
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
@@ -78,27 +79,27 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
 /* How far an add has come. */
 typedef struct bm_index_add_place {
     uint64_t records;
-    bm_content_place place; /* after the last record; not known: the end of all inputs */
+    bm_content_place place; /* place after the last record; not known: the end of all inputs */
 } bm_index_add_place;
 
 /* The note of this add, and the notes of others. */
 typedef struct bm_index_add_note {
     uint64_t names, settings; /* hashes of the names of its inputs, and of the settings that affect
                                  its results */
-    uint64_t before;          /* hash of the first n_before inputs: names, sizes, modification
-                                 times */
+    uint64_t before;          /* hash of the names, sizes and modification times of the first
+                               * n_before inputs */
     size_t n_before;
-    bm_buf others;   /* their lines */
-    bool noted;      /* its inputs can be read again, so it can be resumed */
+    bm_buf others;   /* the lines of other adds */
+    bool noted;      /* the inputs can be read again, so the add can be resumed */
 } bm_index_add_note; /* {0}; reset */
 
-/* Start the note of this job and, with `resume`, find how far it came before; records 0: begin at
- * the start. BM_ERR_FORMAT: inputs before that place have changed, or the options differ.
+/* Start the note of this job. With `resume`, find how far the add came before; records 0: it begins
+ * at the start. BM_ERR_FORMAT: inputs before that place have changed, or the options differ.
  * BM_ERR_USAGE: the inputs cannot be read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
 
-/* When additions are committed before the end. */
+/* Times of commits before the end of the additions. */
 typedef struct bm_index_commits {
     bool on;
     double due;     /* time of the next commit (bm_clock_seconds); bm_index_feed.due points to it */
@@ -111,17 +112,17 @@ typedef struct bm_index_adder {
     bm_gather_shape shape;
     bm_buf input_names; /* the whole list (index_notes) */
     bm_index_add_note note;
-    bm_index_add_place place; /* after the last addition */
-    uint64_t skipped_records; /* records that the interrupted add had added */
+    bm_index_add_place place; /* place after the last addition */
+    uint64_t skipped_records; /* number of records that the interrupted add had added */
     bm_index_commits commits;
     bm_rows rows;        /* rows for documents that are not added */
-    bm_store_view *view; /* while a batch is added; else NULL */
+    bm_store_view *view; /* view of the index while a batch is added; else NULL */
     bm_index_ids ids;
     bm_index_near near;
     bm_search_result found;
     uint64_t search_memory;
     bm_index_counts counts;
-    bool *stays; /* for each document of the batch */
+    bool *stays; /* for each document of the batch: is it added? */
     size_t cap_stays;
     bm_id_kind given;  /* the type of new ids; UNTYPED: ids of files */
     bool ids_checked;  /* `given` was checked against the index */
@@ -130,17 +131,17 @@ typedef struct bm_index_adder {
 
 /* Add the documents of a finished batch. A bm_feed_fn (index_feed.h); `ctx` is the adder. */
 bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);
-/* The same for a batch that grows, up to `most` documents. add_one decides about its last document:
- * if adder->stays[] of that is false, the caller drops it from the batch. end_batch writes the
- * remaining documents to the index. */
+/* Like bm_index_adder_add, for a batch that grows, up to `most` documents. add_one decides about
+ * its last document: if adder->stays[] of that document is false, the caller must drop it from the
+ * batch. end_batch writes the remaining documents to the index. */
 bm_status bm_index_adder_begin_batch(bm_index_adder *adder, const bm_gathered *batch, size_t most,
                                      bm_error *err);
 bm_status bm_index_adder_add_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);
 bm_status bm_index_adder_end_batch(bm_index_adder *adder, bm_gathered *batch, bm_error *err);
 /* Is it time for a commit? */
 bool bm_index_adder_is_due(const bm_index_adder *adder);
-/* Commit: at the end, or when it is due. */
+/* Commit. Call at the end, or when a commit is due. */
 bm_status bm_index_adder_finish(bm_index_adder *adder, bm_error *err);
-/* Switch on commits before the end; the first is due after the time between commits. */
+/* Switch on commits before the end. The first is due after the time between commits has passed. */
 void bm_index_adder_begin_commits(bm_index_adder *adder);
 void bm_index_adder_reset(bm_index_adder *adder);

@@ -138,7 +138,7 @@ void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *
     g->n = to;
 }
 
-/* Bytes that it has allocated. */
+/* The bytes that the batch has allocated. */
 static uint64_t gathered_bytes(const bm_gathered *g)
 {
     const bm_gather_caps *caps = &g->caps;
@@ -147,8 +147,8 @@ static uint64_t gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-/* It holds `most` bytes, at least half of which are in use: memory left over from an earlier,
- * larger batch does not make it full. */
+/* Does the batch hold `most` bytes, and are at least half of them in use? If fewer are in use, it
+ * is not full: memory left over from an earlier, larger batch does not make it full. */
 static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
     const uint64_t held = gathered_bytes(g);
@@ -176,11 +176,11 @@ typedef struct exchange {
     bm_index_feed *feed;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* Each of the two batches is one of these, or in the hands of the adding thread. */
+    /* Each of the two batches is one of these, unless the adding thread has it. */
     bm_gathered *filling, *ready, *spare;
     bool taking; /* the adding thread has a batch */
     bool ended, stopped;
-    bm_status status; /* of the ingest, once it has ended */
+    bm_status status; /* status of the ingest, once it has ended */
     bm_error error;
 } exchange;
 
@@ -210,8 +210,8 @@ static void hand_over(exchange *x)
     pthread_cond_broadcast(&x->moved);
 }
 
-/* Wait for room, and append the batch of the ingest. If it failed, it goes into a batch of its own,
- * after the others. */
+/* Wait for room, and append the batch of the ingest. If the ingest failed, its batch becomes a
+ * batch of its own, after the others. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -239,8 +239,8 @@ out:
     return status;
 }
 
-/* A long document is about to be read, and will be in memory twice: wait until the gathered
- * documents are added. */
+/* Called when a long document is about to be read, which will be in memory twice: wait until the
+ * gathered documents are added. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
@@ -276,7 +276,7 @@ static void *read_all(void *arg)
 
 /* --- the adding thread --- */
 
-/* Wait until something changes, or until `deadline`. false: the deadline has passed. */
+/* Wait until something changes, or until `deadline`. Returns false if the deadline has passed. */
 static bool wait_until(exchange *x, double deadline)
 {
     const double left = deadline - bm_clock_seconds();
@@ -287,7 +287,7 @@ static bool wait_until(exchange *x, double deadline)
     return true;
 }
 
-/* The next batch to add; NULL: all were added. */
+/* Return the next batch to add; NULL: all batches were added. */
 static bm_gathered *next(exchange *x)
 {
     bm_gathered *g = NULL;
@@ -313,7 +313,7 @@ static bm_gathered *next(exchange *x)
     return g;
 }
 
-/* A batch was added: make it available for filling. */
+/* Called after a batch was added: make it available for filling. */
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_feed.h -- reads documents and gathers them into batches, while the batch before is being
+/* index_feed.h -- reads documents and gathers them into batches, while the previous batch is being
  * added.
  *
  *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->   the caller's thread, which
@@ -18,7 +18,7 @@
  *
  * Used by one thread at a time. */
 
-/* What is gathered of each document. */
+/* Which data of each document are gathered. */
 typedef struct bm_gather_shape {
     bool sets;             /* shingle hashes; else words */
     uint32_t bands, words; /* bands, and 32-bit words of a signature, as in the facts of the
@@ -44,9 +44,9 @@ typedef struct bm_gathered {
     uint64_t *keys;
     size_t n_hashes;
     bm_gather_caps caps;
-    uint64_t input_bytes;   /* of texts, or of signatures */
-    uint64_t records;       /* records of the inputs, up to the last document */
-    bm_content_place place; /* after the last document */
+    uint64_t input_bytes;   /* bytes of texts, or of signatures */
+    uint64_t records;       /* number of records of the inputs, up to the last document */
+    bm_content_place place; /* place after the last document */
     bool broken;            /* the input after it failed, and the last documents are not signed */
 } bm_gathered;              /* {0} is empty */
 
@@ -69,14 +69,15 @@ typedef bm_status (*bm_feed_fn)(void *ctx, bm_gathered *gathered, bm_error *err)
 typedef struct bm_index_feed {
     bm_job_context *job; /* its inputs and devices are open */
     bm_gather_shape shape;
-    uint64_t full_bytes; /* of the job's memory that each batch may hold */
+    uint64_t full_bytes; /* bytes of the job's memory that each batch may hold */
     uint64_t full_input; /* bytes of input in a full batch */
-    /* When a batch is handed over even if it is not full (bm_clock_seconds); read while nothing is
-     * being added. NULL: never. */
+    /* Time at which a batch is handed over even if it is not full (bm_clock_seconds). It is read
+     * while nothing is being added. NULL: never. */
     const double *due;
     bm_feed_fn sink;
     void *sink_ctx;
 } bm_index_feed;
 
-/* Read all inputs. Returns a failure of reading, unless `sink` failed on an earlier batch. */
+/* Read all inputs. Returns the status of reading, or the failure of `sink` if `sink` failed on an
+ * earlier batch. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);

@@ -34,9 +34,9 @@
  * twice. */
 
 /* Take from the manifests how documents were read, cut and signed, and find the inputs. The
- * settings receive both and borrow from *out; the job then reads these documents. BM_ERR_USAGE: the
- * caller asked for another way of reading, or an output is an input. BM_ERR_FORMAT: an input is
- * missing, or its bytes have changed. */
+ * settings receive the options and the paths, and borrow from *out; the job then reads these
+ * documents. BM_ERR_USAGE: the caller asked for another way of reading, or an output is an input.
+ * BM_ERR_FORMAT: an input is missing, or its bytes have changed. */
 static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                        bm_index_sources *out, bm_error *err)
 {
@@ -53,7 +53,7 @@ static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_se
     BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
     status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
 out:
-    if (status == BM_ERR_IO) { /* of files that our own manifest names */
+    if (status == BM_ERR_IO) { /* our own manifest names the files */
         status = BM_ERR_FORMAT;
         if (err != NULL)
             err->status = status;
@@ -85,7 +85,8 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
     return BM_OK;
 }
 
-/* The first setting in which documents are signed differently; NULL: none. */
+/* The name of the first setting in which documents are signed differently; NULL: they are signed
+ * alike. */
 static const char *differs(const bm_settings *a, const bm_settings *b)
 {
     if (a->sketch.scheme != b->sketch.scheme)
@@ -140,7 +141,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     BM_TRY_OUT(open_dirs(settings, out, err));
     BM_TRY_OUT(resolve_signed(out, path, settings, err));
-    if (settings->index.store == BM_INDEX_SETS) { /* the job reads documents then */
+    if (settings->index.store == BM_INDEX_SETS) { /* the job then reads documents */
         BM_TRY_OUT(index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err));
         out->n = 0;
     }
@@ -316,7 +317,7 @@ typedef struct follow {
     bm_gathered batch;
     void **owned; /* copies of ids and sets of the batch */
     size_t n_owned, cap_owned;
-    uint64_t bytes;      /* of these copies */
+    uint64_t bytes;      /* bytes of these copies */
     bool begun;          /* the adder has begun the batch */
     bool uncommitted;    /* documents were added since the last commit */
     bm_status committed; /* status of commits made while waiting for input */
@@ -353,7 +354,7 @@ static bm_status write_batch(follow *f, bm_error *err)
     return status;
 }
 
-/* A copy that is freed with the batch; NULL: out of memory. */
+/* Make a copy that is freed with the batch. NULL: out of memory. */
 static void *own(follow *f, const void *data, size_t len)
 {
     void *copy = bm_grow_array(&f->owned, &f->cap_owned, f->n_owned + 1, NULL) == BM_OK
@@ -411,7 +412,7 @@ static bm_status commit(follow *f, bm_error *err)
     return status == BM_OK ? bm_index_adder_finish(f->adder, err) : status;
 }
 
-/* Called while waiting for a line: a commit may be due. true: stop waiting. */
+/* Called while waiting for a line, because a commit may be due. Returns true to stop waiting. */
 static bool on_wait(void *ctx)
 {
     follow *f = ctx;
@@ -455,7 +456,7 @@ static bm_status answer_lines(follow *f, bm_error *err)
             BM_TRY_OUT(commit(f, err));
     }
 out:
-    if (f->committed != BM_OK) { /* that is why reading stopped */
+    if (f->committed != BM_OK) { /* reading stopped because a commit failed */
         status = f->committed;
         if (err != NULL)
             *err = f->why;
@@ -530,7 +531,7 @@ static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_e
     bm_job_context_stage(job, BM_STAGE_SIGN, "bytes");
     BM_TRY(read_all(fill, a, err));
     bm_job_context_stage(job, BM_STAGE_WRITE, "files");
-    if (a->note.noted) /* everything was read */
+    if (a->note.noted) /* all inputs were read */
         a->place = (bm_index_add_place){a->skipped_records + job->counts.records,
                                         job->places.last.known ? job->places.last : a->place.place};
     return bm_index_adder_finish(a, err);

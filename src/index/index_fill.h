@@ -11,7 +11,7 @@
 /* index_sources -- the inputs from which `sign` made its directories, as inputs of a job. */
 
 typedef struct bm_index_sources {
-    const bm_manifest **manifests; /* one of each directory, borrowed */
+    const bm_manifest **manifests; /* the manifest of each directory; borrowed */
     bm_recipe recipe;
 } bm_index_sources; /* {0} */
 
@@ -22,8 +22,8 @@ typedef struct bm_index_sources {
 typedef struct bm_index_signed {
     bm_sign_dir **dirs;
     size_t n_open;
-    size_t n; /* directories whose rows are used; 0: the job's inputs are read, which may be the
-               * inputs from which directories were made */
+    size_t n; /* number of directories whose rows are used. 0: documents are read from the job's
+               * inputs, or from those that the directories were signed from */
     bm_index_sources sources; /* the inputs to read again */
 } bm_index_signed;            /* {0}; close */
 
@@ -39,12 +39,13 @@ void bm_index_signed_close(bm_index_signed *dirs);
 typedef struct bm_index_fill {
     bm_job *job;
     bm_store *store;
-    const bm_index_signed *dirs; /* used instead of inputs; NULL, or n 0: none */
-    bool commits; /* commit while reading, with a note of the progress; else once, at the end */
+    const bm_index_signed *dirs; /* signed directories, used instead of inputs; NULL, or n 0: use
+                                  * inputs */
+    bool commits; /* commit while reading, and note the progress; else commit once, at the end */
 } bm_index_fill;
 
-/* Read everything, add it, commit, and update the job's counts, also after a failure. Inputs and
- * devices must be open, unless documents are followed or come from directories. */
+/* Read and add all documents, and commit. Updates the job's counts, also after a failure. Inputs
+ * and devices must be open, unless documents are followed or come from directories. */
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
 /* Set the job's count of documents in the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);

@@ -6,7 +6,7 @@
  * busy does its work on its own thread.
  *
  * A forked child shares LMDB's files and its table of readers with the process that opened them, so
- * it calls nothing of LMDB, not even to close it.
+ * it calls no function of LMDB, not even to close the environment.
  *
  * Tests: tests/unit/index/test_index_handle.c, tests/unit/jobs/test_public_api_query.c */
 #include <bandmill/index.h>
@@ -46,7 +46,8 @@ typedef struct bm_handle_store {
 typedef struct bm_handle_view {
     bm_handle_store *from;
     bm_store_view *view;
-    uint32_t users; /* queries, and the handle itself if it is the newest view */
+    uint32_t users; /* number of queries that use it, plus one for the handle if it is the newest
+                     * view */
 } bm_handle_view;
 
 /* Work memory of one thread. */
@@ -75,8 +76,8 @@ struct bm_index {
     bool writes;
     pthread_mutex_t lock; /* guards everything below, except pool, changes and recipe */
     bm_handle_view *newest;
-    double looked;             /* when it last checked for new commits */
-    bm_idle workers;           /* not in use */
+    double looked;             /* time of its last check for new commits */
+    bm_idle workers;           /* workers not in use */
     pthread_mutex_t pool_lock; /* held by the call that uses the pool */
     bm_pool *pool;             /* NULL: not started yet */
     pthread_mutex_t write_lock;
@@ -135,7 +136,7 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* There is another file at the path: open it. */
+/* Open the other file that is now at the path. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;
@@ -155,8 +156,8 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* Check for a newer commit or index. If it cannot be opened, the old view stays, and a later call
- * tries again. */
+/* Check for a newer commit or index. If the newer one cannot be opened, the old view stays, and a
+ * later call tries again. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -441,7 +442,7 @@ typedef struct bm_handle_signed {
     uint32_t *n_shingles, *words; /* words is NULL: not needed */
     uint64_t *keys;
     bm_hash128 *content;
-    bm_pool *pool; /* held; NULL: only the calling thread */
+    bm_pool *pool; /* the pool, held for this call; NULL: only the calling thread works */
     bm_handle_worker **workers;
     uint32_t n_workers;
 } bm_handle_signed;
@@ -571,9 +572,9 @@ out:
 
 struct bm_matches {
     size_t n_docs;
-    uint64_t *offsets; /* n_docs + 1 */
+    uint64_t *offsets; /* n_docs + 1 entries */
     double *similarities;
-    uint64_t *id_ends; /* in ids */
+    uint64_t *id_ends; /* ends of the ids, as offsets in `ids` */
     bm_buf ids;
     size_t cap_similarities, cap_id_ends;
 };
@@ -738,7 +739,7 @@ out:
  * since then, which are kept until the next commit. */
 
 #define SHOWN    200
-#define NO_INPUT UINT32_MAX /* documents do not come from a named input */
+#define NO_INPUT UINT32_MAX /* marks documents that do not come from a named input */
 
 /* --- ids --- */
 
@@ -769,7 +770,7 @@ static bm_status check_ids(const bm_str *ids, size_t n, bool named, bm_error *er
     return BM_OK;
 }
 
-/* *number: the document that has this id now; BM_ID_NONE: none. */
+/* Set *number to the document that has this id now; BM_ID_NONE: no document has it. */
 static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_error *err)
 {
     const bm_handle_changes *changes = &index->changes;
@@ -786,7 +787,7 @@ static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* Record that the id now has this number, or none. */
+/* Record that the id now has this number (BM_ID_NONE: that it was removed). */
 static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *err)
 {
     bm_handle_changes *changes = &index->changes;
@@ -927,7 +928,8 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
         begin_changes(index);
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
     }
-out: /* After a failure, ids that were recorded as removed are still there. */
+out: /* After a failure, ids already noted as removed may still be in the store, so the handle
+      * counts as failed. */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
     bm_free(numbers);
     return status;

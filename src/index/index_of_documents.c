@@ -26,8 +26,8 @@ static bm_settings settings_of_build(const bm_settings *asking, const bm_input_o
     return s;
 }
 
-/* Create it in the job's directory for temporary files. If none was given and the default is not
- * writable, use /tmp. */
+/* Create the index in the job's directory for temporary files. If no directory was given and the
+ * default is not writable, use /tmp. */
 static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_store **out,
                         bm_error *err)
 {

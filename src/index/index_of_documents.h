@@ -7,7 +7,7 @@
 #include "job/settings.h"
 #include "store/store_view.h"
 
-#define BM_INDEX_FEW_BYTES ((uint64_t)256 << 20) /* with less, no device is started */
+#define BM_INDEX_FEW_BYTES ((uint64_t)256 << 20) /* with less, no device starts */
 
 typedef struct bm_unnamed_index {
     bm_store *store;                /* close with bm_store_close */

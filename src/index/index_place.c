@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_place.c -- see the header.
+/* index_place.c -- see index_place.h.
  *
  * Tests: tests/cli/cases/index_build.sh, tests/cli/cases/index_remove.sh,
  *        tests/cli/cases/index_usage.sh */
@@ -118,7 +118,7 @@ static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *stor
     return bm_settings_plan(out, err);
 }
 
-/* Words are cut by the Unicode tables: documents cut by different tables would not be found. */
+/* Words are cut by the Unicode tables, so documents cut by other tables would not be found. */
 static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
 {
     const bm_provenance *p;
@@ -245,7 +245,7 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
     return BM_OK;
 }
 
-/* Lock an index that is about to be replaced, so that nobody adds to it. */
+/* Lock an index that is about to be replaced, so that no process adds to it. */
 static bm_status lock_old(const char *path, int *fd, bm_error *err)
 {
     *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -20,21 +20,21 @@
 
 /* Write the text, for a job with a resolved plan. The caller resets `out`, also on failure. */
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
-/* The facts of a new index; facts->settings borrows `text`. */
+/* Return the facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);
 /* Load what the index at `path` fixes into checked settings: text, sketch, hash, bands, plan,
  * perms_used and store. BM_ERR_FORMAT: this version does not know a setting, or its Unicode tables
  * differ. BM_ERR_USAGE names the field in which the settings contradict the index. */
 bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err);
-/* The number of signature words to compute. If only sets are kept: as many as the bands need. 0:
- * all. */
+/* The number of signature words to compute. 0: all. If only sets are kept, the bands need only
+ * some. */
 uint32_t bm_index_perms_used(const bm_settings *settings);
 
 /* An index as an output that `force` may replace. */
 extern const bm_out_kind bm_index_kind;
 
-/* How the memory of a job is divided, beside what reading and signing take. */
+/* The division of a job's memory, besides what reading and signing take. */
 typedef struct bm_index_shares {
     uint64_t store;  /* for sorting and merging in the store */
     uint64_t gather; /* for each of the two batches that are gathered */
@@ -52,13 +52,13 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err);
 /* A new index, made in a work directory beside its final place. */
 typedef struct bm_index_work {
     bm_out_dir *dir;
-    char *folder; /* where its files are made */
-    int old;      /* descriptor of the index that it replaces, locked; -1: none */
+    char *folder; /* work directory of the new index */
+    int old;      /* descriptor of the index to be replaced, locked; -1: there is none */
 } bm_index_work;
 
-/* `replaces`: an existing index may be replaced. BM_ERR_LOCKED: another process writes to it, or is
- * making this one. `lock`: lock the existing index (not needed if the caller has it open for
- * writing). */
+/* `replaces`: an existing index may be replaced. BM_ERR_LOCKED: another process writes to the
+ * existing index, or is making a new one here. `lock`: lock the existing index (not needed if the
+ * caller has it open for writing). */
 bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lock,
                              bm_index_work *out, bm_error *err);
 void bm_index_work_close(bm_index_work *work); /* {0} with old -1 is fine */

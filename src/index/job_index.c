@@ -98,7 +98,8 @@ out:
  *
  * Adds documents to an index. */
 
-/* The index stays as at its last commit: add to the message how to resume from there. */
+/* Called after a failure, when the index is as at its last commit: add to the message how to resume
+ * from there. */
 static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
@@ -212,7 +213,7 @@ typedef struct id_lines {
     uint64_t line;
 } id_lines;
 
-/* Read more bytes; *end: there are none. */
+/* Read more bytes. *end: no more bytes follow. */
 static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_error *err)
 {
     const bm_callbacks callbacks = bm_meter_callbacks(&r->job->meter);

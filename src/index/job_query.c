@@ -108,7 +108,7 @@ typedef struct query_source {
     char *path; /* NULL: an unnamed index */
     bm_store *store;
     bm_store_view *view;
-    double looked; /* when it last checked for a newer commit */
+    double looked; /* time of its last check for a newer commit */
 } query_source;    /* {0} is closed */
 
 #define LOOK_SECONDS 0.25
@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-/* There is another file at the path, made by compact or by a new build: open it. */
+/* Open the other file that is now at the path, made by compact or by a new build. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -167,8 +167,8 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 }
 
 /* Switch to the last commit, or to the index that replaced this one. However often it is called, it
- * checks only a few times a second. *moved: the view is another one. If the new one cannot be
- * opened, the old view stays; only BM_ERR_NOMEM is returned. */
+ * checks only a few times a second. *moved: the view has changed. If the new index cannot be
+ * opened, the old view stays, and only BM_ERR_NOMEM is returned. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -222,7 +222,7 @@ typedef struct asker {
     uint32_t *n_shingles; /* for each document of the batch */
     bm_str *ids;
     uint32_t *same;      /* for the documents of one search: bm_search_batch.same */
-    bm_hash_table table; /* of the documents of one search, by content */
+    bm_hash_table table; /* documents of one search, by content */
     size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
@@ -366,7 +366,7 @@ out:
 typedef struct follower {
     bm_job_context *job;
     query_source *source;
-    bm_search_cfg search; /* view and pool are set by query_follow and for each line */
+    bm_search_cfg search; /* query_follow, and each line, set view and pool */
     answer_rows *rows;
     bm_search_result result; /* {0} at first; the caller resets it */
 } follower;
@@ -603,7 +603,8 @@ static bm_status run_steps(query_query *q, bm_error *err)
         BM_TRY(bm_job_context_check_outputs(q->settings, &asked->index, 1, err));
     if (asked->n_targets > 0)
         BM_TRY(bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err));
-    /* Checks the queries' inputs before the targets are read, which may take long. */
+    /* The queries' inputs are checked before the targets are read, because reading may take
+     * long. */
     BM_TRY(bm_job_begin(&q->job, asked->follow ? 0 : BM_STEP_INPUTS, err));
     BM_TRY(open_source(q, err));
     BM_TRY(open_rows(q, err));

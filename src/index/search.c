@@ -62,13 +62,13 @@
 typedef struct scanning {
     bm_scan *scan;
     uint32_t *docs;   /* the documents of the batch that are searched for */
-    uint32_t *least;  /* for each: the number of shared shingles that suffices */
+    uint32_t *least;  /* for each: the least number of shared shingles that suffices */
     uint32_t *n_sets; /* for each: its number of shingles */
     const uint64_t **sets;
     size_t n;
     bm_filter_ask *asks;
-    bm_overlap_index index; /* of these sets */
-    uint32_t n_numbers;     /* of the store */
+    bm_overlap_index index; /* index of the sets of these documents */
+    uint32_t n_numbers;     /* count of document numbers in the store */
     uint8_t *maybe;         /* one bit for each number: the document may contain a query; NULL: each
                                may */
     atomic_size_t n_found;
@@ -99,9 +99,9 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* The share of documents that have nothing in common with a query and still pass the filters, since
- * `least` of n bits are set by chance. It is the tail of a binomial distribution: its first term by
- * Stirling's formula, and the ratio of its terms. */
+/* The share of documents that have nothing in common with a query and still pass the filters,
+ * because `least` of n bits are set by chance. It is the tail of a binomial distribution: its first
+ * term by Stirling's formula, and the ratio of its terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;
@@ -255,7 +255,7 @@ out:
 #define MANY_ANSWERS 256u
 
 typedef struct search_part {
-    uint64_t begin, end; /* hits from `begin` on and below `end`; end UINT64_MAX: all the rest */
+    uint64_t begin, end; /* hits >= `begin` and < `end`; end UINT64_MAX: all hits from `begin` on */
     bm_found_list found;
 } search_part;
 
@@ -263,18 +263,19 @@ typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n_asked;    /* documents of the batch that are searched for now */
-    uint32_t *weights; /* for each document, for how many it answers; NULL: 1 */
+    uint32_t *weights; /* for each document of the batch, how many documents its answers are for;
+                        * NULL: 1 */
     bm_search_hits hits;
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
     bm_scan scan; /* used for containment, in place of all the members above */
-    bool many;    /* more was found than fits: search for fewer at once */
+    bool many;    /* more was found than fits, so fewer documents must be searched for at once */
 } search;
 
 /* --- a pair --- */
 
-/* *similarity: negative if it is below the threshold. */
+/* *similarity is negative if it is below the threshold. */
 static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
                          double *similarity, bm_error *err)
 {
@@ -342,7 +343,8 @@ static double wanted(const search *s, const bm_found_list *found)
         return s->cfg->threshold;
     uint64_t bits;
     double next =
-        found->list[0].answer.similarity; /* the next larger number, as none is negative */
+        found->list[0].answer.similarity; /* the next larger number, since the number is not
+                                           * negative */
     memcpy(&bits, &next, sizeof bits);
     bits++;
     memcpy(&next, &bits, sizeof bits);
@@ -473,7 +475,7 @@ out:
     return status;
 }
 
-/* The best answer of a document may occur twice. */
+/* The best answer of a document may occur twice in the list: keep it once. */
 static uint64_t drop_repeats(bm_answer *list, uint64_t n)
 {
     uint64_t kept = 0;
@@ -546,7 +548,7 @@ static bm_status collect_answers(const search *s, size_t n, bm_search_result *re
 
 /* --- the search --- */
 
-/* Documents of the batch that have hits. */
+/* Lists the documents of the batch that have hits. */
 typedef struct comparable {
     const bm_search_batch *batch;
     uint32_t *docs;
@@ -569,7 +571,8 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Most documents of a batch may have no candidates; their sets are left unsorted. */
+/* Sort the sets of documents that have candidates. Often most documents have none, and their sets
+ * stay unsorted. */
 static bm_status sort_sets(const search *s, size_t n, bm_error *err)
 {
     comparable c = {.batch = s->batch};
@@ -671,7 +674,7 @@ out:
     return status;
 }
 
-/* How many documents at the front of the batch have `different` distinct ones among them. */
+/* How many documents at the front of the batch contain `different` distinct documents. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;
@@ -713,7 +716,7 @@ static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, b
         if (status != BM_OK || !s->many)
             break;
     }
-    /* The next run may find less, so it tries a little more. */
+    /* The next run may find less, so it tries a few more documents. */
     result->fits = different < all ? different + different / 4 + 1 : 0;
     return status;
 }

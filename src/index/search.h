@@ -30,15 +30,16 @@ static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows
                                 .threshold = threshold};
 }
 
-/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first, of equal ones the
+/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first; of equals the
  * smaller number first. Must be {0} at first; its memory is reused for each batch. */
 typedef struct bm_search_result {
-    size_t n;        /* documents that were answered; all of the batch if memory is not bounded */
-    uint64_t *begin; /* n + 1 */
+    size_t n;        /* number of documents that were answered; all of the batch if memory is not
+                      * bounded */
+    uint64_t *begin; /* n + 1 entries */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    size_t fits; /* if a run could not search for all documents at once: how many different ones it
-                    could; else 0 */
+    size_t fits; /* how many different documents a run can search for at once, if it could not
+                  * search for all; else 0 */
     uint64_t candidates, verified; /* summed over all batches, for each answered document */
     uint64_t
         not_compared; /* candidates beyond `first`, summed the same way; a pair counts once for each

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 
 #define RARE_LEAST 16u  /* a shingle is rare in at most this many documents */
-#define RARE_PART  256u /* plus the block's number of documents divided by this */
+#define RARE_PART  256u /* plus the number of documents of the block divided by this */
 
 enum { CORE, SOME, RARE };
 
@@ -41,7 +41,8 @@ bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *t, b
     if (facts->kind == BM_STORE_SIGNATURES) {
         BM_TRY(bm_grow_array(&t->words, &t->cap_words, facts->words, err));
         BM_TRY(bm_store_doc_words(&t->doc, t->words, facts->words, err));
-    } else if (t->doc.n_shingles > t->doc.body.len) { /* a hash takes more than a byte */
+    } else if (t->doc.n_shingles > t->doc.body.len) { /* impossible: a hash takes more than a
+                                                       * byte */
         return bm_fail(err, BM_ERR_FORMAT,
                        "the index is damaged: document %u has a set of another size",
                        (unsigned)t->number);
@@ -76,7 +77,7 @@ static bool has_value(const void *owner, uint32_t number, const void *key)
     return ((const bm_block_shingles *)owner)->values[number] == *(const uint64_t *)key;
 }
 
-/* *id: the number of the value, which is added if it is new. */
+/* Set *id to the number of the value. A new value is added. */
 static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_error *err)
 {
     BM_TRY(bm_hash_table_reserve(&s->table, hash_again, s, err));
@@ -104,9 +105,10 @@ typedef struct making {
     uint32_t *patterns;      /* for each kind: its SOME shingles, then the core shingles that it
                                 lacks */
     uint64_t *pattern_begin; /* n_kinds + 1 */
-    uint64_t *hashes;        /* for each kind */
-    bm_hash_table table;     /* of kinds */
-    uint32_t *seen;          /* for each core shingle: the last document that has it, plus 1 */
+    uint64_t *hashes;        /* for each kind: a hash of its pattern */
+    bm_hash_table table;     /* table of the kinds */
+    uint32_t *seen;          /* for each core shingle: number plus 1 of the last document that has
+                              * it */
     size_t cap_ids, cap_patterns;
 } making;
 

@@ -26,13 +26,13 @@
 #define NONE            UINT32_MAX
 #define BLOCK_MEMORY    64u /* memory in a block for each shingle */
 #define BLOCK_LEAST     ((uint64_t)1 << 17)
-#define BLOCK_MOST      ((uint64_t)1 << 22) /* shingles */
-#define DOCS_A_RANGE    256u                /* at least this many queries in a range */
+#define BLOCK_MOST      ((uint64_t)1 << 22) /* most shingles of a block */
+#define DOCS_A_RANGE    256u                /* least queries of a range */
 #define RANGES_A_THREAD 8u
 #define BITS_FROM       32u /* bits if a key has more than this part of the block, else places */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
-#define WORDS_A_STEP    8u /* words that the processor ORs at once */
+#define WORDS_A_STEP    8u /* number of words that the processor ORs at once */
 
 /* --- answers --- */
 
@@ -76,20 +76,24 @@ bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_err
 typedef struct crowds {
     bm_crowd_search *search;
     size_t n;
-    const bm_crowded_key **keys; /* crowd by crowd */
+    const bm_crowded_key **keys; /* keys, crowd by crowd */
     size_t n_keys;
     size_t *keys_begin, *docs_begin, *numbers_begin; /* for each crowd; n + 1 */
-    uint32_t *crowd_of;                              /* for each document of the batch; NONE */
-    uint32_t *docs;                                  /* of the batch, crowd by crowd, ascending */
+    uint32_t *crowd_of;                              /* for each document of the batch; NONE: in no
+                                                      * crowd */
+    uint32_t *docs;                                  /* documents of the batch, crowd by crowd,
+                                                      * ascending in each */
     size_t *doc_keys_begin;                          /* for each document of the batch; n + 1 */
     uint32_t *doc_keys;                              /* indexes in `keys` */
-    uint32_t *numbers;                               /* crowd by crowd, ascending */
+    uint32_t *numbers;                               /* numbers of documents of the index, crowd by
+                                                      * crowd, ascending in each */
     uint64_t *extras;                                /* document << 32 | number, ascending */
     size_t n_extras, cap_extras;
-    size_t n_answers; /* so far */
+    size_t n_answers; /* number of answers so far */
 } crowds;
 
-/* Connect keys that a document has in common into one crowd. crowd_of: any key of each document. */
+/* Connect keys that a document has in common into one crowd. Sets crowd_of[] to any key of each
+ * document. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     const size_t n = c->search->n;
@@ -107,8 +111,8 @@ static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
     return BM_OK;
 }
 
-/* Sort the keys by crowd; crowds are numbered in order of appearance. crowd_of becomes the
- * crowd. */
+/* Sort the keys by crowd. Crowds are numbered in order of appearance. crowd_of[] is changed from
+ * keys to crowds. */
 static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -242,7 +246,7 @@ static bm_status gather(crowds *c, bm_error *err)
     BM_TRY_OUT(join_keys(c, &joined, err));
     BM_TRY_OUT(sort_keys(c, &joined, err));
     BM_TRY_OUT(list_docs(c, err));
-    /* The documents of the index in each crowd. */
+    /* Collect the documents of the index in each crowd. */
     size_t n = 0, cap = 0;
     BM_TRY_OUT(bm_new_zero(&c->numbers_begin, c->n + 1, err));
     for (size_t i = 0; i < c->n; i++) {
@@ -259,8 +263,10 @@ out:
 
 /* A range of queries, kept through all blocks of a crowd. */
 typedef struct joined_range {
-    bm_union_find joined; /* sets of queries with an answer in common, by place in the range */
-    bm_answer *best;      /* for each query, so far; a negative similarity: none */
+    bm_union_find joined; /* sets of queries that have an answer in common; elements are places in
+                           * the range */
+    bm_answer *best;      /* for each query: the best answer so far; a negative similarity: there is
+                           * none */
 } joined_range;
 
 /* The documents of a block that have a key, as bits, or as places if they are few. */
@@ -420,8 +426,9 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
-    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* the row whose bits include all of
-                                                               them */
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* n / BEFORE_STEP, rounded up: the
+                                                             * first row of `before` that covers the
+                                                             * first n documents */
     const uint32_t *place = b->block.place;
     uint64_t *restrict asked = a->asked;
     size_t end = b->block.n;
@@ -435,7 +442,7 @@ static void drop_from(asker *a, size_t n)
         asked[place[n] / WORD_BITS] &= ~(UINT64_C(1) << place[n] % WORD_BITS);
 }
 
-/* Set the bits of the candidates of a query in the block; returns their number. */
+/* Set the bits of the candidates of a query in the block, and return their number. */
 static size_t list_asked(asker *a, uint32_t doc)
 {
     const crowd_block *b = a->b;
@@ -469,7 +476,7 @@ static size_t list_asked(asker *a, uint32_t doc)
     return bm_bits_count(asked, b->n_words);
 }
 
-/* Remove the document that has the query's own id from the candidates. *was: it was one. */
+/* Remove the document that has the query's own id from the candidates. *was: it was a candidate. */
 static bm_status skip_own_id(asker *a, uint32_t doc, bool *was, bm_error *err)
 {
     const bm_crowd_search *s = a->b->crowds->search;
@@ -552,7 +559,7 @@ static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
     return BM_OK;
 }
 
-/* Add the answers of a query, or the best `top`. */
+/* Add all answers of a query, or the best `top`. */
 static bm_status keep_answers(asker *a, uint32_t doc, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -587,8 +594,8 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* Set the bits of a query's answers, and find the best. For a closed kind, one answer is enough.
- * false: there is none. */
+/* Set the bits of a query's answers, and find the best answer. For a closed kind, one answer is
+ * enough. Returns false if there is no answer. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;
@@ -705,7 +712,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
     bm_answer one, *best = &a->joined->best[self];
     bm_status status = BM_OK;
     if (!match(a, doc, &one))
-        return BM_OK; /* match set no bit then */
+        return BM_OK; /* in this case match has set no bit */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
         BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));
@@ -795,7 +802,7 @@ static uint64_t shingles_a_block(const bm_search_cfg *cfg)
     return most < BLOCK_LEAST ? BLOCK_LEAST : most;
 }
 
-/* The smallest number of equal words that reaches the threshold. */
+/* The least number of equal words that reaches the threshold. */
 static uint32_t least_words(const bm_search_cfg *cfg)
 {
     const uint32_t words = cfg->facts->words;

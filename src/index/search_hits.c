@@ -7,9 +7,9 @@
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * If many documents of the index have a key (a crowded bucket), it is kept as two lists, of the
- * queries and of the documents that have it, and not as pairs (search_hits.h). If few queries have
- * it, its pairs are listed in the end.
+ * If many documents of the index have a key (a crowded bucket), it is kept not as pairs but as two
+ * lists: the queries and the documents that have it (search_hits.h). If few queries have it, its
+ * pairs are listed in the end.
  *
  * If batch->first is set, the candidates of a document are the first `batch->first` numbers that
  * its keys find. The sizes of its keys show whether a document may find more. For such documents
@@ -41,10 +41,10 @@
 #define ASKERS        8u
 #define LISTED        1024u
 #define NUMBERS_A_HIT 16u /* numbers of crowded keys that take the memory of a hit */
-#define FREE_NUMBERS  4u  /* as a multiple of what one document may find */
+#define FREE_NUMBERS  4u  /* free numbers, as a multiple of what one document may find */
 #define WORD_BITS     64u
-#define RANGE_WORDS   ((size_t)1 << 18) /* of all keys in a range */
-#define RANGE_MOST    512u              /* of one key in a range */
+#define RANGE_WORDS   ((size_t)1 << 18) /* words of all keys in a range */
+#define RANGE_MOST    512u              /* words of one key in a range */
 #define SPAN_MOST     ((size_t)1 << 22) /* numbers that a range covers */
 
 typedef struct key_of {
@@ -59,10 +59,10 @@ typedef struct band_scratch {
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    size_t *ends; /* [i + 1]: where the numbers of key i of a call end in `numbers`, then where they
-                     begin */
+    size_t *ends; /* [i + 1]: first the end of the numbers of key i in `numbers`, later their
+                   * begin */
     uint32_t *numbers;
-    uint64_t *left; /* for each key, how many more documents have it */
+    uint64_t *left; /* for each key: the number of further documents that have it */
     size_t cap_ends, cap_numbers, cap_left;
 } band_scratch;
 
@@ -71,7 +71,7 @@ typedef struct look_up {
     bm_search_hits *out;
     atomic_size_t n_hits, n_numbers;
     atomic_bool many;
-    size_t n_runs; /* of the index */
+    size_t n_runs; /* number of runs of the index */
 } look_up;
 
 static bm_status scratch_init(band_scratch *scratch, size_t n, bm_error *err)
@@ -92,7 +92,7 @@ static int by_key(const void *x, const void *y)
     return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
-/* Sort one bucket by key; its entries are in the order of their documents. */
+/* Sort one bucket by key. Its entries must be in the order of their documents. */
 static void sort_bucket(key_of *list, size_t n)
 {
     if (n > SMALL_BUCKET) {
@@ -176,7 +176,7 @@ size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number)
     return b.low;
 }
 
-/* Count `more` hits. false: there are too many. */
+/* Count `more` hits. Returns false if there are too many. */
 static bool fits(look_up *l, size_t more)
 {
     const size_t all = atomic_fetch_add(&l->n_hits, more) + more;
@@ -193,12 +193,12 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
     return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
 }
 
-/* What one key found, in order. */
+/* The documents that one key found, in order. */
 typedef struct found_key {
     const key_of *docs; /* the n_docs documents of the batch that have it */
     uint32_t *numbers;
     size_t n_docs, n_numbers;
-    uint64_t left; /* further documents of the index that have it */
+    uint64_t left; /* number of further documents of the index that have it */
 } found_key;
 
 static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out, bm_error *err)
@@ -216,7 +216,8 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     return BM_OK;
 }
 
-/* Add what a key found: at most the first `first` numbers count. A crowded key is kept as lists. */
+/* Add the documents that a key found. Only the first `first` of them are candidates. A crowded key
+ * is kept as lists. */
 static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
@@ -230,8 +231,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* The numbers of a key do not decrease when fewer documents are asked for, so as many as a
-         * few documents may find count nothing. */
+        /* A key has as many numbers when fewer documents are searched for. So numbers are free up
+         * to as many as a few documents may find. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -277,7 +278,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .n_numbers = end - begin,
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
-            if (k.numbers[j] < k.numbers[j - 1]) { /* from several runs */
+            if (k.numbers[j] < k.numbers[j - 1]) { /* the numbers come from several runs */
                 qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_order_u32);
                 break;
             }
@@ -286,7 +287,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
     return status;
 }
 
-/* Every document that has a key gets all hits of the key. */
+/* Every document that has a key gets all numbers of the key as hits. */
 static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -342,18 +343,18 @@ static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t 
 
 /* --- the bound --- */
 
-/* Documents that may find more than the first ones, and what they find. */
+/* Documents that may find more than the first `first` numbers, and their finds. */
 typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
-    const bm_crowded_key **keys; /* of all lists */
+    const bm_crowded_key **keys; /* crowded keys of all lists */
     size_t n_keys, *at;          /* for each key: its first number after the ranges visited so
                                     far */
     uint64_t **bits;             /* for each key, its bits in this range; NULL: no remaining
                                     document has the key */
     uint32_t *docs,
-        *met; /* documents that have not reached their bound; for each document of the batch, how
-                 many numbers it has found so far */
+        *met; /* docs: documents that have not reached their bound; met: for each document of the
+               * batch, how many numbers it has found so far */
     size_t n_docs;
     size_t *keys_begin; /* for each document of the batch; n + 2 */
     uint32_t *doc_keys;
@@ -365,9 +366,9 @@ typedef struct bounding {
     uint32_t *rank_begin; /* for each word of `there`, the rank of its first number */
     uint32_t *numbers;    /* for each rank */
     size_t n_ranks, n_words;
-    uint64_t *words, *asked; /* bits of all keys, RANGE_WORDS in total or one word each; the union
-                                for one document */
-    size_t cap_words;        /* for each key */
+    uint64_t *words, *asked; /* bits of all keys, RANGE_WORDS in total or one word each; asked:
+                              * their union for one document */
+    size_t cap_words;        /* capacity in words of each key */
 } bounding;
 
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
@@ -401,8 +402,8 @@ bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, 
     return BM_OK;
 }
 
-/* List the documents that may find more than the first ones, by the sizes of their keys and their
- * listed hits. */
+/* List the documents that may find more than the first `first` numbers, by the sizes of their keys
+ * and their listed hits. */
 static bm_status list_docs(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -426,7 +427,7 @@ out:
     return status;
 }
 
-/* Collect the listed hits of these documents, each once. last[] marks the documents meanwhile. */
+/* Collect the listed hits of these documents, each once. Meanwhile last[] marks the documents. */
 static bm_status list_extras(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -472,7 +473,7 @@ static bm_status begin_ranges(bounding *b, bm_error *err)
                : BM_OK;
 }
 
-/* The next listed hit of the document, if its number is below `high`; else NULL. */
+/* Return the next listed hit of the document if its number is below `high`, else NULL. */
 static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
 {
     const size_t at = b->extra_at[doc];
@@ -481,8 +482,8 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Find the keys that are still needed, and set `low` to the smallest number not visited yet. false:
- * there is none. */
+/* Find the keys that are still needed, and set `low` to the smallest number not visited yet.
+ * Returns false if all numbers were visited. */
 static bool find_low(bounding *b)
 {
     size_t used = 0;
@@ -565,7 +566,8 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* Visit what the document finds in the range. true: it has reached its bound. */
+/* Visit the numbers that the document finds in the range. Returns true if it has reached its
+ * bound. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -643,8 +645,8 @@ out:
 
 /* --- all bands --- */
 
-/* Drop hits above a bound and crowded keys without candidates, list the keys that few documents
- * have, and sort. */
+/* Drop hits above their document's bound and crowded keys without candidates. Turn crowded keys
+ * marked `listed` into single hits. Then sort. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

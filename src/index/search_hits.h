@@ -18,21 +18,22 @@ typedef struct bm_search_batch {
     size_t n;
     const uint64_t *keys;        /* n * facts.bands */
     const uint32_t *n_shingles;  /* for each document; 0: it finds nothing */
-    const uint64_t *const *sets; /* SETS: for each document, n_shingles hashes, ascending,
-                                    distinct */
+    const uint64_t *const *sets; /* SETS: for each document, its n_shingles hashes, ascending and
+                                  * distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* for each document, for skip_same_id; else NULL */
-    /* If sets are not sorted yet: the buffer they are in, where those that are compared get sorted.
-     * NULL: all sets are sorted. */
+    /* The buffer that contains the sets, if they are not sorted yet: sets that are compared are
+     * sorted in it. NULL: all sets are sorted. */
     uint64_t *unsorted;
     /* For each document, the first document of the batch with the same set (or words), possibly
-     * itself. Only first ones are searched for; the others get no answers of their own, as those of
-     * the first hold for them. Not with skip_same_id. NULL: all documents differ. */
+     * itself. Only first documents are searched for; the others get no answers of their own,
+     * because the answers of the first also hold for them. Must be NULL with skip_same_id. NULL:
+     * all documents differ. */
     const uint32_t *same;
 } bm_search_batch;
 
 /* The candidates of a query are, over all its keys, at most this many documents that share a band
- * key with it, those with the smallest numbers. The others are only counted. */
+ * key with it: those with the smallest numbers. The others are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -44,10 +45,10 @@ typedef struct bm_search_cfg {
                             exclude it */
     double threshold;
     uint32_t top;      /* best answers for each document; 0: all */
-    bool skip_same_id; /* an answer must not have the id of its query */
+    bool skip_same_id; /* an answer must not have the id of the query */
     /* The caller wants only the best answer of each query, each document of the index that is an
      * answer, and which queries have an answer in common. Answers that add nothing to these may be
-     * omitted. Not with `top`. */
+     * omitted. Cannot be combined with `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST; 0: no bound */
     /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first of its documents
@@ -64,18 +65,18 @@ static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_bat
 }
 
 typedef struct bm_answer {
-    uint32_t number; /* of the document in the index */
+    uint32_t number; /* number of the document in the index */
     double similarity;
 } bm_answer;
 
 /* A crowded key: many documents of the index have it, and several of the batch look it up. Its hits
- * are not listed one by one. Numbers that are no candidate of any of these queries are omitted. */
+ * are not listed one by one. Numbers that are a candidate of none of these queries are omitted. */
 typedef struct bm_crowded_key {
     uint32_t *numbers; /* ascending; `docs` follow in the same allocation */
     uint32_t *docs;    /* ascending */
     uint32_t n_numbers, n_docs;
     uint64_t rest; /* further documents of the index with this key */
-    bool listed;   /* finally listed as hits: few queries have it, and few documents */
+    bool listed;   /* few queries and few documents have it, so it is finally turned into hits */
 } bm_crowded_key;
 
 /* Hits: number in the index << 32 | place in the batch. Ascending order is file order. */
@@ -108,26 +109,28 @@ typedef struct bm_key_batch {
     const uint64_t *keys;       /* n * bands */
     const uint32_t *n_shingles; /* for each document; 0: it finds nothing */
     const uint32_t *same;       /* as in bm_search_batch */
-    size_t most;                /* hits */
+    size_t most;                /* most hits */
     bool alone;                 /* a single document is searched for: `most` does not limit it */
     uint32_t first;             /* the most candidates of a document, those with the smallest
                                    numbers; 0: all */
-    bool keep_crowded;          /* keep keys that several look up and many have as bm_crowded_key */
+    bool keep_crowded;          /* keep crowded keys (looked up by several documents, and found in
+                                 * many) as bm_crowded_key */
 } bm_key_batch;
 
-/* Look up all bands. *many: there are more hits than `most`; nothing is filled in, and the caller
- * must retry with fewer documents. */
+/* Look up all bands. *many: there are more hits than `most`. Then nothing is filled in, and the
+ * caller must retry with fewer documents. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
 /* All crowded keys, list by list. The caller frees the array, also after a failure. */
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
                           bm_error *err);
-/* For each of n_docs documents, its crowded keys: (*doc_keys)[(*begin)[i]] to [(*begin)[i + 1] -
- * 1]. *begin has n_docs + 2 entries. The caller frees both, also after a failure. */
+/* List the crowded keys of each of n_docs documents: those of document i are
+ * (*doc_keys)[(*begin)[i]] to [(*begin)[i + 1] - 1]. *begin has n_docs + 2 entries. The caller
+ * frees both, also after a failure. */
 bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
                               size_t **begin, uint32_t **doc_keys, bm_error *err);
-/* OR n words into `to`. */
+/* OR n words into the words at `to`. */
 static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -176,12 +179,12 @@ typedef struct bm_search_target {
     uint64_t *set;
     uint32_t *words;
     size_t cap_set, cap_words;
-} bm_search_target; /* {0} before */
+} bm_search_target; /* {0} before bm_search_target_find */
 
-/* Find the document. BM_ERR_FORMAT: it is not there, although a band names it. */
+/* Find the document. BM_ERR_FORMAT: it is missing, although a posting names it. */
 bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
                                 bm_error *err);
-/* Read its set, or words, unless that was done. */
+/* Read the set or the words of the document, unless they were read before. */
 bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *target, bm_error *err);
 void bm_search_target_reset(bm_search_target *target);
 
@@ -190,30 +193,31 @@ void bm_search_target_reset(bm_search_target *target);
 /* The distinct shingles of a block, numbered in order of appearance. */
 typedef struct bm_block_shingles {
     bm_hash_table table;
-    uint64_t *values; /* by number */
+    uint64_t *values; /* by shingle number */
     size_t cap_values;
 } bm_block_shingles;
 
 typedef struct bm_search_block {
     size_t n;
-    const uint32_t *numbers; /* ascending; borrowed */
-    uint32_t *place;         /* for each document */
-    uint32_t *number_at;     /* for each place */
-    uint32_t *kind_of;       /* for each place */
+    const uint32_t *numbers; /* numbers of the documents, ascending; borrowed */
+    uint32_t *place;         /* for each document, its place */
+    uint32_t *number_at;     /* for each place, the number of its document */
+    uint32_t *kind_of;       /* for each place, its kind */
     size_t n_kinds, n_sizes, n_core;
-    uint32_t *kind_begin;   /* places; n_kinds + 1 */
-    uint32_t *kind_missing; /* core shingles that it lacks */
-    uint32_t *kind_size;    /* index in `sizes` */
-    uint32_t *sizes;        /* ascending */
+    uint32_t *kind_begin;   /* for each kind, its first place; n_kinds + 1 */
+    uint32_t *kind_missing; /* for each kind, how many core shingles it lacks */
+    uint32_t *kind_size;    /* for each kind, its size as an index in `sizes` */
+    uint32_t *sizes;        /* the different sizes, ascending */
     bm_block_shingles shingles;
     uint8_t *roles;       /* for each shingle: CORE, SOME or RARE */
     uint32_t *core;       /* the core shingles */
     uint32_t *core_at;    /* for each core shingle, its index in `core` */
     uint64_t *list_begin; /* for each shingle, where its list begins in `lists`; n + 1 */
     uint32_t *lists;
-} bm_search_block; /* {0} before */
+} bm_search_block; /* must be {0} before bm_search_block_make */
 
-/* *reach: how many of the documents, at least one, have at most `most` shingles in total. */
+/* Set *reach to how many of the documents, from the first on, have at most `most` shingles in
+ * total; at least 1. */
 bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
                                 uint64_t most, size_t *reach, bm_error *err);
 bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
@@ -222,11 +226,11 @@ void bm_search_block_reset(bm_search_block *block);
 
 /* Counts of shingles that a query shares with a block. */
 typedef struct bm_block_counts {
-    uint32_t *shared;  /* for each kind, without rare shingles */
+    uint32_t *shared;  /* for each kind: shared shingles that are not rare */
     uint32_t *rare;    /* for each place: shared rare shingles; 0 unless the place is in
                           `touched` */
-    uint32_t *touched; /* places */
-    uint32_t *seen;    /* for each core shingle: the last question that has it */
+    uint32_t *touched; /* places with shared rare shingles */
+    uint32_t *seen;    /* for each core shingle: number of the last question that has it */
     size_t n_touched;
     uint32_t question;
     uint64_t steps;

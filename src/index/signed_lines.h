@@ -2,7 +2,7 @@
 /* signed_lines.h -- lines of standard input, each read and signed on the calling thread before the
  * next.
  *
- * Waking another thread would cost as much as a document takes. A line that does not fit into the
+ * Waking another thread would take as long as a document does. A line that does not fit into the
  * job's memory ends the job with BM_ERR_NOMEM, like such a record in a file. */
 #pragma once
 
@@ -17,7 +17,7 @@ typedef struct bm_signed_lines {
     bm_record_budget budget;
     bm_backend *backend;
     bm_line_input *in;
-    bm_record_fn fn; /* of the current call */
+    bm_record_fn fn; /* callback of the current call */
     void *ctx;
 } bm_signed_lines;
 

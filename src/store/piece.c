@@ -125,7 +125,7 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
 #define PREFETCH 2048u /* bytes of a code that are prefetched ahead of the reading */
 
 /* L: the number of low bytes of each hash that are stored as they are. If two values give the same
- * size, the larger. */
+ * size, L is the larger one. */
 static unsigned low_bytes(uint64_t n)
 {
     unsigned low = 8;
@@ -626,8 +626,8 @@ static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`, starting from an estimate. First the `few` keys before
- * and after it are searched, then four times as many, then all. */
+/* How many of the keys are less than `key`, starting from an estimate. First the `few` keys on
+ * either side of the estimate are searched, then four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -655,7 +655,7 @@ typedef struct place {
     size_t guess;
 } place;
 
-/* Requires first < key <= last. */
+/* Only if first < key <= last. */
 static inline place place_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;
@@ -674,7 +674,7 @@ static inline place place_of(const bm_posting_piece *piece, uint64_t key)
         first = key_at(firsts, b);
         last = b + 1 < firsts.n ? key_at(firsts, b + 1) : last;
     }
-    if (key > first && key <= last) /* else the piece is damaged, or it is the first key */
+    if (key > first && key <= last) /* else the piece is damaged, or the key is the first key */
         p.guess = part_of(p.block.n, first, last, key);
     return p;
 }
@@ -687,7 +687,7 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
         return piece->head.n;
     const place p = place_of(piece, key);
     __builtin_prefetch(p.block.bytes + 8 * p.block.n +
-                       4 * p.guess); /* the caller reads its number next */
+                       4 * p.guess); /* the caller reads the number of this key next */
     if (!bm_posting_piece_whole_at(piece, p.before))
         return BM_POSTING_DAMAGED;
     return p.before + count_less_near(p.block, p.guess, NEAR_KEYS, key);
@@ -708,8 +708,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* Each block matches its sum, and its first key is the one in the head; unused bytes, in the head
- * and after full blocks, are 0. */
+/* Does each block match its sum, and is its first key the one in the head? Are unused bytes, in the
+ * head and after full blocks, 0? */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -754,9 +754,9 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
  * set, so no match is lost; if it has not, its bit is set with a probability of about 1 - exp(-1 /
  * BM_FILTER_BITS). */
 
-#define GROUP_MOST  512u /* columns: a row is one cache line */
-#define GROUP_LEAST 8u   /* columns: one byte of a row */
-#define OCTAVE      8u   /* size classes from one size to its double */
+#define GROUP_MOST  512u /* most columns: a row is one cache line */
+#define GROUP_LEAST 8u   /* least columns: one byte of a row */
+#define OCTAVE      8u   /* number of size classes from one size to its double */
 #define CLASSES     (33u * OCTAVE)
 #define GROUP_BYTES 12u
 #define GROUPS_AT   (BM_PIECE_HEAD_BYTES + 4u)
@@ -785,7 +785,8 @@ bm_status bm_filter_writer_add(bm_filter_writer *w, const uint8_t *code, uint32_
 {
     BM_TRY(bm_grow_array(&w->sizes, &w->cap_sizes, w->n + (size_t)1, err));
     w->sizes[w->n] = (bm_filter_size){w->lows.len, n_shingles};
-    if (w->lows.cap == 0) /* growing it step by step would fragment memory */
+    if (w->lows.cap == 0) /* reserved at once, because growing it step by step would fragment
+                           * memory */
         BM_TRY(bm_buf_reserve(&w->lows, BM_FILTER_WRITER_BYTES, err));
     BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)set_code_low(n_shingles), err));
     w->n++;
@@ -827,7 +828,7 @@ static size_t row_bytes(uint32_t columns)
     return (columns + 7) / 8;
 }
 
-/* The group that begins with column `at`. */
+/* Return the group that begins with column `at`. */
 static bm_filter_group group_from(const bm_filter_writer *w, size_t at)
 {
     const unsigned least = class_of(w->sizes[w->order[at]].n);
@@ -878,7 +879,7 @@ static void set_bits(const uint8_t *code, uint32_t n, uint32_t rows, uint64_t bi
         words[row_of(mix(bm_le32_get(code)), rows)] |= bit;
 }
 
-/* 64 columns at a time: a row of them is one word, so all rows stay in the cache. */
+/* Write 64 columns at a time: a row of them is one word, so all rows stay in the cache. */
 static void write_group(const bm_filter_writer *w, const bm_filter_group *group,
                         const uint32_t *columns, uint8_t *bits)
 {
@@ -971,10 +972,10 @@ typedef struct filter_piece_word {
     const uint8_t *bits;
     size_t row_bytes;
     uint32_t rows;
-    uint64_t columns; /* those that exist */
+    uint64_t columns; /* a bit for each column that exists */
 } filter_piece_word;
 
-/* The columns that may have the hashes asked for. */
+/* Return the columns of documents that may have the hashes asked for. */
 static uint64_t find_word(const filter_piece_word *w, const bm_filter_ask *ask)
 {
     const uint32_t spare = ask->n - ask->least; /* hashes that may be missing */

@@ -2,12 +2,12 @@
 /* piece.h -- the format of a piece, the unit in which the index is stored: one value of the LMDB
  * environment, under a key. A piece is a head and a body.
  *
- * A value of this size has pages of its own in LMDB: 16 bytes of LMDB's, then the piece. So if the
- * body is made of pages, the head is BM_PIECE_HEAD bytes long, and the body begins on a page of the
- * file. Integers are little-endian. Pieces are read in place, in the map of the file. Nothing in a
- * piece is trusted before it is checked: offsets against the size of the piece, so that no read
- * leaves it, and bytes against a sum. A piece is large and a look-up needs little of it, so each
- * document and each block of postings has a sum of its own. */
+ * A value of this size has pages of its own in LMDB: 16 bytes written by LMDB, then the piece. So
+ * if the body is made of pages, the head is BM_PIECE_HEAD bytes long, and the body begins on a page
+ * of the file. Integers are little-endian. Pieces are read in place, in the map of the file.
+ * Nothing in a piece is trusted before it is checked: offsets against the size of the piece, so
+ * that no read leaves it, and bytes against a sum. A piece is large and a look-up needs little of
+ * it, so each document and each block of postings has a sum of its own. */
 #pragma once
 
 #include <stdint.h>
@@ -61,21 +61,21 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 }
 
 #define BM_PIECE_PAGE  4096u
-#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece with a body of pages */
+#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* if the body is made of pages */
 #define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: the intended size */
 
-/* In the order of their keys. */
+/* The kinds of pieces, in the order of their keys. */
 typedef enum bm_piece_kind {
     BM_PIECE_DOCUMENTS = 'D',
     BM_PIECE_POSTINGS = 'P',
     BM_PIECE_FILTER = 'Q',  /* which documents may have a hash (below) */
     BM_PIECE_REMOVED = 'R', /* one bit for each document number; 1: removed */
-    BM_PIECE_STATE = 'S'    /* what the last commit made visible (store/store_pages.h) */
+    BM_PIECE_STATE = 'S'    /* the state that the last commit made visible (store/store_pages.h) */
 } bm_piece_kind;
 
 /* The key of a piece. Keys are ordered by these fields, the first one first. */
 typedef struct bm_piece_key {
-    uint8_t kind;    /* bm_piece_kind; the head has it too */
+    uint8_t kind;    /* bm_piece_kind; also stored in the head */
     uint64_t run;    /* POSTINGS, FILTER: a number that the index uses only once */
     uint32_t band;   /* POSTINGS: table of the run */
     uint64_t first;  /* POSTINGS: key of the first entry */
@@ -86,7 +86,7 @@ typedef struct bm_piece_key {
 #define BM_PIECE_KEY_BYTES 25u /* the fields, each number big-endian */
 /* `out` receives BM_PIECE_KEY_BYTES bytes. */
 bm_str bm_piece_key_write(const bm_piece_key *key, char *out);
-/* false: not a key of an index. */
+/* Returns false if the bytes are not a key of an index. */
 bool bm_piece_key_read(bm_str bytes, bm_piece_key *out);
 int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b);
 
@@ -109,11 +109,11 @@ void bm_piece_seal(void *piece, size_t size);
 /* The sum of a part of a piece: the low half of its XXH3_64bits, seeded with the number of the
  * part. */
 uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
-/* true: the piece is of this kind, and every byte that its sum covers is unchanged since it was
- * sealed. */
+/* Is the piece of this kind, and is every byte that its sum covers unchanged since it was
+ * sealed? */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);
-/* Read the head. false: the piece is too small for one, or of another kind. Sums are not
- * checked. */
+/* Read the head. Returns false if the piece is too small for a head, or of another kind. Sums are
+ * not checked. */
 bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_piece_head *out);
 
 /* set_code -- a sorted set of 64-bit hashes in fewer bytes, exactly.
@@ -133,9 +133,9 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
 size_t bm_set_code_size(size_t n);
 /* `hashes`: n, ascending, distinct. `out` receives bm_set_code_size(n) bytes. */
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
-/* Decode the n hashes of `code`, which has `size` bytes, into `out`. false: the bytes are not a set
- * of n hashes (another size, another number of ones, not ascending); the contents of `out` are then
- * undefined. */
+/* Decode the n hashes of `code`, which has `size` bytes, into `out`. Returns false if the bytes are
+ * not a set of n hashes (another size, another number of ones, not ascending); the contents of
+ * `out` are then undefined. */
 bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out);
 
 /* document_piece -- documents of consecutive numbers.
@@ -157,10 +157,10 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
 typedef struct bm_store_doc {
     bm_str id;           /* not empty; as given (not escaped) */
     bm_hash128 content;  /* equal for identical documents (model/stream_hash.h) */
-    uint64_t text_bytes; /* of its text, as read */
-    uint64_t line;       /* number of the line in its input where its record begins */
+    uint64_t text_bytes; /* bytes of its text, as read */
+    uint64_t line;       /* number of the line in its input at which its record begins */
     uint32_t input;      /* its input: a number that the caller assigned */
-    uint32_t n_shingles; /* distinct; 0: the document is found by its id only */
+    uint32_t n_shingles; /* number of distinct shingles; 0: the document is found by its id only */
     bm_str body;
 } bm_store_doc;
 /* Does it have no shingles because its text was unreadable when it was added? */
@@ -190,7 +190,7 @@ bool bm_document_writer_fits(const bm_document_writer *writer, size_t id_len, si
 /* BM_ERR_NOMEM. BM_ERR_INPUT: the piece would exceed 4 GiB even with this document alone. */
 bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc *doc,
                                  bm_error *err);
-size_t bm_document_writer_size(const bm_document_writer *writer); /* of the piece */
+size_t bm_document_writer_size(const bm_document_writer *writer); /* bytes of the piece */
 /* `out` receives bm_document_writer_size bytes, sealed. */
 void bm_document_writer_write(const bm_document_writer *writer, uint8_t *out);
 
@@ -201,15 +201,16 @@ typedef struct bm_document_piece {
 } bm_document_piece;
 
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
-/* The document of this number, head.first … head.last. false: damaged (its sum is checked too). */
+/* Read the document of this number, head.first … head.last. Returns false if it is damaged; its sum
+ * is checked too. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* Like bm_document_piece_at, for a document whose sum was checked before. */
 bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* Prefetch the offset of document i of the piece, or, if `there`, the first bytes of the document,
  * whose offset must have been fetched. Damaged bytes do no harm. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
-/* Check the sum of the piece and that every document is there, one after the other. bm_store_check
- * uses it. */
+/* Check the sum of the piece and that every document is there, one after the other. Used by
+ * bm_store_check. */
 bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
@@ -247,26 +248,27 @@ typedef struct bm_posting_piece {
     size_t size;
     bm_piece_head head;
     /* BM_POSTING_COMPARED bytes: 1 where the sum of the head (the first byte) or of a block was
-     * checked before. Any thread may set one. NULL: not recorded. */
+     * checked before. Any thread may set an entry. NULL: not recorded. */
     uint8_t *compared;
 } bm_posting_piece;
 
 #define BM_POSTING_COMPARED (1u + BM_POSTING_BLOCKS)
 #define BM_POSTING_DAMAGED  SIZE_MAX
 
-/* false: not a piece of postings, or its head is damaged or does not match its size. */
+/* Returns false if the bytes are not a piece of postings, or the head is damaged or does not match
+ * the size. */
 bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared,
                            bm_posting_piece *out);
 /* Is the block of entry i undamaged? */
 bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i);
 /* Entry i, i < head.n. The sum of its block is not checked. */
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
-/* The first entry with a key >= `key`; head.n if there is none. BM_POSTING_DAMAGED: the block where
- * it would be is damaged. */
+/* The first entry with a key >= `key`; head.n if there is none. BM_POSTING_DAMAGED: the block that
+ * would contain it is damaged. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
-/* Prefetch the cache lines where this key probably is, because it is looked up soon. If the piece
- * is in memory but in no cache, calling this for ascending keys, eight keys ahead, saves a quarter
- * of the time. */
+/* Prefetch the cache lines where this key probably is, because it will soon be looked up. If the
+ * piece is in memory but in no cache, calling this for ascending keys, eight keys ahead, saves a
+ * quarter of the time. */
 void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Check every sum, order and bound. bm_store_check uses it. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
@@ -288,7 +290,7 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  * 2^32. A document without shingles has no column: it is never found. */
 
 #define BM_FILTER_BITS      6u
-#define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece with this many is full */
+#define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece with this many shingles is full */
 #define BM_FILTER_DOCUMENTS ((uint32_t)1 << 16)
 /* Upper bound of the memory that a writer holds for a piece: the codes of its shingles, and the
  * excess of the last document. */
@@ -303,11 +305,11 @@ typedef struct bm_filter_group {
     uint32_t n, rows, most;
 } bm_filter_group;
 
-/* The filter piece being composed: its documents, and copies of all bytes needed of them. {0} is
- * empty. */
+/* The filter piece being composed: its documents, and copies of all bytes of them that are needed.
+ * {0} is empty. */
 typedef struct bm_filter_writer {
-    uint32_t first, n;     /* documents */
-    bm_filter_size *sizes; /* of each document */
+    uint32_t first, n;     /* documents: number of the first, and how many */
+    bm_filter_size *sizes; /* size of each document */
     bm_buf lows;           /* the low parts of all hashes, as in their codes */
     uint32_t *order; /* filled by plan: the documents of the columns, those of similar size side by
                         side */
@@ -335,7 +337,8 @@ typedef struct bm_filter_piece {
     uint32_t n_groups;
 } bm_filter_piece;
 
-/* false: not a piece of this kind, or its parts do not fit its size. The sum is not checked. */
+/* Returns false if the bytes are not a piece of this kind, or its parts do not fit its size. The
+ * sum is not checked. */
 bool bm_filter_piece_open(const void *bytes, size_t size, bm_filter_piece *out);
 
 /* A query for documents that have at least `least` of n distinct hashes; `least` is 1 to n. */

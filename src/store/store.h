@@ -59,19 +59,19 @@ typedef enum bm_store_note_kind { BM_NOTE_INPUTS, BM_NOTE_ADDS } bm_store_note_k
 #define BM_STORE_NOTES 2u
 
 typedef struct bm_store_counts {
-    uint64_t documents;            /* present ones */
-    uint64_t removed;              /* those that compact would drop */
+    uint64_t documents;            /* documents that are present */
+    uint64_t removed;              /* removed documents, which compact would drop */
     uint64_t empty;                /* documents without shingles, including ... */
     uint64_t unreadable;           /* ... those in another encoding (text/shingler.h) ... */
     uint64_t short_docs;           /* ... and those too short for a shingle (BM_SHORT_SKIP) */
     uint64_t shingles, text_bytes; /* sums over all documents */
     uint64_t next_number;          /* documents + removed */
     uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), including ids of
-                         removed documents; BM_NEXT_ID_UNKNOWN */
-    bm_id_kind ids; /* the kind that all its ids must have; UNTYPED: none were added, or an earlier
-                       version did not record it */
-    uint64_t runs;  /* of band postings; each look-up searches all of them */
-    uint64_t file_bytes, free_bytes; /* of data.mdb: its size, and the part not in use */
+                       * removed documents; BM_NEXT_ID_UNKNOWN: not recorded */
+    bm_id_kind ids; /* the kind that all its ids must have; UNTYPED: no id was added, or an earlier
+                     * version did not record it */
+    uint64_t runs;  /* runs of band postings; each look-up searches all of them */
+    uint64_t file_bytes, free_bytes; /* size of data.mdb, and its part that is not in use */
 } bm_store_counts;
 
 typedef enum bm_store_mode {
@@ -83,11 +83,12 @@ typedef struct bm_store bm_store;
 
 typedef struct bm_store_cfg {
     bm_store_mode mode;
-    uint64_t memory; /* of a writer: for gathering, sorting and merging; 0: 256 MiB */
+    uint64_t memory; /* memory of a writer, for gathering, sorting and merging; 0: 256 MiB */
     /* The folder where a build sorts postings; NULL: the directory of the index. Required for an
      * unnamed index. Borrowed until the index is made. */
     const char *temp_dir;
-    bool (*cancelled)(void *ctx); /* called at each piece; NULL: never. true: BM_ERR_CANCELLED */
+    bool (*cancelled)(void *ctx); /* called at each piece; NULL: never. If it returns true:
+                                   * BM_ERR_CANCELLED */
     void *cancelled_ctx;
     /* The caller will look up scattered keys and documents: the system is advised to read only the
      * pages that are touched, not 128 KiB around each. Leave it off to read a whole index. */
@@ -98,17 +99,17 @@ typedef struct bm_store_cfg {
  * store, with the `look_ups` of the first. BM_ERR_BUSY: this process has it open, and one of the
  * two writes. */
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
-/* Create an index in a directory that has none; the caller has made the directory and holds it, and
- * nobody else opens the index before it is closed. Band postings are sorted separately and written
- * at the first commit, as one run; until then bm_store_view_find finds none of them (ids are found
- * at once), and nothing is synced. After that commit it is like an index that was opened.
- * BM_ERR_USAGE: there is an index already. */
+/* Create an index in a directory that has none; the caller must have made the directory and hold
+ * it, and no other process may open the index before it is closed. Band postings are sorted
+ * separately and written at the first commit, as one run; until then bm_store_view_find finds none
+ * of them (ids are found at once), and nothing is synced. After that commit it is like an index
+ * that was opened. BM_ERR_USAGE: there is an index already. */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
 /* Like bm_store_create, in an unnamed file below cfg->temp_dir: closing the store deletes it. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* Close its views before. Uncommitted changes are lost. NULL is fine. */
+/* Close its views first. Uncommitted changes are lost. NULL is fine. */
 void bm_store_close(bm_store *store);
 /* Valid while the store is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);

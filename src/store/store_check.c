@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_check.c -- is every byte of an index right?
+/* store_check.c -- checks every byte of an index.
  *
  * Opening a view checks LMDB's own pages. Then each piece is checked by itself, then the tables:
  * every document with shingles must be in the table of each band exactly once, and every document
@@ -31,7 +31,7 @@ struct checker {
     pthread_mutex_t mutex;
     unsigned said;
     bm_store_counts found; /* sums over documents */
-    uint8_t *full;         /* one bit for each number: the document has shingles */
+    uint8_t *full;         /* one bit for each number: 1 if the document has shingles */
     bool documents_right;  /* no defect of documents was reported */
     check_fn *fn;          /* called for each item, on several threads */
 };
@@ -51,8 +51,7 @@ static void report(checker *c, const char *format, ...)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Report a failure that is a defect of the index, and return BM_OK for it; return all other
- * failures. */
+/* Report a failure that is a defect of the index, and return BM_OK; return all other failures. */
 static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)
@@ -71,7 +70,7 @@ static bool has_bit(const uint8_t *bits, uint64_t i)
 
 /* --- pieces --- */
 
-/* The set must be decodable; decoding checks its order. */
+/* Check that the set can be decoded; decoding checks its order. */
 static bm_status check_set(checker *c, const bm_store_doc *doc, bm_error *err)
 {
     bm_error why = {0};
@@ -146,7 +145,7 @@ static bm_status check_filter(checker *c, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* There must be as many bits as removed documents, all below next_number. */
+/* Check that there are as many bits as removed documents, all below next_number. */
 static void check_removed(checker *c)
 {
     const bm_store_counts *counts = &c->view->snapshot.state.counts;
@@ -168,7 +167,7 @@ typedef struct marking {
     uint8_t *seen; /* one bit for each number */
 } marking;
 
-/* A posting must be of an existing document, and be its only one in the table. */
+/* Check that a posting names an existing document, and is its only one in the table. */
 static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 {
     marking *m = ctx;
@@ -181,8 +180,8 @@ static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
     return BM_OK;
 }
 
-/* Check every piece of a table, and, if the documents are right, that exactly those that belong in
- * it are in it. */
+/* Check every piece of a table. If the documents are right, also check that the table has exactly
+ * the entries that it should. */
 static bm_status check_table(checker *c, size_t table, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;

@@ -12,21 +12,21 @@
 typedef struct bm_store_filters {
     bm_filter_writer next;
     bm_store_env *env;
-    bm_state *state; /* of the writer */
+    bm_state *state; /* state of the writer */
     bool none;       /* this index has no filters */
 } bm_store_filters;
 
-/* Begin with the documents that no filter of the snapshot covers; new ones follow. */
+/* Begin with the documents that no filter of the snapshot covers. New documents follow. */
 bm_status bm_store_filters_begin(bm_store_filters *filters, const bm_snapshot *snapshot,
                                  bm_error *err);
-/* The next document, with its body. */
+/* Add the next document, with its body. */
 bm_status bm_store_filters_add(bm_store_filters *filters, const bm_store_doc *doc, bm_error *err);
 
 /* The first document number that no filter covers. */
 uint64_t bm_store_filters_end(const bm_snapshot *snapshot);
-/* Open the filter in a piece; the sum is not checked. false: damaged. */
+/* Open the filter in a piece. The sum is not checked. Returns false if the piece is damaged. */
 bool bm_store_filter_open(const bm_snapshot *snapshot, const bm_piece_ref *ref,
                           bm_filter_piece *out);
-/* *right: filter i directly follows the one before it, and equals the filter made anew from its
- * documents. */
+/* *right: does filter i directly follow the filter before it, and equal the filter made anew from
+ * its documents? */
 bm_status bm_store_filter_check(const bm_snapshot *snapshot, size_t i, bool *right, bm_error *err);

@@ -113,7 +113,7 @@ bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
     return number / 8 < v->removed_bytes && (v->removed[number / 8] >> number % 8 & 1) != 0;
 }
 
-/* One key of an ask, and its index. */
+/* One key of a bm_store_ask, and its index. */
 typedef struct ask_key {
     uint64_t key;
     uint32_t asked, most;
@@ -125,7 +125,7 @@ typedef struct ask_key {
 typedef struct table_walk {
     const bm_store_view *view;
     const bm_piece_ref *refs;
-    size_t n, at;           /* pieces; the one where the last key began */
+    size_t n, at;           /* number of pieces; the piece in which the last key began */
     bm_posting_piece piece; /* refs[opened], once opened */
     size_t opened;
 } table_walk;
@@ -145,7 +145,7 @@ static bm_status open_piece(table_walk *t, size_t at, bm_error *err)
     return BM_OK;
 }
 
-/* The first entry of the piece with a key >= `key`. */
+/* Find the first entry of the piece with a key >= `key`. */
 static bm_status find_entry(const table_walk *t, uint64_t key, size_t *i, bm_error *err)
 {
     *i = bm_posting_piece_find(&t->piece, key);
@@ -154,7 +154,7 @@ static bm_status find_entry(const table_walk *t, uint64_t key, size_t *i, bm_err
                : bm_snapshot_damaged(&t->view->snapshot, err, "a block of postings");
 }
 
-/* Entry i, after checking the sum of its block. */
+/* Read entry i, after checking the sum of its block. */
 static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_error *err)
 {
     if (!bm_posting_piece_whole_at(&t->piece, i))
@@ -163,8 +163,8 @@ static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_e
     return BM_OK;
 }
 
-/* Move to the last piece that begins before `key`, where its first entries may be; else to the
- * first piece. */
+/* Move to the last piece that begins before `key`, because the first entries of `key` may be in it;
+ * else to the first piece. */
 static void seek(table_walk *t, uint64_t key)
 {
     bm_bisect b = {t->at + 1, t->n};
@@ -226,7 +226,7 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
     return BM_OK;
 }
 
-/* All entries of a key, which may continue in later pieces. The next key may be the same one. */
+/* Find all entries of a key, which may continue in later pieces. The next key may be the same. */
 static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
 {
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;

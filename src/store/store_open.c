@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_open.c -- opening and closing an index, making a new one.
  *
- * LMDB opens a file only after its pages were compared with the record of the last commit
+ * The file is opened by LMDB only after its pages were compared with the record of the last commit
  * (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
@@ -59,7 +59,7 @@ static bm_store_open_file *find_open(const struct stat *info)
     return f;
 }
 
-/* Find the store of this index that the process has open already, and count a user of it; NULL:
+/* Find the store of this index that the process has open already, and add one to its users; NULL:
  * there is none. Called before the directory is locked: otherwise a writer would take this process
  * for another one. */
 static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_error *err)
@@ -113,7 +113,7 @@ static void count_user(bm_store *store)
     unlock_list();
 }
 
-/* Drop one user. true: it was the last. */
+/* Subtract one user. Returns true if it was the last. */
 static bool leave_user(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file;
@@ -124,7 +124,7 @@ static bool leave_user(bm_store *store)
     return last;
 }
 
-/* Remove it from the list, once nothing of it is open. */
+/* Remove the file from the list, once nothing of it is open. */
 static void leave_list(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file, **at = &open_list;
@@ -181,7 +181,7 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* BM_NOT_FOUND: another index just replaced it. */
+/* BM_NOT_FOUND: another index has just replaced the one that was opened. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     const bm_store_place *place = &store->place;
@@ -229,7 +229,7 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* After a writer that was interrupted after its commit: record this commit, so that the next one is
+/* Called if a writer was interrupted after its commit: record this commit, so that the next one is
  * not two ahead of the record, and delete leftovers. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {

@@ -207,7 +207,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
     char bytes[BM_PIECE_KEY_BYTES];
-    const uint64_t size = UINT64_C(256) << 10; /* few deletions in one transaction */
+    const uint64_t size = UINT64_C(256) << 10; /* so that a transaction has few deletions */
     BM_TRY(open_for(env, size, err));
     MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
@@ -278,8 +278,8 @@ static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error
         out->n_spans > SPANS_MOST)
         return BM_NOT_FOUND;
     const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
-    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* with room for the sum after
-                                                                        them */
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* spans, and room for the sum
+                                                                      * after them */
     out->slot = slot;
     if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
         got < bytes + SUM_BYTES)
@@ -341,8 +341,8 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status;
 }
 
-/* Is the data file an index? LMDB's first page tells, or, if that is damaged, the presence of the
- * record beside it. */
+/* Is the data file an index? The first page of LMDB shows this; if that page is damaged, the
+ * presence of the record beside it does. */
 static bm_status is_index(const bm_store_place *place, bool *is, bm_error *err)
 {
     uint8_t head[24];
@@ -444,14 +444,14 @@ bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t s
 
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size)
 {
-    bm_store_record now = *record; /* borrows the spans */
+    bm_store_record now = *record; /* a copy that borrows the spans */
     const unsigned own = record->txn % 2;
     return bm_store_record_sum(&now, bytes, size) && now.tree == record->tree &&
            now.first[own] == record->first[own];
 }
 
 #define FREE_TABLE  0u /* LMDB's number of its table of free pages */
-#define FIRST_PAGE  2u /* after the two first pages, which tell the last transaction */
+#define FIRST_PAGE  2u /* after the first two pages, which identify the last transaction */
 #define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset in pages of its own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 
@@ -462,7 +462,7 @@ typedef struct reading {
     uint64_t *owned; /* one bit for each page: it is free, or belongs to a value */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
-    size_t last_freed; /* the transaction of the last list of free pages that was read */
+    size_t last_freed; /* transaction of the last list of free pages that was read */
     bm_error *err;
 } reading;
 
@@ -512,7 +512,7 @@ static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *valu
     return BM_OK;
 }
 
-/* Mark the pages that a transaction has freed: their count, then their numbers. */
+/* Mark the pages that a transaction has freed. The list has their count, then their numbers. */
 static bm_status visit_free(reading *r, const MDB_val *key, const MDB_val *value)
 {
     const char *at = value->mv_data;
@@ -570,8 +570,8 @@ static bm_status find_base(const reading *r, const uint8_t **base)
     return pages_damaged(r, "a value is not in the file");
 }
 
-/* Change each piece's address to the one in our map, and mark the pages of those that have pages of
- * their own. */
+/* Change each piece's address to the one in our map, and mark the pages of pieces that have pages
+ * of their own. */
 static bm_status place_pieces(reading *r, uint64_t n_pages)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -678,7 +678,7 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     if (of.bytes == MAP_FAILED)
         return bm_fail_errno(err, errno, place->path, "cannot read the index");
     const bm_status status = bm_pages_read(&of, &pieces, &record, err);
-    env.lib.mdb_txn_abort(txn); /* frees its slot */
+    env.lib.mdb_txn_abort(txn); /* frees the child's slot in lock.mdb */
     bm_store_env_close(&env);
     return status;
 }
@@ -738,7 +738,7 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
 /* === store state === */
 
 #define TEXTS       (1u + BM_STORE_NOTES)
-#define NUMBERS     (11u + TEXTS) /* of 64 bits */
+#define NUMBERS     (11u + TEXTS) /* numbers of 64 bits in a state */
 #define STATE_FIXED (BM_PIECE_HEAD_BYTES + 16u + 8u * NUMBERS)
 #define RUN_WORDS   4u
 
@@ -759,7 +759,7 @@ static bm_str text_of(const bm_state *state, size_t i)
     return i == 0 ? state->facts.settings : state->notes[i - 1];
 }
 
-/* Numbers, beyond NUMBERS, of a state of BM_STATE_VERSION. */
+/* How many numbers a state of BM_STATE_VERSION has beyond NUMBERS. */
 #define MORE 4u
 
 static size_t n_more(uint32_t version)
@@ -1017,7 +1017,7 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                           "its " BM_STORE_DATA
                           " has another name too (a hard link), and would change there (write to a "
                           "copy: cp -a makes one, cp -al does not)");
-    /* Some network file systems have no such locks: then no other process has one either, and
+    /* Some network file systems have no such locks. On these no other process has one either, and
      * writers hold the directory. */
     if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
         return BM_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_pages.h -- what LMDB's functions tell about its file: every key with the address of its
+/* store_pages.h -- what LMDB's functions reveal about its file: every key with the address of its
  * value, and the lists of free pages. All other pages, neither free nor a value's, hold LMDB's
  * trees.
  *
@@ -53,7 +53,7 @@ typedef struct bm_lmdb_library {
     BM_LMDB_FUNCTIONS(BM_LIBRARY_MEMBER)
 } bm_lmdb_library;
 
-/* BM_ERR_IO: it is not installed. BM_ERR_NOMEM. */
+/* BM_ERR_IO: liblmdb is not installed. BM_ERR_NOMEM. */
 bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
 /* Report "`what`: " and the meaning of the code, for `file`. Damage is BM_ERR_FORMAT, system errors
  * are as in bm_fail_errno, all others BM_ERR_IO. */
@@ -63,21 +63,21 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
 typedef struct bm_store_env {
     bm_lmdb_library lib;
     MDB_env *env;     /* NULL: none */
-    const char *name; /* for messages; borrowed */
-    MDB_txn *txn;     /* being written; NULL: none */
-    MDB_dbi table;    /* of keys, in txn */
-    uint64_t bytes;   /* put into txn so far */
-    bool together;    /* until the commit, everything goes into one transaction */
+    const char *name; /* name of the file, for messages; borrowed */
+    MDB_txn *txn;     /* transaction being written; NULL: none is open */
+    MDB_dbi table;    /* LMDB's table of keys, in txn */
+    uint64_t bytes;   /* bytes put into txn so far */
+    bool together;    /* until the commit, all values go into one transaction */
 } bm_store_env;
 
 typedef struct bm_store_env_cfg {
-    const char *path;    /* of the directory, or, with MDB_NOSUBDIR, of the file */
+    const char *path;    /* path of the directory, or, with MDB_NOSUBDIR, of the file */
     const char *name;    /* for messages */
     unsigned flags;      /* MDB_NOTLS is added */
-    uint64_t file_bytes; /* its present size */
+    uint64_t file_bytes; /* present size of the data file */
 } bm_store_env_cfg;
 
-/* *out: {0} before. */
+/* *out must be {0}. */
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err);
 void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values are lost */
 
@@ -85,7 +85,7 @@ void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values a
  * environment. */
 bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
                            bm_error *err);
-/* BM_OK also if there is none. */
+/* Delete a value. BM_OK also if there is none with this key. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
 /* Make all values put so far readable. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
@@ -112,10 +112,10 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 #define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
-    char *path;    /* of the directory, as given */
+    char *path;    /* path of the directory, as given */
     char name[40]; /* the path for LMDB, through the descriptor, so that no other directory can take
                       its place; "": there is no /proc */
-    int dir, data /* read only */; /* descriptors, -1: none */
+    int dir, data /* read only */; /* descriptors; -1: not open */
 } bm_store_place;
 
 /* Open the directory, and lock it if `alone`. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND, with a
@@ -137,13 +137,13 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
  * else can replace it by a link. The check creates and extends nothing. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
                               bm_error *err);
-/* Its path for LMDB. */
+/* The path of the directory for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
 /* Does its data file have another hard link? */
 bool bm_store_place_is_linked(const bm_store_place *place);
 /* Does this descriptor refer to the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
-/* Is there another file at its path now? */
+/* Is another file at its path now? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
 /* Allocate the blocks of lock.mdb: LMDB writes it through a map, and on a full disk that would kill
  * the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full, and no new file is left behind.
@@ -184,7 +184,7 @@ typedef struct bm_store_record {
                             everything before it */
     bm_page_span *spans; /* ascending */
     size_t cap_spans;
-    uint32_t slot; /* which of the two it was read from */
+    uint32_t slot; /* slot from which the record was read */
 } bm_store_record; /* {0}; reset */
 
 /* Read the newest intact record. BM_ERR_FORMAT: there is none, or it is of another version. */
@@ -193,16 +193,17 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
  * commit. `make`: create the file. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
-/* Write it to the slot other than record->slot, and update record->slot. It is on the disk when the
- * function returns. */
+/* Write the record to the slot other than record->slot, and update record->slot. It is on the disk
+ * when the function returns. */
 bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record,
                                 bm_error *err);
 void bm_store_record_reset(bm_store_record *record); /* frees */
 
-/* Fill in `first` and `tree` from the bytes of the file. false: a page is beyond its end. */
+/* Fill in `first` and `tree` from the bytes of the file. Returns false if a page is beyond its
+ * end. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
 /* Do these pages match the record? Of the first two pages only the one of the recorded transaction
- * is checked: LMDB writes them in turn, and the other one may be a part of an unfinished commit. */
+ * is checked: LMDB writes them in turn, and the other may be part of an unfinished commit. */
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
 /* A piece in the map of the file; nothing in it was checked. */
@@ -225,14 +226,15 @@ typedef struct bm_pages_of {
     size_t size;
 } bm_pages_of;
 
-/* List all pieces by key, as they are in our map, and fill in all of `out` except index, commit and
- * the sums of pages. BM_ERR_FORMAT: LMDB cannot read the file, or a page has two owners or none. */
+/* List all pieces by key, as they are in our map, and fill in all members of `out` except index,
+ * commit and the sums of pages. BM_ERR_FORMAT: LMDB cannot read the file, or a page has two owners
+ * or none. */
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
 /* Like bm_pages_read, in a child process, because LMDB may crash. BM_OK: the child finished;
  * BM_ERR_FORMAT: it ended in another way. `slot`: the child takes a slot in lock.mdb, so that no
- * writer overwrites the pages that it reads (false: the caller has one for it). */
+ * writer overwrites the pages that it reads (false: the caller has a slot that protects them). */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
@@ -251,19 +253,19 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *
  * The record of the last commit has index and commit too (store_pages.h). */
 
-/* States of earlier versions can be read: one of BM_STORE_VERSION has none of the last four
- * numbers, one of the next version only the first of them. New states are written in this
+/* States of earlier versions can be read: a state of BM_STORE_VERSION lacks the last four numbers,
+ * and a state of the next version has only the first of them. New states are written in this
  * version. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
-/* The most runs of one state: three for each power of four that a number of documents can be, for
- * bands and for ids; and those that a merge is about to replace. */
+/* The most runs of one state: three for each power of four up to the largest number of documents,
+ * for bands and for ids; and the runs that a merge is about to replace. */
 #define BM_STORE_RUNS 128u
 
 /* Postings that were sorted together; each table has `entries` entries. */
 typedef struct bm_store_run {
     uint64_t id, first_table, n_tables;
-    uint64_t entries; /* of each table */
+    uint64_t entries; /* number of entries of each table */
 } bm_store_run;
 
 typedef struct bm_state {
@@ -281,8 +283,8 @@ typedef struct bm_state {
 
 bm_status bm_state_add_run(bm_state *state, const bm_store_run *run, bm_error *err);
 
-size_t bm_state_size(const bm_state *state);           /* of its piece */
-void bm_state_write(const bm_state *state, void *out); /* bm_state_size bytes */
+size_t bm_state_size(const bm_state *state);           /* bytes of the piece of the state */
+void bm_state_write(const bm_state *state, void *out); /* writes bm_state_size bytes. */
 /* *out borrows the bytes. BM_ERR_FORMAT: damaged or of another version. */
 bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error *err);
 

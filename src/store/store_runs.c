@@ -18,7 +18,7 @@
 
 typedef struct source {
     const bm_piece_ref *refs;
-    size_t n, at;  /* pieces; index of the current one */
+    size_t n, at;  /* number of pieces; index of the current piece */
     uint64_t left; /* entries that follow `head` */
     bm_posting_piece piece;
     size_t next; /* index of the current entry in the piece */
@@ -30,7 +30,7 @@ static bool before(const bm_posting *a, const bm_posting *b)
     return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* The source with the least head goes first. */
+/* Does the first source have the lesser head, so that it goes first? */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -55,7 +55,7 @@ static bm_status open_piece(const bm_snapshot *s, source *from, bm_error *err)
                       ref->key.run, ref->key.band);
 }
 
-/* Advance to the next entry, which becomes the head. BM_NOT_FOUND: there is none. */
+/* Advance to the next entry, which becomes the head. BM_NOT_FOUND: there are no more entries. */
 static bm_status advance(const bm_snapshot *s, source *from, bm_error *err)
 {
     if (++from->next < from->piece.head.n) {
@@ -103,9 +103,9 @@ bm_status bm_postings_each(const bm_snapshot *s, const bool chosen[BM_STORE_RUNS
 struct bm_run_writer {
     bm_store *store;
     bm_store_run run;
-    uint32_t table;   /* of the entries being added */
-    uint64_t entries; /* of this table so far */
-    bm_posting *list; /* entries of its next piece */
+    uint32_t table;   /* table of the entries being added */
+    uint64_t entries; /* number of entries of this table so far */
+    bm_posting *list; /* entries of the table's next piece */
     size_t n, cap;
 };
 
@@ -172,8 +172,8 @@ static unsigned size_of(uint64_t n)
     return digits;
 }
 
-/* Choose the runs with first table `first` that are merged into one. false: none, since each size
- * class has few. */
+/* Choose the runs with first table `first` that are merged into one. Returns false if no runs need
+ * to be merged, because each size class has few. */
 static bool choose(const bm_state *state, uint64_t first, bm_merge_rule rule,
                    bool chosen[BM_STORE_RUNS])
 {

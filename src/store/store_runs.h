@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_runs.h -- runs of postings. Every table of a run has the same number of entries, ascending
- * by key, then number. Here: writing a run, reading several runs as one list, and merging runs to
+ * by key, then number. This file writes a run, reads several runs as one list, and merges runs to
  * keep them few.
  *
  * Runs have the same size class if their numbers of entries have the same logarithm (base 4,
@@ -13,7 +13,7 @@
 /* Called with postings in order; `ctx` is the caller's. */
 typedef bm_status bm_posting_fn(void *ctx, bm_posting posting, bm_error *err);
 
-/* The entries of one table as one list, from the runs of snapshot->state.runs that are chosen
+/* Pass the entries of one table to `fn`, as one list, from the chosen runs of snapshot->state.runs
  * (NULL: all). Runs without the table add nothing. Each piece is checked whole before any of its
  * entries is passed on. BM_ERR_FORMAT; BM_ERR_CANCELLED; the status that `fn` returned. */
 bm_status bm_postings_each(const bm_snapshot *snapshot, const bool chosen[BM_STORE_RUNS],

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define ATTEMPTS  4 /* of a child */
+#define ATTEMPTS  4 /* attempts of a child */
 #define TRIES     32
 #define MAP_MORE  ((size_t)64 << 20) /* address space for the file to grow */
 #define PAGE_MASK ((uintptr_t)BM_PIECE_PAGE - 1)
@@ -39,7 +39,7 @@ bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err)
 
 /* --- the map --- */
 
-/* Map the file. *bytes, *size: its bytes and its present size. */
+/* Map the file, and set *bytes and *size to its bytes and its present size. */
 static bm_status map_file(bm_store *store, const uint8_t **bytes, size_t *size, bm_error *err)
 {
     struct stat info;
@@ -82,8 +82,8 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
         const uint8_t *bytes = NULL;
         size_t size;
         if (i > 0)
-            sched_yield(); /* both slots were being written, or the child read while a writer
-                              wrote */
+            sched_yield(); /* both slots were being written, or a writer wrote while the child
+                            * read */
         status = bm_store_record_read(&store->place, &record, err);
         if (status == BM_OK)
             status = map_file(store, &bytes, &size, err);
@@ -118,8 +118,8 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
 }
 
 /* The transaction begins before the record is read, so the record is of the transaction's commit or
- * of the one before. If the record is newer, a writer has committed in between, and another try
- * will match. */
+ * of the commit before it. If the record is newer, a writer has committed in between, and another
+ * try will match. */
 static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
@@ -137,7 +137,7 @@ static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record,
     return BM_OK;
 }
 
-/* `own`: this process wrote the state, and nothing is compared. */
+/* `own`: this process wrote the state, so nothing is compared. */
 static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -156,7 +156,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 
 /* --- the pieces --- */
 
-/* The index of the first piece with this key or a larger one. */
+/* The index of the first piece whose key is this key or a larger one. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};
@@ -173,8 +173,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* Read the state in the file: that of the last recorded commit, or of the next one if its writer
- * was killed before it recorded the commit. */
+/* Read the state in the file. It is the state of the last recorded commit, or of the next commit if
+ * its writer was killed before it recorded that. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});

@@ -40,10 +40,10 @@ struct bm_store {
     bm_store_open_file open_file;
     bm_store_env env;
     pthread_mutex_t mutex; /* guards begin and end of views: reader slots, the map */
-    bm_store_map *map;     /* the newest; all are unmapped when the store closes */
+    bm_store_map *map;     /* the newest map; all maps are unmapped when the store closes */
     bm_store_facts facts;  /* the settings are a copy */
-    uint32_t record_slot;  /* of a writer: slot of the record of the last commit */
-    bm_writer *writer;     /* NULL: the store reads */
+    uint32_t record_slot;  /* for a writer: slot of the record of the last commit */
+    bm_writer *writer;     /* NULL: the store only reads */
 };
 
 /* BM_ERR_CANCELLED: the caller wants to stop. */
@@ -54,30 +54,31 @@ typedef struct bm_snapshot {
     bm_store *store;
     MDB_txn *txn;
     const uint8_t *map;
-    size_t file_bytes;     /* when the snapshot was opened */
+    size_t file_bytes;     /* size of the file when the snapshot was opened */
     bm_store_record pages; /* pages of the transaction; its sums are not filled in */
     bool recorded;         /* it is the transaction of the last recorded commit */
     bm_state state;
-    bm_piece_refs pieces;                    /* those that the state names, in the order of their
-                                                keys */
-    bm_piece_refs others;                    /* leftovers */
-    size_t postings, filters, after_filters; /* begins in `pieces`; documents come first */
+    bm_piece_refs pieces;                    /* pieces that the state names, in the order of their
+                                              * keys */
+    bm_piece_refs others;                    /* pieces that the state does not name (leftovers) */
+    size_t postings, filters, after_filters; /* index in `pieces` at which each kind begins;
+                                              * documents come first */
 } bm_snapshot;
 
 struct bm_store_view {
     bm_snapshot snapshot;
-    const uint8_t *removed; /* one bit for each number */
+    const uint8_t *removed; /* one bit for each number: 1 if removed */
     size_t removed_bytes;   /* 0: none was removed; larger numbers were not removed */
     uint8_t *bits;          /* a copy of the writer's bits, if they are not in the file yet */
     bm_buf notes[BM_STORE_NOTES];
     uint8_t *compared;      /* BM_POSTING_COMPARED bytes for each piece of postings or filter */
-    uint8_t *docs_compared; /* one bit for each document: its sum was checked */
+    uint8_t *docs_compared; /* one bit for each document: 1 if its sum was checked */
 };
 
 /* Was this number removed? It is below next_number. */
 bool bm_store_view_removed(const bm_store_view *view, uint32_t number);
 
-/* May LMDB open the file? Called before it does. `slot`: a child may take a slot in lock.mdb. */
+/* May LMDB open the file? Call this before it does. `slot`: a child may take a slot in lock.mdb. */
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
 /* `state`: the state of a writer that has flushed; NULL: read the state from the file and borrow
  * it. *out must be {0}. */
@@ -89,15 +90,16 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *snapshot, const bm_piec
 /* The pieces of one table of state.runs[run]; *n is 0 if the run does not have the table. */
 const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, uint32_t table,
                                       size_t *n);
-/* Piece i of documents, i < snapshot->postings, with all its sums checked. out->head.last is
+/* Read piece i of documents, i < snapshot->postings, and check all its sums. out->head.last is
  * lowered to the last document that the state counts. */
 bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_document_piece *out,
                                 bm_error *err);
 /* The piece that would contain the document of this number; NULL: there are no pieces up to it. */
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *snapshot, uint32_t number);
-/* Advise the system that all of the piece is read soon, so that it need not read page by page. */
+/* Advise the system that all of the piece will soon be read, so that it is not read page by
+ * page. */
 void bm_snapshot_expect(const bm_piece_ref *piece);
-/* Advise the system that the piece was read and is not needed soon. */
+/* Advise the system that the piece was read and will not be needed soon. */
 void bm_snapshot_read(const bm_piece_ref *piece);
-/* Report BM_ERR_FORMAT: the index is damaged, and `what`. */
+/* Return BM_ERR_FORMAT with a message: the index is damaged, and `what`. */
 bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const char *what);

@@ -2,7 +2,7 @@
 /* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
  *
  * A view shows the last commit as it was when the view was opened, whatever others write later; a
- * view of a writing store also shows all that this store has added and removed so far, and is
+ * view of a writing store also shows all that this store has added and removed so far, and must be
  * opened by the writing thread. Any number of threads may read a view. The pointers it returns
  * point into the map of the file and are valid until the view is closed. */
 #pragma once
@@ -15,11 +15,11 @@ typedef struct bm_store_view bm_store_view;
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err);
 void bm_store_view_close(bm_store_view *view); /* NULL is fine */
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
-/* Does it still show the last commit of its store? Cheap: only the record of the last commit is
- * read. */
+/* Does the view still show the last commit of its store? This is cheap: only the record of the last
+ * commit is read. */
 bool bm_store_view_is_last(const bm_store_view *view);
-/* Is there another file now at the path of the index (after compact, or a build that replaced it)?
- * Views of this store keep the old file; another bm_store_open opens the new one. */
+/* Is another file now at the path of the index (after compact, or a build that replaced it)? Views
+ * of this store keep the old file; another bm_store_open opens the new one. */
 bool bm_store_is_replaced(const bm_store *store);
 
 /* A document found by keys[asked]. */
@@ -35,7 +35,7 @@ typedef struct bm_store_rest {
 typedef struct bm_store_hits {
     bm_store_hit *list;
     size_t n, cap;
-    size_t most_of_a_key; /* the most that one run had for one key, over all calls */
+    size_t most_of_a_key; /* the most documents that one run had for one key, over all calls */
     bm_store_rest *rest;  /* filled only by asks with a bound (`most`) */
     size_t n_rest, cap_rest;
 } bm_store_hits; /* {0} is empty; bm_free(list), bm_free(rest) */
@@ -43,7 +43,7 @@ typedef struct bm_store_hits {
 /* Keys to look up in one table: 0 … bands-1, or `bands` for ids. */
 typedef struct bm_store_ask {
     uint32_t table;
-    const uint64_t *keys; /* n, ascending, so that pages are read in order; repeats are fine */
+    const uint64_t *keys; /* n keys, ascending, so that pages are read in order; repeats are fine */
     size_t n;
     uint32_t most; /* return at most this many documents for each key and run, and count the others
                       (hits->rest); 0: return all */
@@ -56,10 +56,10 @@ bm_status bm_store_view_find(const bm_store_view *view, const bm_store_ask *ask,
 /* BM_NOT_FOUND (and no error): no document has this number, or it was removed. */
 bm_status bm_store_view_doc(const bm_store_view *view, uint32_t number, bm_store_doc *out,
                             bm_error *err);
-/* Prefetch for a document that is read soon: its offset, or, if `there` (the offset was
- * prefetched), its first bytes. */
+/* Prefetch for a document that will soon be read: its offset, or, if `there` (the offset was
+ * prefetched before), its first bytes. */
 void bm_store_view_expect(const bm_store_view *view, uint32_t number, bool there);
-/* The number of the document with this id. BM_NOT_FOUND. */
+/* Find the number of the document with this id. BM_NOT_FOUND: no document has it. */
 bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *number, bm_error *err);
 /* Decode a body: n_shingles hashes, ascending (SETS); the words of a signature (SIGNATURES).
  * BM_ERR_FORMAT: damaged. */
@@ -70,15 +70,15 @@ bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t 
 
 /* The number of filters; 0 for signatures, for an unnamed index, or for few documents. */
 size_t bm_store_view_filters(const bm_store_view *view);
-/* Set the bit of each document that no filter covers, including removed ones; `bits` has one for
- * each number. */
+/* Set the bit of each document that no filter covers, including removed ones; `bits` has one bit
+ * for each number. */
 void bm_store_view_unfiltered(const bm_store_view *view, uint8_t *bits);
 /* Set the bits of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may match
  * one of n_asks. Threads may call it at the same time for different filters. BM_ERR_FORMAT. */
 bm_status bm_store_view_filter(const bm_store_view *view, size_t filter, const bm_filter_ask *asks,
                                size_t n_asks, uint8_t *bits, bm_error *err);
 
-/* A note; len is 0 if there is none. */
+/* Return a note; len is 0 if there is none. */
 bm_str bm_store_view_note(const bm_store_view *view, bm_store_note_kind note);
 
 /* Check everything: pages, sums, orders and counts; that each document is found under its id, and
@@ -88,6 +88,6 @@ typedef struct bm_store_check_cfg {
     bm_pool *pool; /* NULL: only the calling thread */
     void (*report)(void *ctx, const char *what);
     void *ctx;
-    bool *linked; /* receives whether its data file has another hard link; NULL: not asked for */
+    bool *linked; /* receives whether the data file has another hard link; NULL: not wanted */
 } bm_store_check_cfg;
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err);

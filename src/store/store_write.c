@@ -55,7 +55,7 @@ typedef struct added {
     uint64_t first;
 } added;
 
-/* The entries of one table: of band keys, or, for table `bands`, of ids. */
+/* Sort the entries of one table: of band keys, or, for table `bands`, of ids. */
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;
@@ -157,7 +157,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     return BM_OK;
 }
 
-/* Give the writer the view's bits of removed documents, extended to all present numbers. */
+/* Copy the view's bits of removed documents to the writer, extended to all present numbers. */
 static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);
@@ -216,7 +216,7 @@ static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
         status = bm_store_view_doc(view, (uint32_t)number, &doc, err);
         if (status == BM_OK)
             bm_next_id_pass(out, doc.id);
-        else if (status != BM_NOT_FOUND) /* not a removed document */
+        else if (status != BM_NOT_FOUND) /* the document was not removed */
             BM_TRY_OUT(status);
     }
     status = BM_OK;
@@ -279,7 +279,7 @@ static bm_status put_state(bm_store *store, bm_error *err)
     return bm_store_env_commit(&store->env, err);
 }
 
-/* Until its commit, a build syncs nothing. */
+/* Sync the files of a build, which syncs nothing before its commit. */
 static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;

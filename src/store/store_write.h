@@ -8,18 +8,18 @@
 #include "store/store_view.h"
 
 /* Documents, in the order in which they get their numbers. Ids must be new, both in the index and
- * within the batch: the caller has checked (bm_store_view_id). */
+ * within the batch: the caller must check this (bm_store_view_id). */
 typedef struct bm_store_batch {
     size_t n;
-    const bm_store_doc *docs;    /* their bodies are not used; an id is not empty */
-    const uint64_t *const *sets; /* SETS: for each document its n_shingles hashes, ascending,
-                                    distinct */
-    const uint32_t *words;       /* SIGNATURES: n * facts.words */
-    const uint64_t *keys;        /* n * facts.bands; not read for documents without shingles */
+    const bm_store_doc *docs;    /* their bodies are not used; ids must not be empty */
+    const uint64_t *const *sets; /* SETS: for each document, its n_shingles hashes, ascending and
+                                  * distinct */
+    const uint32_t *words;       /* SIGNATURES: n * facts.words words */
+    const uint64_t *keys;        /* n * facts.bands keys; not read for documents without shingles */
 } bm_store_batch;
 
-/* *first receives the number of the first document. Each batch makes a run: the larger the batches,
- * the fewer merges. */
+/* Add a batch of documents, and set *first to the number of the first one. Each batch makes a run:
+ * the larger the batches, the fewer merges. */
 bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *first,
                        bm_error *err);
 /* Remove documents, which must be present; each number once. */
@@ -27,15 +27,15 @@ bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm
 /* Set the kind that ids must have from now on (bm_store_counts.ids). Written with the next
  * commit. */
 bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err);
-/* *out receives bm_store_counts.next_id. If an earlier version did not record it, the ids of all
+/* Set *out to bm_store_counts.next_id. If an earlier version did not record it, the ids of all
  * documents are read, and it is recorded with the next commit. */
 bm_status bm_store_next_id(bm_store *store, uint64_t *out, bm_error *err);
-/* Written with the next commit. */
+/* Store a note; it is written with the next commit. */
 bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
 /* Write all changes atomically, to the disk. After BM_ERR_IO (disk full) the index is as at the
  * last commit, and the store can only be closed. */
 bm_status bm_store_commit(bm_store *store, bm_error *err);
 
 /* Copy all present documents, in order and with new numbers from 0, and the notes, into a new,
- * empty index (made by bm_store_create). Does not commit. */
+ * empty index (made by bm_store_create). The caller must commit. */
 bm_status bm_store_copy(bm_store *from, bm_store *to, bm_error *err);

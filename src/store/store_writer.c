@@ -2,8 +2,8 @@
 /* store_writer.c -- see store_writer.h.
  *
  * While the last piece of documents is small, it is written again with more documents, even before
- * a commit: it then has more documents than the committed state counts, after the same ones as
- * before.
+ * a commit: it then has the same documents as before, followed by documents that the committed
+ * state does not count.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"

@@ -11,7 +11,7 @@
 
 struct bm_writer {
     bm_state state;        /* its runs and documents are in the file, except those in `tail` */
-    uint64_t committed;    /* the last commit may name runs below this one */
+    uint64_t committed;    /* the last commit may name runs with numbers below this */
     bm_piece_key *dropped; /* pieces that the last commit names and the next one does not */
     size_t n_dropped, cap_dropped;
     bm_document_writer tail;
@@ -22,7 +22,7 @@ struct bm_writer {
     bm_buf notes[BM_STORE_NOTES];
     bm_store_filters filters;
     bm_sorted_runs **bands; /* in a build, until its commit: the postings of each band; else NULL */
-    bm_buf body;            /* of the document being added */
+    bm_buf body;            /* body of the document being added */
     bm_status failed;
     bm_error failure; /* the error of `failed` */
 };
@@ -30,7 +30,7 @@ struct bm_writer {
 /* A writer that continues from a state. */
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err);
 void bm_writer_close(bm_store *store);
-/* From now on, sort the postings of bands separately; stop doing so. */
+/* Begin to sort the postings of bands separately (open), and stop doing so (close). */
 bm_status bm_writer_bands_open(bm_store *store, bm_error *err);
 void bm_writer_bands_close(bm_store *store);
 /* BM_OK, or the error after which the store can only be closed; BM_ERR_INTERNAL for a store that
@@ -39,8 +39,8 @@ bm_status bm_writer_ready(const bm_store *store, bm_error *err);
 /* Record the failure, and return its status. */
 bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
 
-/* The state no longer names this piece: delete it at once if the last commit does not name it
- * either, else with the next commit. */
+/* Call when the state no longer names this piece: deletes it at once if the last commit does not
+ * name it either, else with the next commit. */
 bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
 /* Add the document of the next number, complete with its body. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
@@ -48,8 +48,8 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
 bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* Make all additions readable by views. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
-/* Record the commit that is on the disk. If the process is killed before this, the commit was not
- * acknowledged to the caller. */
+/* Record the commit that was just written to the disk. If the process is killed before this, the
+ * commit was not acknowledged to the caller. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* See bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
