@@ -23,7 +23,7 @@
  *     4   version 1, one byte; kind, one byte: 0 entries, 1 forest; two bytes 0
  *     8   n, n_ids: 32 bits each
  *     16  64 bits each: a hash of the settings, documents, empty, unreadable, skipped, shingles
- *     64  XXH3 (64 bits) of the first 64 bytes and of what follows the header
+ *     64  XXH3 (64 bits) of the body; its seed is the XXH3 of the first 64 bytes
  *     72  entries: n_ids hashes of ids, each document of the part once; then for n entries the
  *         hashes of ids (64 bits each), the low 32 bits of their keys, bits 32 to 39 of their keys
  *         forest:  n pairs of a hash of an id and the least one of its component; then n_ids hashes

@@ -88,12 +88,12 @@ typedef struct bm_dedup_options {
     /* A list of rules that does more than `keep`: "max:score,longest". Rules are first, last,
      * longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none. The first
      * rule that decides is used; if none does, the first document in the input is kept
-     * (docs/pairing.md). With a list, `keep` is FIRST. NULL: `keep`. */
+     * (docs/pairing.md). With a list, `keep` must be FIRST. NULL: `keep`. */
     const char *keep_rules;
     /* With `verify` CONTAINED: a document is removed if a kept one holds this share of its distinct
-     * shingles. More than 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS
-     * then, and `keep` FIRST without `keep_rules` means: most distinct shingles, then longest, then
-     * first. */
+     * shingles. More than 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` must be
+     * COMPONENTS then. `keep` FIRST without `keep_rules` then means: most distinct shingles, then
+     * longest, then first. */
     double containment;
     /* A component of more documents than this, counting copies, is divided into stars, which may
      * still be larger; documents that no star takes stay. At least 2; with STAR: BM_ERR_USAGE. 0:
@@ -118,15 +118,15 @@ typedef struct bm_dedup_options {
      * fewer than `min_words` (0: 8) words stay. A document that has only White_Space left is
      * removed (docs/units.md). Kept records can only be written for text files, and for files of
      * tables with one text field. `threshold` is 1 if it is not given; below 1, near lines and
-     * paragraphs are found as documents are. With `keep_count`, `keep` is FIRST. BM_ERR_USAGE: see
-     * --unit in docs/cli.md. */
+     * paragraphs are found as documents are. With `keep_count`, `keep` must be FIRST. BM_ERR_USAGE:
+     * see --unit in docs/cli.md. */
     uint64_t keep_count;
     bm_unit unit;
     uint32_t min_words;
     /* With SPAN: K, 1 to BM_SHINGLE_K_MAX units of the text's shingles (words, characters or
      * bytes); 0: 50. The job cuts the longest stretches in which every K units have occurred
-     * `keep_count` times before. There are no groups; `keep` is FIRST. BM_ERR_USAGE with stop word
-     * shingles. */
+     * `keep_count` times before. There are no groups; `keep` must be FIRST. BM_ERR_USAGE with stop
+     * word shingles. */
     uint32_t span_k;
     /* With a unit: units are compared only among documents that have the same value in this field
      * or column: the same decoded string, or a number spelled the same. Where it is missing, null,
@@ -163,7 +163,7 @@ typedef struct bm_pairs_options {
     const char *sources;
     /* BM_MEASURE_CONTAINMENT compares every pair exactly, as with `candidates` ALL
      * (BM_CANDIDATES_LSH with BM_FIELD_CANDIDATES in `set_fields` is BM_ERR_USAGE). The documents
-     * have no weights. In a row the smaller document comes first, of equally large ones the
+     * must have no weights. In a row the smaller document comes first, of equally large ones the
      * earlier. Rows are in the input order of their first documents, then of their second. */
     bm_measure measure;
     /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code

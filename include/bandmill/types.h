@@ -119,7 +119,7 @@ typedef struct bm_input_options {
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
     /* The names of `paths` in ids, messages and reports, for copies of files that are stored
-     * elsewhere; then no path is a directory. NULL: the paths themselves. */
+     * elsewhere; then no path may be a directory. NULL: the paths themselves. */
     const char *const *names;
     /* Ids for the rows of a `stream` that has none. 0: NAME:ROW, rows counted from 1. N > 0: row
      * numbers, counted from N - 1. An index ignores N: it continues after the last number that it
@@ -304,9 +304,9 @@ typedef enum bm_offload {
     BM_OFFLOAD_ON
 } bm_offload;
 
-/* `device` and `cpu` select; the rest limits and tunes OpenCL (docs/opencl.md), and if it is 0 or
- * NULL, the library decides. The library reads no environment variable of its own: a program passes
- * what it wants. */
+/* `device` and `cpu` select devices. The other fields limit and tune OpenCL (docs/opencl.md); where
+ * one is 0 or NULL, the library decides. The library reads no environment variable of its own: a
+ * program passes what it wants. */
 typedef struct bm_device_options {
     /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D"; "all":
      * every GPU and the native CPU; a part of a device's name; several of these with commas between.
@@ -316,9 +316,9 @@ typedef struct bm_device_options {
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     const char *cache_dir;     /* for OpenCL programs; NULL: the user's cache directory; "": none */
     const char *tuning_path;   /* table of kernel parameters that overrides the built-in one */
-    const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
-                                   __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
-                                   is bandmill, else none; "": none */
+    const char *probe_program; /* builds kernels in a process of its own, run as PROGRAM
+                                 * __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
+                                 * is bandmill, else no program; "": no program */
     double probe_seconds;      /* seconds that building may take (0: 120), and that listing devices
                                 * may take (0: 60) */
     double call_seconds;       /* how long a device may not answer; 0: by the work it was given */

@@ -76,7 +76,8 @@ bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
 /* corpus_range -- reads the documents of a corpus one range at a time, with their keys and sorted
  * sets: for comparing them with documents outside the corpus.
  *
- * Call it before bm_corpus_end_adding. Copies and documents without shingles are omitted. */
+ * Read all ranges before bm_corpus_end_adding. Copies and documents without shingles are
+ * omitted. */
 
 /* A range has at most BM_RANGE_ROWS documents, or more if their keys and words take at most 1 /
  * BM_RANGE_PART of the memory. */

@@ -30,7 +30,7 @@ typedef struct cpu_backend {
     const bm_native_ops *ops;
     bm_native_choice choice;
     uint32_t word_bytes;
-    bm_key_plan keys; /* bands 0: none */
+    bm_key_plan keys; /* bands 0: no keys */
 } cpu_backend;
 
 void bm_backend_cpu_info(const char *cpu, bm_device_info *out)

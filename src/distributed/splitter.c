@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* splitter.c -- bm_splitter: makes entries of documents, and blocks of entries.
  *
- *     rows -> texts -> signer: band keys -> entries (part, key, hash of the id), in the order of
- *     documents -> sorted by part (counting) -> blocks
+ *     rows -> texts -> signer: band keys -> entries (part, key, hash of the id), by document
+ *          -> sorted by part (counting) -> blocks
  *
  * An entry's key is its band key mixed with the number of its band: the upper 24 bits choose the
  * part, the lower 40 are sent. For every document the hash of its id is also sent by itself, to the

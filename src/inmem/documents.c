@@ -22,7 +22,9 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES  2u /* a document of more ranges is handed out alone, first */
+#define LONG_RANGES                                                                                \
+    2u /* a document with the work of more ranges than this is handed out alone,
+                         * before others */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 

@@ -623,7 +623,7 @@ static bm_status prepare(finder *f, bm_error *err)
 
 static bm_status sign_chunk(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    (void)end; /* one chunk */
+    (void)end; /* the range is one chunk */
     finder *f = ctx;
     const chunk *c = &f->sets.chunks[begin];
     const size_t n = c->n_docs;
@@ -841,8 +841,8 @@ static bm_status order(finder *f, bm_error *err)
 /* find_pairs -- bm_find_pairs: finds pairs of similar documents in memory, from texts or sets of
  * hashes.
  *
- *     hashes, sorted, no repeats -> sign on the native CPU -> band keys -> candidates -> verify ->
- * sort
+ *     hashes, sorted, distinct -> sign on the native CPU -> band keys -> candidates -> verify
+ *         -> sort
  *
  * Every step works on ranges of documents or pairs, on all threads.
  *

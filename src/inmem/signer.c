@@ -781,7 +781,7 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, b
     return bm_team_open(signer->info.threads - 1, &signer->team, err);
 }
 
-/* Initialize all that depends on nothing else; then the signer can be closed. */
+/* Initialize all that depends on nothing else. Afterwards the signer can be closed. */
 static bm_status begin_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     const uint32_t threads = used->resources.threads;

@@ -8,11 +8,11 @@
  * Documents are taken by size. A document x finds smaller ones in the lists of its prefix, and is
  * compared (verify.c) with those that the filters leave.
  *
- * Where memory is bounded, the index holds a block of the documents at a time, and every document
- * as large as the block's first or larger, up to the size that the block's last can still reach, is
- * looked up in it. A document outside the block has its prefix made again for each block. Counters
- * do not shrink: prefixes, and so the number of pairs that are compared, are the same for any
- * memory.
+ * Where memory is bounded, the index holds a block of the documents at a time, and all documents
+ * are looked up in it from the size of the block's first document up to the largest size that can
+ * reach the threshold with its last. A document outside the block has its prefix made again for
+ * each block. Counters do not shrink: prefixes, and so the number of pairs that are compared, are
+ * the same for any memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
  * each block, and pairs that pass the filters are handed on, to be compared by the caller.
@@ -184,7 +184,8 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
 
 /* Fill `found` with the positions before x of those documents of the block that may reach the
  * threshold with the document at x, each once; no other one can. They are ordered by the key by
- * which they meet, then by position. x is not before the block. BM_OK; errors of the store. */
+ * which they meet, then by position. x must not be before the block. Returns BM_OK or an error of
+ * the store. */
 static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;

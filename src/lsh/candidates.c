@@ -13,8 +13,8 @@
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
  * document is paired with every other one. The stars of all buckets fill common chunks, so that
  * many small buckets are verified at once; this joins most documents. Then the pairs across groups
- * are taken from each bucket that is still in several groups: of a small one straight away, of a
- * large one by the bucket join below.
+ * are taken from each bucket that is still in several groups: from a small bucket straight away,
+ * from a large one by the bucket join below.
  *
  * Where stars are wanted, the pairs of a small bucket are emitted at once, and a large bucket is
  * kept for later (crowded_buckets in candidates.h).

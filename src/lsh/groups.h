@@ -75,7 +75,8 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
  * copy. */
 
 typedef struct bm_turns {
-    uint32_t *best;    /* of each representative: the preferred of its copies and itself; n */
+    uint32_t *best;    /* of each representative: the preferred one among itself and its copies;
+                        * n */
     uint32_t *order;   /* representatives, preferred first; n_order */
     uint32_t *centres; /* of each representative: its centre; all BM_NOT_TAKEN at first; n */
     size_t n, n_order;

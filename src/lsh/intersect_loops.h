@@ -16,8 +16,8 @@ typedef struct bm_sorted_set {
 bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 #if defined(__x86_64__)
-/* intersect_avx2.c; only where bm_isa_available(BM_ISA_AVX2) */
+/* intersect_avx2.c; call it only if bm_isa_available(BM_ISA_AVX2) */
 bool bm_intersect_avx2(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
-/* intersect_avx512.c; only where bm_isa_available(BM_ISA_AVX512) */
+/* intersect_avx512.c; call it only if bm_isa_available(BM_ISA_AVX512) */
 bool bm_intersect_avx512(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 #endif

@@ -11,9 +11,9 @@
  *     table   key -> its first entry
  *     entries [ k1 p3 | k1 p9 | k1 p40 | k2 p1 | ... ]
  *
- * A part holds about 2,048 entries, which a core's cache has room for; so it does not matter that
- * their keys come in any order. If all documents of a part have one key, it may be long; its work
- * is linear all the same.
+ * A part holds about 2,048 entries, which fit into a core's cache, so it does not matter that their
+ * keys come in any order. A part may be longer if many documents have one key; its work is linear
+ * all the same.
  *
  * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, then 16 and
  * its slot; 13 a document. This is counted beforehand: a group of ranges is begun only if all of
@@ -44,22 +44,23 @@
  * and keys ascend, so the rarest come first. Two shingles may have the same key; the proof allows
  * that. Let x and y share c shingles, and let k be the least key of a shared one. In x, all c
  * shared ones have keys >= k, so the first place with key k is among the first |x| - c + 1 of x;
- * the same in y. Both lists of keys therefore hold k within these places. For every key below k
- * none of its shingles is shared: where i places of x lie before its first k, at most |x| - i
- * shingles are; the same in y. And a key that is in both prefixes is met first at the least of
- * them, which is at or before k.
+ * the same in y. Both lists of keys therefore hold k within these places. No shingle with a key
+ * below k is shared. So if x has i places before its first k, at most |x| - i of its shingles are
+ * shared; the same in y. And the first key that is met in both prefixes is the least of their
+ * common keys, which is at or before k.
  *
- * The threshold bounds the c of a pair from below, in double and not only on paper: similarity is
- * c / u rounded with u = |x or y|, and rounding is monotone. u >= |x|, hence similarity <= c / |x|
- * rounded, and where that is below the threshold, so is the similarity: c >= least_share(|x|). For
- * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded:
- * c >= bm_jaccard_least_common(|y|, |y|).
+ * The threshold bounds the c of a pair from below, in double and not only on paper: similarity is c
+ * / u rounded with u = |x or y|, and rounding is monotone. u >= |x|, hence similarity <= c / |x|
+ * rounded. If that is below the threshold, so is the similarity; hence c >= least_share(|x|). For
+ * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded: c >=
+ * bm_jaccard_least_common(|y|, |y|).
  *
  * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c + 1
  * places in the index as above, and all keys of x are looked up; no size is too small.
  *
  * A shingle with a count of 1 is in this document alone. It takes a place of the prefix but needs
- * no key. In real text most shingles are such, often the whole prefix: then nothing is sorted. */
+ * no key. In real text most shingles have a count of 1, often the whole prefix: then nothing is
+ * sorted. */
 
 #define BLOCK 32u /* counters that are fetched ahead */
 

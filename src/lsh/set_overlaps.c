@@ -49,7 +49,7 @@ static bool has_hash(const void *owner, uint32_t number, const void *key)
     return ((const bm_overlap_index *)owner)->hashes[number].key == *(const uint64_t *)key;
 }
 
-/* The hash in the table: mixed, unless a seed was drawn. */
+/* The hash that the table uses: `mixed`, or another one if the table drew a seed. */
 static uint64_t table_hash(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
 {
     return index->table.seed == 0 ? mixed : bm_hash_seeded(hash, 0, index->table.seed);

@@ -10,8 +10,9 @@
 /* intersect -- how many elements two sorted sets of hashes have in common: the loop under
  * verify.c. */
 
-/* true and *common = |x and y| if it is at least `least`; else false, and *common is undefined.
- * Chooses the fastest loop for these sizes and this processor; the answer does not depend on it. */
+/* Returns true and *common = |x and y| if that is at least `least`; else false, and *common is
+ * undefined. Chooses the fastest loop for these sizes and this processor; the answer does not
+ * depend on it. */
 bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 
 /* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights

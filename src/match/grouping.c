@@ -86,7 +86,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
-    } /* these are taken already, and take none */
+    } /* these are taken already, and take no others */
     BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);

@@ -4,8 +4,9 @@
  *
  *     block    documents first … end-1, as many as fit into the index of their heaviest shingles
  *     probe    each document from `first` on, by all its shingles: those of the block before it
- *              with which it has one in common are candidates, once each, unless their sums rule
- *              them out compare candidates, a chunk at a time, like those of bands
+ *              with which it shares a shingle are candidates, once each, unless their sums rule
+ *              them out
+ *     compare  candidates, a chunk at a time, like the candidates of bands
  *
  * The comment of the weighted index below proves that no pair is lost. The similarity is at most
  * the smaller sum of weights divided by the greater one, so a pair with sums too far apart is

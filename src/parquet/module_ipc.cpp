@@ -166,7 +166,7 @@ struct Scan {
     const arrow::Schema &schema;
     const std::vector<int> &fields;
     IpcNeeds found = {};
-    bool has_codec = false;                       // found.codec was set, or there is none
+    bool has_codec = false;                       // found.codec is final, even if it is NULL
     std::map<int64_t, int64_t> dictionaries = {}; // sizes by id
     int64_t now = 0;                              // size of all current dictionaries
 

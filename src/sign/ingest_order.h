@@ -14,9 +14,9 @@
  *
  * Steps that run one at a time take constant time for a batch of any size. A shard of the table
  * (model/ids.h) is free or busy. A thread that has made a batch ready visits all shards and enters
- * into each free one all batches that are ready, up to the first that is not. A thread that leaves
- * a shard checks it once more, since a batch may have become ready while the shard was busy. So no
- * thread waits for a shard, and the first of two equal ids in input order is the first in the
+ * all ready batches into each free one, up to the first batch that is not ready. A thread that
+ * leaves a shard checks it once more, since a batch may have become ready while the shard was busy.
+ * So no thread waits for a shard, and the first of two equal ids in input order is the first in the
  * table. If repeated ids are numbered, memory is nearly used up or there is no document table,
  * `reserve` waits until all batches before are delivered, and `deliver` adds the documents one by
  * one. It also waits if the sink does not claim the batch, since the sink's data has to move first.

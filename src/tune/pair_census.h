@@ -41,7 +41,7 @@
  * has the same share of both, but the few pairs of a sample also vary by chance. */
 
 #define BM_TRIALS      99u   /* runs */
-#define BM_TRIALS_TAIL 3u    /* counts beyond the range on each side: 6 in 100 together */
+#define BM_TRIALS_TAIL 3u    /* ranks beyond the range on each side: 6 of 100 together */
 #define BM_TRIAL_DOCS  2000u /* documents of a run, at most */
 
 /* Trial runs of a plan. The seeds of the runs are derived from `seed`; `cpu` is an instruction set
