@@ -24,7 +24,7 @@ extern "C" {
 
 /* --- options: a struct for each job, made of the parts in types.h --- */
 
-/* From documents to a directory of signatures. */
+/* Options of a job that makes a directory of signatures from documents. */
 typedef struct bm_sign_options {
     size_t struct_size;
     bm_input_options input;
@@ -174,7 +174,7 @@ typedef struct bm_pairs_options {
     uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines have all digits in any case */
 } bm_pairs_options;
 
-/* The kept documents of a directory that a dedup job wrote. */
+/* Options of a job that writes the kept documents of a directory that a dedup job wrote. */
 typedef struct bm_filter_options {
     size_t struct_size;
     const char *path; /* the directory */

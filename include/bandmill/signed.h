@@ -46,7 +46,7 @@ typedef struct bm_signed_arrays {
     const uint32_t *signatures;
     const uint64_t *signatures64;
     const uint64_t *keys;       /* n_docs * bands */
-    const uint32_t *n_shingles; /* n_docs; distinct ones, in bags all */
+    const uint32_t *n_shingles; /* n_docs; distinct shingles, or all shingles of a bag */
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
     uint32_t value_bytes;       /* bytes of a value: 4 or 8 (schemes.h) */

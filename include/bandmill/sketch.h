@@ -182,7 +182,8 @@ typedef struct bm_signer_out {
     uint32_t *signatures;
     uint64_t *signatures64;
     uint64_t *keys;       /* n_docs * bands */
-    uint32_t *n_shingles; /* n_docs; distinct, in bags all. 0: values and keys are all one bits */
+    uint32_t *n_shingles; /* n_docs; distinct shingles, or all shingles of a bag. 0: values and keys
+                           * are all one bits */
 } bm_signer_out;
 
 /* Sign documents. A small call (some dozens of pages) is signed by the caller's thread alone.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_answer.c -- runs whole jobs over a sample, and computes what follows. See
- * bench_answer.h. */
+/* bench_answer.c -- runs whole jobs over a sample, and computes the answers. See bench_answer.h. */
 #include "bench/bench_answer.h"
 
 #include <dirent.h>

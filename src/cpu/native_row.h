@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_row.h -- how the native CPU signs by one scheme: a row in native.c (of cws: native_cws.c),
- * which combines the loops of an instruction set (sign_loops_row.h).
+/* native_row.h -- how the native CPU signs by one scheme: a row in native.c (for cws in
+ * native_cws.c), which combines the loops of an instruction set (sign_loops_row.h).
  *
  *     hashes (64 bit) --mix--> block (first-level cache) --fold--> words --finish--> words
  *

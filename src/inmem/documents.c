@@ -22,9 +22,7 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES                                                                                \
-    2u /* a document with the work of more ranges than this is handed out alone,
-                         * before others */
+#define LONG_RANGES  2u /* a document with more ranges of work is handed out alone, first */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 

@@ -870,7 +870,7 @@ static bool all_joined(const candidates_walk *w, const bm_band_buckets *buckets,
     return true;
 }
 
-/* Emit the pairs of a small bucket that were not in an earlier small one. */
+/* Emit the pairs of a small bucket that were not in an earlier small bucket. */
 static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;

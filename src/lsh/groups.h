@@ -46,7 +46,7 @@ typedef struct bm_keep_column {
 } bm_keep_column;
 
 typedef struct bm_keep_order {
-    const bm_keep_column *columns; /* the first that differs decides; borrowed */
+    const bm_keep_column *columns; /* the first column that differs decides; borrowed */
     size_t n_columns;
     bool last; /* where none decides, the last in the input is preferred */
 } bm_keep_order;

@@ -103,7 +103,7 @@ static bm_status unusable(const char *path, const char *how, bm_error *err)
 
 static bm_status open_name(int folder, const char *path, int *out, bm_error *err)
 {
-    /* With O_NONBLOCK a pipe of that name is not waited for; it is refused below. */
+    /* Because of O_NONBLOCK, opening a pipe of that name does not wait; it is refused below. */
     *out = openat(folder, bm_name_in(folder, path), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*out >= 0)
         return BM_OK;
