@@ -35,7 +35,8 @@ typedef struct bm_cluster_summary {
     size_t struct_size;
     uint64_t pairs, documents; /* counts of the whole file */
     uint64_t unknown;          /* pairs without a similarity: they count at every threshold */
-    bm_cluster_result first;   /* at the first threshold; without thresholds, of all pairs */
+    bm_cluster_result first;   /* the result at the first threshold; without thresholds, the result
+                                * of all pairs */
 } bm_cluster_summary;
 
 BM_API void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size);

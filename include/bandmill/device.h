@@ -36,7 +36,7 @@ typedef struct bm_device_info {
     char driver[128];   /* driver version; for the native CPU, the instruction set in use */
     bm_device_kind kind;
     uint32_t compute_units;
-    uint32_t clock_mhz; /* the highest, as OpenCL reports it; 0: not known */
+    uint32_t clock_mhz; /* highest clock, as OpenCL reports it; 0: not known */
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     bool usable;
     char why[256]; /* the reason if it is not usable */

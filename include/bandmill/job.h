@@ -47,7 +47,8 @@ typedef struct bm_sign_options {
     uint32_t shard, n_shards;
 } bm_sign_options;
 
-/* From documents, or directories that a sign job wrote, to groups and kept documents. */
+/* Options of a job that makes groups and kept documents of documents, or of directories that a sign
+ * job wrote. */
 typedef struct bm_dedup_options {
     size_t struct_size;
     bm_input_options input;

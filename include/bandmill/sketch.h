@@ -296,7 +296,7 @@ typedef struct bm_find_stats {
     uint64_t documents, empty;            /* empty: without shingles, in no pair */
     uint64_t shingles;                    /* distinct, summed over documents */
     uint64_t candidates, verified, edges; /* pairs: looked at, compared, found */
-    double seconds;                       /* of the whole call, and of its steps: */
+    double seconds;                       /* seconds of the whole call, and of its steps: */
     double prepare_seconds, sign_seconds, search_seconds;
 } bm_find_stats;
 

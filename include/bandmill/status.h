@@ -81,9 +81,10 @@ BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
 /* Decode the first character of `text`, which has `len` bytes, at least one; return how many bytes
  * it takes. For showing messages on a terminal: they may hold names of files, ids and words of
- * drivers, unescaped. *hidden: the character should be escaped: control characters (U+0000 to
- * U+001F, U+007F to U+009F), those that turn the direction of text or end a line (U+061C, U+200E,
- * U+200F, U+2028 to U+202E, U+2066 to U+2069), and bytes that are not UTF-8, one by one. */
+ * drivers, unescaped. *hidden: the character should be escaped. That holds for control characters
+ * (U+0000 to U+001F, U+007F to U+009F), for characters that turn the direction of text or end a
+ * line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and for bytes that are not
+ * UTF-8, one by one. */
 BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
 /* Remove from a text, in place, the secret parts of the addresses in it ("scheme://..."): users and
  * passwords, and the query, from "?" to the next white space, quote or angle bracket or, if the

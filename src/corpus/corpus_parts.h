@@ -119,11 +119,11 @@ typedef enum bm_keys_state {
 
 typedef struct bm_corpus_keys {
     bm_keys_state state;
-    uint64_t **columns;  /* an array for each band: of all documents, or with a file of up to
-                          * block_rows documents */
+    uint64_t **columns;  /* an array for each band: the keys of all documents or, with a file, of at
+                          * most block_rows documents */
     bm_column *pages;    /* they hold `columns` */
     size_t begin;        /* the first document in `columns` */
-    bm_spill_file *file; /* for each block of block_rows documents a record for each band */
+    bm_spill_file *file; /* a record for each band of each block of block_rows documents */
     size_t block_rows;
     uint64_t file_bytes;    /* size of the file, once adding has ended */
     bm_band_labels *labels; /* of each band; finished ones come first */

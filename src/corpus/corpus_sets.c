@@ -629,7 +629,7 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes of a set of `len` bytes together with those before it, in a file or in memory. */
+/* Bytes of a set of `len` bytes together with the bytes before it, in a file or in memory. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);

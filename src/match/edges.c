@@ -460,8 +460,8 @@ out:
  *
  * Pairs of centres are collected in a chunk, so that many are verified at once. Only then is it
  * known which documents are taken. So the chunk is verified before the turn of any document in it,
- * and before a later centre takes one by an edge that was already known. The result is as if each
- * pair were verified immediately; so edges and counts do not depend on threads. */
+ * and before a later centre takes a document of it by an edge that was already known. The result is
+ * as if each pair were verified immediately; so edges and counts do not depend on threads. */
 
 #define ASK_TURNS 4096u /* turns between two checks whether to stop */
 
