@@ -261,7 +261,7 @@ typedef struct bm_left_out {
 typedef struct bm_overlap_counts {
     uint64_t items, too_short, empty; /* items of the test set; items not looked for:
                                        * too few words, no words */
-    uint64_t shingles;                /* distinct ones in all items together */
+    uint64_t shingles;                /* distinct shingles in all items together */
     uint64_t found;                   /* items that a document holds */
     uint64_t rows;                    /* in overlap.tsv */
 } bm_overlap_counts;

@@ -87,7 +87,7 @@ bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
 /* {0} before the first range; each range reuses the memory of the one before. */
 typedef struct bm_corpus_range {
     size_t next;           /* the first document of the next range */
-    size_t n;              /* documents in this one */
+    size_t n;              /* documents in this range */
     uint32_t *docs;        /* their numbers, ascending */
     uint32_t *sizes;       /* distinct shingles of each */
     uint64_t *keys;        /* n * bands */

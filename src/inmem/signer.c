@@ -109,7 +109,7 @@ struct bm_signer {
     bm_meter meter; /* for opening; messages of the device may come later too */
     bm_team *team;
     bm_device_set devices;
-    bm_backend *backend; /* the one that signs */
+    bm_backend *backend; /* the backend that signs */
     bm_idle scratch;
     size_t batch_hashes, batch_docs;
     size_t keep_hashes; /* most hashes that a slot keeps; a larger slot is freed */

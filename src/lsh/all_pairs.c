@@ -488,7 +488,8 @@ static void close_finders(search *s)
         prefix_finder_close(&s->finders[i]);
 }
 
-/* The position after the last document that can reach the threshold with one of the block. */
+/* The position after the last document that can reach the threshold with a document of the
+ * block. */
 static size_t last_of_block(const search *s)
 {
     size_t largest = bm_sized_size(&s->docs, s->index.end - 1);

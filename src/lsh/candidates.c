@@ -390,7 +390,8 @@ void bm_crowded_buckets_remove(bm_crowded_buckets *c, uint32_t doc)
         c->buckets[c->links[at - 1].bucket].n_live--;
 }
 
-/* Are the two together in a small bucket, or in one that this row has already walked? */
+/* Are the two documents together in a small bucket, or in a bucket that this row has already
+ * walked? */
 static bool met(const bm_crowded_buckets *c, const bm_candidate_walk *w, uint32_t a, uint32_t b)
 {
     const bm_band_keyset *keys = w->job.keys;

@@ -507,7 +507,7 @@ static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
             through(s, link) >= wanted)
             return link;
     }
-    return NULL; /* never: wide[doc] came from one of them */
+    return NULL; /* never reached: wide[doc] came from one of the links */
 }
 
 /* List the documents and pairs of the best chain. */

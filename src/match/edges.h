@@ -142,7 +142,8 @@ typedef enum bm_reason {
     BM_REASON_NEAR,      /* reaches the threshold with the kept document */
     BM_REASON_CHAINED,   /* joined to the kept document only through others */
     BM_REASON_CONTAINED, /* held by the kept document (edges.h) */
-    BM_REASON_KNOWN,     /* reaches the threshold with the kept document, which is a known one */
+    BM_REASON_KNOWN,     /* reaches the threshold with the kept document, which is a known
+                          * document */
     BM_REASON_OVERLAP    /* contains an item of a test set (parts/overlap_parts.h) */
 } bm_reason;
 

@@ -420,7 +420,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
-    if (options->rank->none) /* first, so that no documents are compared with kept ones */
+    if (options->rank->none) /* this comes first, so that no documents are compared with kept
+                              * ones */
         BM_TRY_OUT(keep_none(match, out, err));
     status = set_reasons(match, out, err);
 out:

@@ -37,7 +37,7 @@ bool bm_spill_has_name(const bm_spill_file *file);
 /* Does the name of the file still lead to this file, and not to another one? */
 bool bm_spill_has_its_name(const bm_spill_file *file);
 
-/* Is there a regular file (not a link) at `path` that begins like one of this kind? Nothing is
+/* Is there a regular file (not a link) at `path` that begins like a file of this kind? Nothing is
  * changed. */
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
 

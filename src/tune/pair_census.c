@@ -53,7 +53,7 @@
 typedef struct worker {
     _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
     uint32_t block[BM_SIGN_BLOCK];
-    uint64_t *keys; /* for each document, one for each band */
+    uint64_t *keys; /* for each document, a key for each band */
     uint64_t *bits; /* for each document, a row of `n_words`: the documents with which it shares a
                        band */
     uint64_t *mask; /* documents of one bucket */
@@ -694,7 +694,7 @@ typedef struct forecasting {
     const bm_pair_census *census;
     const bm_tune_result *plans;
     bm_tune_documents *to;
-    double **halves; /* for each thread, one for each drawn document */
+    double **halves; /* for each thread, a number for each drawn document */
 } forecasting;
 
 /* For each drawn document, half the sum over its pairs in the cells begin … end-1, where a pair of
