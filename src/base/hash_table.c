@@ -12,7 +12,7 @@
 #include "base/memory.h"
 
 #define LEAST_SLOTS 64u
-#define FINE_SLOTS  2048u /* from here on each size is larger by a quarter of a power of two */
+#define FINE_SLOTS  2048u /* from this size on, each step adds a quarter of a power of two */
 
 #define SEEDS_AT_ONCE 8 /* seeds tried; only the last is used even if it spreads the keys badly */
 

@@ -55,7 +55,7 @@ typedef struct bm_meter {
     pthread_mutex_t lock;
     const char *stage, *unit;
     double stage_begin;        /* in seconds of bm_clock_seconds, like next_call */
-    bm_forecast forecast;      /* of the whole job, if it has a plan */
+    bm_forecast forecast;      /* forecast of the whole job, if it has a plan */
     _Atomic(double) next_call; /* progress calls before this time are dropped */
     atomic_bool stopped;       /* `cancelled` answered true once */
 } bm_meter;

@@ -473,7 +473,7 @@ struct bm_team {
     pthread_mutex_t lock; /* guards all below except `n_works` */
     pthread_cond_t wake;
     bm_team_work *next;  /* the next work of the ring; NULL: there is none */
-    atomic_uint n_works; /* in the ring: changed under the lock, read without it */
+    atomic_uint n_works; /* number of works in the ring: changed under the lock, read without it */
     atomic_bool stop;
     uint32_t n_threads, n_asleep, spins;
     pthread_t threads[];

@@ -100,7 +100,7 @@ typedef bool (*bm_team_fn)(void *ctx);
 typedef struct bm_team_work {
     bm_team_fn help;
     void *ctx;
-    struct bm_team_work *next, *previous; /* of the ring; NULL: no longer in the ring */
+    struct bm_team_work *next, *previous; /* neighbours in the ring; NULL: no longer in the ring */
     uint32_t n_inside;                    /* helpers that are doing a piece */
     pthread_cond_t left;
 } bm_team_work;

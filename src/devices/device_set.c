@@ -760,7 +760,7 @@ typedef struct sampled {
     size_t doc;
     uint64_t range[2]; /* offsets of its hashes */
     const uint64_t *hashes;
-    bm_hash128 content; /* if the task has texts */
+    bm_hash128 content; /* content hash, if the task has texts */
 } sampled;
 
 /* Are only four words compared? For long documents that were given as hashes. */

@@ -86,10 +86,10 @@ typedef struct bm_device_set {
     bool fallback;
     bm_device_worker *device_workers;
     size_t n_device_workers;
-    bm_scheme_params params; /* for the words in use, for checks */
+    bm_scheme_params params; /* parameters of the words in use, for checks */
     uint32_t bands, rows, perms_used;
     uint32_t row_uints; /* 32-bit words of a document's signature */
-    char names[512];    /* of the devices, for users */
+    char names[512];    /* names of the devices, for users */
 } bm_device_set;
 
 typedef struct bm_device_set_cfg {
@@ -101,7 +101,7 @@ typedef struct bm_device_set_cfg {
                                     only */
     const bm_text_options *cut;  /* how the host cuts texts; NULL: as `text`, or the job is given
                                     hashes */
-    uint64_t input_bytes;        /* of all inputs, approximately; 0: unknown */
+    uint64_t input_bytes;        /* bytes of all inputs, approximately; 0: unknown */
     uint32_t threads;            /* threads that make hashes on the host */
     const char *cpu, *cache_dir;
     size_t kept_bytes; /* memory for weighted elements, for each thread; 0: the default

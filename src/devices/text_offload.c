@@ -61,13 +61,13 @@ typedef struct lane {
     bm_shingle_batch hashes;
     uint32_t *words;
     uint64_t *keys;
-    parts spent; /* in `rounds` */
+    parts spent; /* time spent in all `rounds` */
     uint32_t rounds;
 } lane;
 
 /* The time that one form took on one device. */
 typedef struct form_time {
-    double rate;   /* of the device, bytes of text per second */
+    double rate;   /* rate of the device, in bytes of text per second */
     double beside; /* seconds of the host's processors for the whole text, for staging and the
                       driver */
     parts host;    /* the host's own work in this time */
@@ -324,7 +324,7 @@ typedef struct timing {
     bm_backend *backend;
     bool text;
     uint32_t depth;
-    size_t n_docs; /* of each task */
+    size_t n_docs; /* documents of each task */
     form_time *out;
 } timing;
 

@@ -35,8 +35,8 @@ typedef struct bm_text_offload {
     bool measured;                             /* the rates below are known */
     double text_rate, hash_rate;               /* bytes of text per second, of host and devices
                                                   together */
-    double host_text_rate, host_hash_rate;     /* of all threads */
-    double device_text_rate, device_hash_rate; /* of all devices */
+    double host_text_rate, host_hash_rate;     /* rates of all threads of the host together */
+    double device_text_rate, device_hash_rate; /* rates of all devices together */
     double cpu_rate;                           /* bytes of text per second without devices */
 } bm_text_offload;
 
@@ -51,9 +51,10 @@ typedef struct bm_text_trial_cfg {
     const bm_text_options *text; /* how documents are cut; NULL: the job is given hashes */
     bool texts;                  /* some device can cut them: both ways are tried, else only
                                     hashes */
-    uint32_t row_uints, bands;   /* of the devices' tasks: 32-bit words of a signature, and keys */
+    uint32_t row_uints, bands;   /* sizes of a document's results: 32-bit words of a signature, and
+                                  * keys */
     const char *cpu;
-    uint32_t threads;   /* of the host */
+    uint32_t threads;   /* threads of the host */
     bm_backend *native; /* signs on these threads; NULL: the CPU's rate does not include signing */
 } bm_text_trial_cfg;
 

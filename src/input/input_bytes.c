@@ -39,18 +39,18 @@ struct bm_input_bytes {
     bm_input_set *set;
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
-    int fd;              /* of the held source; -1: none open */
+    int fd;              /* descriptor of the held source; -1: none is open */
     bm_stored_file file; /* otherwise: the open file */
     bool spooling;       /* bytes read are also copied to the spool */
     bool apart;          /* only bm_input_bytes_accept changes the set */
     unsigned window_log; /* log2 of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks;
-    breakage broken;   /* of the last failure */
+    breakage broken;   /* the kind of the last failure */
     size_t head_pos;   /* bytes of the held head already delivered */
     off_t spool_pos;   /* position of a second reader in the spool */
     uint64_t stored;   /* stored bytes of this source so far */
     uint64_t done;     /* stored bytes of all sources before it */
-    bm_hash128 digest; /* of the source last read to its end */
+    bm_hash128 digest; /* digest of the source that was last read to its end */
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */

@@ -161,7 +161,8 @@ bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest)
 {
-    uint64_t most[BM_COMPRESSIONS] = {0}; /* of each kind, one decoder may be open */
+    uint64_t most[BM_COMPRESSIONS] = {0}; /* largest window of each kind, since one decoder of each
+                                           * may be open */
     bool any = false;
     *bytes = 0;
     *largest = 0;

@@ -101,7 +101,8 @@ struct bm_input_set {
     bm_record_rules rules;
     bm_source *sources; /* their paths are owned; names are the same strings, or borrowed */
     size_t n_sources, cap_sources;
-    bm_source offsets; /* of arrays of hashes, borrowed; path NULL: none */
+    bm_source offsets; /* the offsets file of arrays of hashes, borrowed; path NULL: there is
+                        * none */
     bm_held *held;
     size_t n_held, cap_held;
     uint64_t total_bytes;

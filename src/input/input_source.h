@@ -43,10 +43,10 @@ typedef struct bm_source {
     bool in_folder; /* found in a directory that was given, so patterns apply to it */
     bool lost;      /* table: could not be opened when its turn came; it counts as one bad record */
     bm_compression compression;
-    uint64_t window;        /* of its decoder, as stated in its first bytes; 0: not stated */
+    uint64_t window;        /* window of its decoder, as stated in its first bytes; 0: not stated */
     bm_beginning beginning; /* examined if the name does not decide the format */
     bm_format table;        /* PARQUET or ARROW by its first bytes; else AUTO */
-    uint64_t size;          /* of the file in bytes; 0 for standard input and pipes */
+    uint64_t size;          /* size of the file in bytes; 0 for standard input and pipes */
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
     uint64_t bytes_read; /* stored bytes, set at the same time */
@@ -78,7 +78,7 @@ static inline const char *bm_source_place(const bm_source *source)
 /* Resources for decoding tables. */
 typedef struct bm_input_resources {
     uint32_t threads; /* 0: all */
-    uint64_t memory;  /* in bytes; 0: any */
+    uint64_t memory;  /* limit in bytes; 0: no limit */
     /* Directory for copies of tables that can be read only once; borrowed; NULL: /tmp. */
     const char *temp_dir;
 } bm_input_resources;

@@ -52,13 +52,13 @@ typedef struct bm_keep_facts {
     const bm_value *values; /* one for each of bm_keep_rules.fields */
     uint64_t text_bytes;
     bm_str source; /* the source's name */
-    bm_str names;  /* of the record's fields; empty: not wanted */
+    bm_str names;  /* names of the record's fields; empty: not wanted */
 } bm_keep_facts;
 
 /* Makes the keys of a parser's records. */
 typedef struct bm_keyer {
     const bm_keep_rules *rules; /* borrowed; NULL: no keys are wanted */
-    bm_value *values;           /* of the rules' fields, for the parser to fill */
+    bm_value *values;           /* values of the rules' fields, which the parser fills in */
     bm_buf *texts;              /* one per value, for bytes that have to be built */
     bm_buf key;
     /* Field names of the first record of a batch that lacks a field; n 0: no record did. */

@@ -145,7 +145,7 @@ static const char *const gz_names[] = {GZ_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 struct bm_members {
     libdeflate lib; /* its CRC-32 takes a tenth of the time of zlib's */
     bm_inflate *gz;
-    void *zst; /* of bm_unpack_zst */
+    void *zst; /* state of bm_unpack_zst */
 };
 
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err)

@@ -23,8 +23,8 @@ typedef struct bm_raw_piece {
     /* Not NULL: why the rest of the file cannot be read; this empty piece stands for it. Owned. */
     char *broken;
     bool cut; /* one record, longer than a document may be: only its first bytes are here */
-    uint64_t n_behind; /* of such a record: its lines after the first */
-    bm_hash128 digest; /* of a file that is read whole in bm_reader_fill */
+    uint64_t n_behind; /* lines of such a record after its first line */
+    bm_hash128 digest; /* digest of a file that is read whole in bm_reader_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 

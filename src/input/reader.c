@@ -341,7 +341,7 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
     return status;
 }
 
-#define PIECES_MAX  65536u /* in a batch, each of another file */
+#define PIECES_MAX  65536u /* the most pieces in a batch, each of another file */
 #define OPENING_MAX 64u    /* bytes of an element's beginning that tell it from others */
 #define READ_AHEAD  4096u  /* bytes to read beyond the expected size of the records */
 #define GROWTH_MAX  ((size_t)64 << 20)

@@ -104,11 +104,11 @@ struct bm_reader {
     uint64_t line;       /* line on which the next piece begins */
     uint64_t n_elements; /* elements of the file's array before it */
     uint64_t place;      /* offset of its first byte, in a plain file */
-    unsigned state;      /* of the scan there */
+    unsigned state;      /* state of the scan at the beginning of that piece */
     bm_buf carry;        /* the beginning of the next batch */
     uint32_t *columns;   /* column numbers of the current file (record_rules.h) */
     double mean_bytes;   /* mean size of the records so far, weighted towards the last ones */
-    uint64_t n_records;  /* in the batch being made */
+    uint64_t n_records;  /* records in the batch being made */
     bm_reader_break broken;
     bm_reader_batches batches;
     bm_reader_watch watch;
@@ -123,7 +123,7 @@ typedef struct bm_cutter {
     size_t seen;  /* end of the bytes examined */
     size_t cut;   /* end of the last whole record; equal to begin: none yet */
     bm_scan scan;
-    unsigned state;  /* of the scan at `cut` */
+    unsigned state;  /* state of the scan at `cut` */
     bool counted;    /* the newlines before `cut` are counted: ... */
     uint64_t lines;  /* ... their number */
     uint64_t walked; /* records found one by one */

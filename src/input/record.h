@@ -24,7 +24,8 @@ typedef struct bm_record {
                             never in a full parse) */
     bool bad;               /* only file, line, raw, reason and n_behind are set */
     const char *reason;     /* "what is wrong (what was expected)" */
-    uint64_t n_behind;      /* of a bad csv row: the lines after its first that a quote swallowed */
+    uint64_t n_behind;      /* for a bad csv row: the lines after its first that a quote
+                             * swallowed */
     bm_str id;              /* valid UTF-8, unescaped; FILE:LINE (in an array FILE:N) if it has none
                                of its own */
     bm_str text;            /* valid UTF-8 */
@@ -39,7 +40,7 @@ typedef struct bm_record {
                      * none */
     /* the parser that made it, if it has bytes of its own (parser.h); else NULL */
     struct bm_parser *parser;
-    /* of a row that may have several texts: its texts; else NULL */
+    /* for a row that may have several texts: its texts; else NULL */
     const struct bm_text_part *parts;
     size_t n_parts;
     bool nameless; /* it has no id (bm_batch_parser.own_ids) */

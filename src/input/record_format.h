@@ -35,7 +35,7 @@ typedef struct bm_scan {
     size_t begin;                           /* its offset in data; BM_SCAN_MORE: not begun */
     size_t at;                              /* offset in data at which the file is broken, ... */
     const char *broken;                     /* ... and why; NULL: no error so far */
-    uint32_t depth;                         /* of brackets in the element */
+    uint32_t depth;                         /* depth of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: opened by a brace */
     bm_wet_scan wet;
 } bm_scan; /* at the beginning of a file {0}, except `syntax` */
@@ -64,7 +64,7 @@ typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_re
 
 typedef enum bm_record_role {
     BM_ROLE_DOCUMENT,
-    BM_ROLE_HEADER, /* if it is the first record of its file; else like NONE */
+    BM_ROLE_HEADER, /* a header if it is the first record of its file; else like NONE */
     BM_ROLE_NONE    /* not delivered at all */
 } bm_record_role;
 
@@ -128,7 +128,7 @@ static inline size_t bm_too_long_prefix(uint64_t longest)
 typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
     bool all_valid;               /* all input is part of bytes that are valid UTF-8 */
-    const char *file_name;        /* of the current records; set by the owner, borrowed */
+    const char *file_name;        /* the file of the current records; set by the owner, borrowed */
     bm_buf place;                 /* "FILE:" for place_name, then room for the line */
     size_t place_len;             /* length of "FILE:" */
     const char *place_name;       /* the file_name that `place` was made for; NULL: none yet */
@@ -166,10 +166,10 @@ struct bm_parser {
     const bm_record_format *format;
     const bm_record_rules *rules;
     bm_record_maker maker;
-    const bm_source *source; /* of the current records */
+    const bm_source *source; /* the source of the current records */
 
     const uint32_t *columns; /* column numbers of the piece's file (record_rules.h) */
-    bm_file_types *types;    /* of the batch walked last, per file */
+    bm_file_types *types;    /* types of records in the batch that was walked last, per file */
     size_t n_types, cap_types;
     bm_buf text, id; /* rewritten or joined values */
     bm_buf joined, repaired, repaired_id;

@@ -371,7 +371,7 @@ static const char *kind_name(bm_json_kind kind)
     return "unknown";
 }
 
-#define PATH_BYTES 200u /* of a proposed path */
+#define PATH_BYTES 200u /* most bytes of a proposed path */
 
 /* The kind of the value at a path; MISSING also if it cannot be determined. */
 static bm_json_kind kind_at(bm_str content, const char *path)

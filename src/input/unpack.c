@@ -42,7 +42,7 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
-    size_t len; /* of the whole header; 0: unknown from these bytes */
+    size_t len; /* length of the whole header; 0: unknown from these bytes */
     uint64_t window,
         content; /* content UINT64_MAX: not stated; both are 0 if the header is incomplete */
 } zst_header;
@@ -228,7 +228,7 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  * larger buffer left by an earlier frame holds more. So a frame longer than its window then gets a
  * new context, and nothing before it decides whether it is accepted. */
 
-#define HEADER_BYTES 3u /* of a block */
+#define HEADER_BYTES 3u /* size of the header of a block */
 #define FRAME_LEAST  5u /* bytes that determine the length of a frame's header */
 #define FRAME_MOST   18u
 #define BLOCK_MOST   (UINT64_C(128) << 10)
@@ -396,7 +396,7 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
  * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
  * and only then compares the bytes read with the chunk's header: hence `pieces`. */
 
-#define OTHER_BYTES (UINT64_C(1) << 20) /* in addition to the dictionary */
+#define OTHER_BYTES (UINT64_C(1) << 20) /* memory in addition to the dictionary */
 
 #define XZ_FUNCTIONS(X) X(lzma_stream_decoder) X(lzma_code) X(lzma_end)
 

@@ -64,8 +64,8 @@ typedef struct bm_json_member {
 } bm_json_member;
 
 typedef struct bm_json_doc {
-    const char *path; /* of the file, for messages; borrowed */
-    bm_str text;      /* from its first brace on; borrowed */
+    const char *path; /* path of the file, for messages; borrowed */
+    bm_str text;      /* text of the file from its first brace on; borrowed */
     bm_json_member *members;
     size_t n_members, cap_members;
 } bm_json_doc;
@@ -106,7 +106,7 @@ typedef enum bm_member_presence {
 typedef struct bm_json_row {
     const char *name; /* a key of the object, or a dotted path in the document */
     bm_member_type type;
-    size_t offset; /* of the value in the struct */
+    size_t offset; /* offset of the value in the struct */
     bm_member_presence presence;
     uint64_t least, most; /* limits of a UINT; most 0: no upper limit */
     const char *expected; /* for messages about a number outside these limits */

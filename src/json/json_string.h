@@ -14,7 +14,7 @@ typedef struct bm_json_span {
 } bm_json_span;
 
 typedef struct bm_json_repair {
-    uint64_t len_bytes; /* of the string before repair; an unpaired surrogate counts 3 */
+    uint64_t len_bytes; /* bytes of the string before repair; an unpaired surrogate counts 3 */
     uint64_t n_invalid; /* U+FFFD written */
 } bm_json_repair;
 

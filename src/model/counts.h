@@ -13,13 +13,13 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX,
     BM_COUNTS_OF_OVERLAP,
-    BM_COUNTS_OF_SOME, /* of all reports, if it is not 0 */
-    BM_COUNTS_OF_LOSS  /* of groups, if they are known */
+    BM_COUNTS_OF_SOME, /* all reports, if the count is not 0 */
+    BM_COUNTS_OF_LOSS  /* reports of groups, if the count is known */
 } bm_report_counts_of;
 
 typedef struct bm_count_row {
     const char *name; /* "left_out.x": x in the object left_out */
-    size_t at;        /* in bm_counts */
+    size_t at;        /* offset in bm_counts */
     bm_report_counts_of of;
     bool of_reading; /* manifests of signatures have it too: a job that reads them adds it up */
 } bm_count_row;

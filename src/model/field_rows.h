@@ -133,10 +133,11 @@ typedef struct bm_field_row {
     const char *key;  /* in manifests and reports: "short"; NULL: the name */
     bm_field_part part;
     bm_field_type type;
-    bm_option option; /* for words: their option */
-    uint64_t bit;     /* in set_fields; 0: setting the default explicitly makes no difference */
+    bm_option option; /* a field with words: the option whose words they are */
+    uint64_t bit;     /* its bit in set_fields; 0: setting the default explicitly makes no
+                       * difference */
     uint32_t uses;
-    size_t offset; /* in the struct of its part */
+    size_t offset; /* offset of the field in the struct of its part */
     /* BM_ERR_USAGE: the field may not have this value; NULL: its type decides. */
     bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
     /* BM_ERR_USAGE: its value cannot be combined with band keys made elsewhere; NULL: `uses`

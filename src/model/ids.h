@@ -156,7 +156,7 @@ typedef struct bm_skipped {
 /* Sums over the documents and bad records of batches. */
 typedef struct bm_doc_sums {
     size_t docs, skipped;
-    uint64_t id_bytes, reason_bytes; /* in memory */
+    uint64_t id_bytes, reason_bytes; /* bytes in memory of ids, and of the reasons of bad records */
 } bm_doc_sums;
 
 typedef struct bm_doc_table {
@@ -172,7 +172,7 @@ typedef struct bm_doc_table {
                     * in ... */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* the shards were freed */
-    bm_doc_sums reserved; /* of all rows, including those reserved ahead */
+    bm_doc_sums reserved; /* sums over all rows, including those reserved ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     size_t n_swallowing;    /* records skipped by this run together with lines after them */
@@ -181,7 +181,7 @@ typedef struct bm_doc_table {
     uint64_t n_tried;           /* ids of the form id#N that were looked up to find a free one */
     uint64_t memory;            /* bytes at most; 0: no limit */
     uint64_t memory_all;        /* the limit that `memory` is a part of, for messages */
-    uint64_t reason_bytes;      /* in `skipped` */
+    uint64_t reason_bytes;      /* bytes of the reasons in `skipped` */
     const bm_file_names *files; /* borrowed, for messages; NULL: a message about a repeated id does
                                  * not name its first place */
 } bm_doc_table;                 /* {0} is empty */

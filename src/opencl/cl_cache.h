@@ -19,8 +19,8 @@ typedef struct bm_cl_key {
 } bm_cl_key;
 
 typedef struct bm_cl_cache {
-    int fd;             /* of the directory; -1: no cache */
-    const char *ending; /* of the names of its files; open sets "clbin" */
+    int fd;             /* descriptor of the directory; -1: no cache */
+    const char *ending; /* ending of the names of its files; open sets "clbin" */
 } bm_cl_cache;
 
 /* `dir` NULL: $XDG_CACHE_HOME/bandmill or ~/.cache/bandmill; "": no cache. Files are in its folder

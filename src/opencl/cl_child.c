@@ -25,8 +25,8 @@
 #include "base/error.h"
 #include "program/program.h"
 
-#define LONG_SECONDS       5   /* after which the wait is logged */
-#define LAST_WORDS_SECONDS 0.3 /* for a child that is being killed */
+#define LONG_SECONDS       5   /* time after which the wait is logged */
+#define LAST_WORDS_SECONDS 0.3 /* time to read the last output of a child that is being killed */
 
 extern char **environ; /* the child inherits ours */
 
@@ -124,8 +124,8 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
 typedef struct child_words {
     char line[BM_CL_WORDS]; /* the current, incomplete one */
     size_t len;
-    char ours[BM_CL_WORDS]; /* after our mark; "": no such line yet */
-    char driver[300];       /* after the mark of the driver in use */
+    char ours[BM_CL_WORDS]; /* the text after our mark; "": no such line yet */
+    char driver[300];       /* the text after the mark of the driver in use */
     char last[BM_CL_WORDS]; /* the last other line that is not blank */
 } child_words;
 

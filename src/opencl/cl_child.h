@@ -21,13 +21,13 @@
 #include "model/backend.h"
 
 #define BM_CL_PROBE_MARK    "bandmill-probe: " /* its final message begins with this */
-#define BM_CL_PROBE_SECONDS 120.0              /* if no limit is set */
+#define BM_CL_PROBE_SECONDS 120.0              /* the limit if none is set */
 #define BM_CL_WORDS         800                /* bytes of a quoted line, at most */
 #define BM_CL_LOOK_SECONDS  0.1                /* between two checks of the child */
 
 /* How long to wait for a driver. */
 typedef struct bm_cl_patience {
-    double seconds;                /* from `begin` */
+    double seconds;                /* the time limit, from `begin` */
     const bm_callbacks *callbacks; /* `cancelled` stops the wait; `log` is called once if it takes
                                       long; NULL: neither */
     double begin;
@@ -44,7 +44,7 @@ typedef struct bm_cl_child {
 
 typedef struct bm_cl_ending {
     bool late;               /* we killed it */
-    int status;              /* from waitpid; unset if late */
+    int status;              /* the status from waitpid; unset if late */
     char driver[300];        /* the library in use when it ended; "": unknown */
     bool reported;           /* `words` is the program's own message, after its mark */
     char words[BM_CL_WORDS]; /* if not `reported`: the driver's last line that is not blank; may be

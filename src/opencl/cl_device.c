@@ -212,7 +212,7 @@ typedef struct visiting {
      * BM_DEVICE_CL_NONE. false: stop. */
     bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
-    char *note; /* of `cap` bytes */
+    char *note; /* receives the note; `cap` bytes */
     size_t cap;
     bool sane; /* output: false if the drivers' answers are nonsense, see the note */
 } visiting;

@@ -113,7 +113,7 @@ static bm_status cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
     return BM_OK;
 }
 
-#define LIST_SECONDS 60.0 /* if no limit is set: nothing is compiled */
+#define LIST_SECONDS 60.0 /* the limit if none is set; short, since nothing is compiled */
 
 /* --- in this process --- */
 

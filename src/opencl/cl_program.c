@@ -29,7 +29,7 @@
  * bug. The user's file is read each time a device is opened, before anything is built. */
 
 #define TUNING_FILE "opencl.csv"
-#define MAX_BYTES   ((size_t)1 << 20) /* of the user's file */
+#define MAX_BYTES   ((size_t)1 << 20) /* most bytes of the user's file */
 
 const char bm_kernel_params_header[] =
     "device,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,"

@@ -23,7 +23,7 @@ typedef struct bm_cl_cut {
     uint64_t doc_units; /* the most units of one document in a batch: a longer one is cut into
                            slices; 0: max_units */
     size_t max_docs, max_chunks;
-    uint64_t max_text_bytes; /* of texts in a batch; unused for tasks of hashes */
+    uint64_t max_text_bytes; /* most bytes of texts in a batch; unused for tasks of hashes */
 } bm_cl_cut;
 
 /* As the kernels read it: first document, number of documents (0: a part of one), begin and end in
@@ -35,9 +35,9 @@ typedef struct bm_cl_chunk {
 /* One batch. Its documents are numbered from 0. */
 typedef struct bm_cl_plan {
     uint32_t unit;            /* as in bm_cl_cut */
-    size_t first_doc, n_docs; /* in the task */
-    uint64_t slice_begin;     /* of a slice: its first hash, counted from the document's first */
-    uint64_t n_hashes;        /* of a slice: its number of hashes */
+    size_t first_doc, n_docs; /* documents of the task that are in the batch */
+    uint64_t slice_begin;     /* a slice: its first hash, counted from the document's first */
+    uint64_t n_hashes;        /* a slice: its number of hashes */
     bool sliced, last_slice;  /* the batch is a slice of one document that no batch can hold */
     uint32_t *offsets;        /* n_docs + 1, in units */
     bm_cl_chunk *chunks;      /* n_chunks */
@@ -113,7 +113,7 @@ typedef struct bm_cl_stream {
     const bm_cl_device *device;
     const bm_cl_program *program;
     const bm_cl_shape *shape;
-    const bm_scheme_params *params; /* of the shape's scheme, planned */
+    const bm_scheme_params *params; /* parameters of the shape's scheme, planned */
     cl_context context;
     cl_mem coef;
     bm_cl_slot slots[BM_CL_DEPTH];
@@ -121,12 +121,12 @@ typedef struct bm_cl_stream {
     uint32_t *sliced;      /* words of the document that is signed in slices */
     uint64_t factor;  /* odd, random: determines where hashes are in the tables of text_count.cl */
     cl_event in_turn; /* event of the last kernel, if kernels may not overlap; else NULL */
-    double kernel_seconds;   /* by the device's clock, if `profile` */
+    double kernel_seconds;   /* time in bm_sign by the device's clock, if `profile` */
     bool profile, zero_copy; /* zero_copy: the task's memory is used directly */
     bool brief;              /* the known answers omit the long document */
     pthread_mutex_t lock;    /* guards the states of places, and changes of the members below */
     bm_cl_cut cut;
-    size_t limit_bytes; /* of a buffer; halved when memory runs out */
+    size_t limit_bytes; /* limit of a buffer; halved when memory runs out */
     bool shut;          /* no more places are given out */
     bm_cl_place places[BM_CL_PLACES];
 } bm_cl_stream;

@@ -67,7 +67,7 @@ typedef struct watchdog {
     bm_status status;
     bm_error error;
     bool stuck;
-    struct timespec deadline; /* of the call */
+    struct timespec deadline; /* deadline of the call */
     bm_backend *inner;
     opening with;
     const bm_callbacks *outer; /* the caller's, valid until open returns */

@@ -370,7 +370,8 @@ struct bm_digest_follow {
     size_t first, n_first; /* ... the n_first leading ones, which come last: `first` of these are
                             * begun */
     bm_digest_piece *pieces;
-    size_t n, cap; /* of `pieces`; those before `n` are begun or still skipped */
+    size_t n, cap; /* length and capacity of `pieces`; those before `n` are begun or still
+                    * skipped */
     bm_status status;
     bm_error error;
 };

@@ -60,7 +60,7 @@ bm_status bm_digest_open(unsigned kinds, uint64_t piece_bytes, bm_digest **out, 
 /* Bytes from … to-1 of an open file; `to` UINT64_MAX: to the end of the file. */
 typedef struct bm_file_range {
     int fd;
-    const char *shown; /* in errors */
+    const char *shown; /* name of the file in errors */
     uint64_t from, to;
 } bm_file_range;
 
@@ -79,7 +79,7 @@ void bm_digest_close(bm_digest *digest); /* NULL is fine */
 /* digest_files -- pieces of files, hashed by several threads. */
 
 typedef struct bm_digest_file {
-    const char *shown; /* in errors */
+    const char *shown; /* name of the file in errors */
     uint64_t bytes;
     bm_digest_piece
         *pieces; /* bm_digest_count_pieces entries; those already known are not hashed again */

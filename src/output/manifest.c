@@ -188,11 +188,11 @@ static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *er
 #define STRING_BYTES 96u /* overhead of a string and of the entry that names it */
 
 typedef struct manifest_fields {
-    char *path; /* of the manifest, for messages */
+    char *path; /* path of the manifest, for messages */
     char **strings;
     size_t n_strings, cap_strings;
     const char **text_fields;  /* the strings of the list "text_fields" */
-    bm_manifest_budget budget; /* for the text and all strings */
+    bm_manifest_budget budget; /* limit for the text and all strings together */
     uint64_t text_bytes;       /* size of the manifest's text */
     uint64_t string_bytes;     /* size of all strings, with overhead */
 } manifest_fields;

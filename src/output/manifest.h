@@ -90,7 +90,7 @@ typedef struct bm_manifest_shard {
 /* A part of a file that was read in separate shares (input/input_shard.h). */
 typedef struct bm_manifest_part {
     uint64_t from, bytes;
-    const char *xxh3_128; /* of the part; 32 hex digits */
+    const char *xxh3_128; /* digest of the part; 32 hex digits */
 } bm_manifest_part;
 
 typedef struct bm_manifest_input {
@@ -101,7 +101,7 @@ typedef struct bm_manifest_input {
     const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts */
     const bm_manifest_part *parts; /* in order; NULL: it was read as a whole */
     size_t n_parts;
-    bm_id_kind ids;    /* of tables in memory INT64, UINT64 or ROWS; else UNTYPED */
+    bm_id_kind ids;    /* kind of ids of a table in memory, INT64, UINT64 or ROWS; else UNTYPED */
     const char *found; /* where it was read, if not at `file`; else NULL */
     const char *here;  /* its path relative to the manifest's directory; NULL: not known */
 } bm_manifest_input;

@@ -87,7 +87,7 @@ typedef struct bm_out_owner {
 typedef struct bm_out_single {
     bm_out_existing existing; /* how to treat a file at the target */
     bm_out_parents parents;
-    dev_t device; /* of the complete file */
+    dev_t device; /* device of the complete file; the next member: its inode */
     ino_t node;
     bool placed;   /* it has its final name */
     bool replaced; /* the replaced file has the temporary name */

@@ -411,8 +411,8 @@ static bool leads_to(const char *path, int fd)
 
 /* --- the directory --- */
 
-/* Make the directory (*made), or find it, and lock it. *again: its path leads to another directory
- * by now, so the caller must repeat all steps. */
+/* Make the directory (*made), or find it, and lock it. *again: by now its path leads nowhere or to
+ * another directory, so the caller must repeat all steps. */
 static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
                              bm_error *err)
 {

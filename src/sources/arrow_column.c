@@ -133,7 +133,7 @@ static bool cell_is_null(const bm_cells *cells, uint64_t cell)
 typedef struct view {
     int32_t len;
     char head[4];
-    int32_t buffer, offset; /* if it is longer than VIEW_INLINE */
+    int32_t buffer, offset; /* where its bytes are, if `len` is more than VIEW_INLINE */
 } view;
 
 static view view_at(const bm_cells *cells, uint64_t cell)

@@ -34,7 +34,7 @@ typedef struct array_file {
     int fd;
     char *path;
     bm_npy_header header;
-    XXH3_state_t *digest; /* of the bytes read so far */
+    XXH3_state_t *digest; /* digest of the bytes read so far */
     uint64_t n_digested;
 } array_file;
 
@@ -354,7 +354,7 @@ typedef struct hashes_source {
     bm_batch_source base;
     bm_hash_input *input;
     bm_hash_limits limits;
-    bm_low_halves low; /* for 64-bit hashes, if `looks` */
+    bm_low_halves low; /* the check of 64-bit hashes, if `looks` */
     bool looks;        /* check the low halves, which the scheme signs */
 } hashes_source;
 

@@ -35,10 +35,11 @@ struct bm_line_input {
     bm_parser *parser;
     const bm_callbacks *callbacks;
     const bm_long_gate *gate;
-    const bm_record_rules *rules; /* of the set */
+    const bm_record_rules *rules; /* rules of the set */
     bool ended;                   /* the stream has ended */
     char *bytes;
-    size_t begin, end, cap; /* of the bytes that were read and not delivered yet */
+    size_t begin, end, cap; /* bounds of the bytes that were read and not delivered yet; size of the
+                             * buffer */
     uint64_t line;          /* the number of the next line */
     bm_raw_batch batch;     /* has one piece */
     bm_raw_piece piece;

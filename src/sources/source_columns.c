@@ -373,7 +373,7 @@ typedef struct columns {
     const bm_arrow_column_provider *provider; /* NULL: one stream, in memory */
     bm_record_rules rules;
     bm_batch_limits limits;
-    struct ArrowArrayStream in_memory; /* if provider is NULL, until it is begun */
+    struct ArrowArrayStream in_memory; /* the stream, if provider is NULL, until it is begun */
     bm_table_chunk **held;             /* all chunks of a stream in memory that is begun twice */
     size_t n_held, cap_held, next_held;
     bool all_held;
@@ -991,7 +991,7 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
     return fn(ctx, &record, err);
 }
 
-#define AHEAD_BYTES 4096u /* of the next text, prefetched while the current one is processed */
+#define AHEAD_BYTES 4096u /* bytes of the next text that are prefetched during the current one */
 #define LINE_BYTES  64u
 
 /* Get the text of a row, and prefetch its first cache lines. */

@@ -37,7 +37,7 @@ typedef struct bm_row_digest bm_row_digest;
 /* Valid until close; complete only if `whole`. */
 typedef struct bm_row_facts {
     uint64_t n_rows;
-    uint64_t digest[2];    /* of the texts, in order */
+    uint64_t digest[2];    /* digest of the texts, in order */
     const uint64_t *ids;   /* n_rows hashes; 0: null. NULL: there is no id column */
     const uint64_t *texts; /* n_rows hashes; NULL: not requested */
     bool whole;            /* the table was read to its end without failures */
@@ -71,7 +71,7 @@ typedef struct bm_table_asked {
 
 typedef struct bm_arrow_column_provider {
     void *ctx;
-    const char *name; /* of the format that it reads, for messages: "Parquet" */
+    const char *name; /* name of the format that it reads, for messages: "Parquet" */
     /* Fills *out; its `release` is called when it has ended or is no longer needed. */
     bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                       bm_error *err);
@@ -83,7 +83,7 @@ extern const bm_arrow_column_provider bm_table_files;
 typedef struct bm_table_file {
     const bm_arrow_column_provider *provider;
     bm_input_set *inputs;
-    size_t index; /* of the file in `inputs` */
+    size_t index; /* index of the file in `inputs` */
     const bm_record_rules *rules;
     size_t batch_bytes, range_bytes;
     bm_table_cut *cut; /* these four as in bm_table_asked */

@@ -210,7 +210,7 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     return BM_OK;
 }
 
-#define PATH_BYTES 200u /* of a proposed path */
+#define PATH_BYTES 200u /* most bytes of a proposed path */
 
 /* Write `field` with [] after each list on its path: "a[].b" for "a.b". False: that leads to no
  * text. */

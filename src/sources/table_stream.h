@@ -29,7 +29,7 @@ typedef struct bm_table_stream {
     const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
     bm_arrow_column_ref *refs; /* bm_columns_count: the id, the text fields, the fields of `keep` */
-    bm_name_list names;        /* of all columns, if a field of `keep` is missing */
+    bm_name_list names;        /* names of all columns, if a field of `keep` is missing */
 } bm_table_stream;             /* {0} is closed */
 
 /* One array, with a count of its users; the last one frees it. */

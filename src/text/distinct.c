@@ -30,7 +30,7 @@
 #include "kernels/occurrence.h"
 
 #define SMALL        4096u /* values */
-#define NEAR_BITS    12u   /* of the smallest table: 16 KB */
+#define NEAR_BITS    12u   /* index bits of the smallest table: 16 KB */
 #define NEAR_SLOTS   8u    /* per value, at least */
 #define NEAR_CAP     ((size_t)SMALL * NEAR_SLOTS)
 #define POSITION     0xFFFFu             /* bits of a near slot; the rest is the generation */

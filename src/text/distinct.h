@@ -12,7 +12,7 @@ typedef struct bm_distinct {
     size_t cap_far; /* slots allocated */
     size_t n_slots; /* slots in use for this document, a power of two; 0: none yet */
     unsigned shift;
-    uint32_t generation; /* of this document, in the upper 16 bits */
+    uint32_t generation; /* generation of this document, in the upper 16 bits */
     bool is_near;        /* which table is in use */
     uint64_t factor;     /* odd */
 } bm_distinct;

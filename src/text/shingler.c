@@ -38,12 +38,12 @@ struct bm_shingler {
     bm_hash64_fn *hash64;      /* for joined text */
     bm_stream_hash *sequence;  /* over the hashes of stop word shingles; else NULL */
     size_t units;              /* per shingle */
-    size_t *starts;            /* of the units of a window: units + WINDOW + 17 */
+    size_t *starts;            /* starts of the units of a window: units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
     bm_stop_table stop;        /* for stop word shingles; else empty */
     size_t *picked;            /* where stop word shingles begin and end in a window:
                                 * 2 * (WINDOW + 1) */
-    uint32_t *counts;          /* of the document's hashes, counted for a bag */
+    uint32_t *counts;          /* counts of the document's hashes, for a bag */
     size_t cap_counts;
     uint64_t limit;  /* the most bytes of a document; 0: no limit */
     uint64_t needed; /* bytes that a document over the limit would have needed */
@@ -53,7 +53,7 @@ struct bm_shingler {
 typedef struct document {
     bm_shingle_batch *batch;
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
-    bm_content_sums content;  /* if the document is one window */
+    bm_content_sums content;  /* sums for the content hash, if the document is one window */
     bool streamed;            /* the document has several windows, and shingler->content has their
                                * hashes */
     bm_shingle_run_fn *scan;  /* receives the hashes, which are then not added; else NULL */

@@ -25,7 +25,7 @@ typedef struct bm_stop_table {
     uint32_t *at;    /* owned; for each key, the offset of its word in `words` */
     char *words;     /* owned */
     uint64_t factor; /* odd */
-    size_t mask;     /* for bucket numbers */
+    size_t mask;     /* mask of bucket numbers */
     unsigned shift;
     bool overflows; /* some words did not fit into their own buckets and are in a later one */
 } bm_stop_table;

@@ -237,8 +237,8 @@ typedef struct mapping {
     bool after_base; /* before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
     /* The unit that has begun. */
-    size_t begin;    /* of its bytes in `joined` */
-    size_t from, to; /* in the text */
+    size_t begin;    /* where its bytes begin in `joined` */
+    size_t from, to; /* its place in the text */
     uint64_t n;      /* units before it */
     bm_text_unit_fn *fn;
     void *ctx;

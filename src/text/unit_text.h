@@ -21,7 +21,7 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 /* text_units -- splits a text into the units that shingles consist of, with their places. */
 
 typedef struct bm_text_unit {
-    uint64_t hash;   /* of the normalised unit */
+    uint64_t hash;   /* hash of the normalised unit */
     size_t from, to; /* bytes from … to-1 of the text */
 } bm_text_unit;
 
