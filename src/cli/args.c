@@ -43,7 +43,7 @@ arg_quoted args_quote(const char *value)
 
 static const char *choice_at(const arg_option *option, unsigned index, unsigned *value)
 {
-    if (option->choices != NULL) { /* `index` stops at the end of the list */
+    if (option->choices != NULL) { /* the NULL name ends the list */
         *value = option->choices[index].value;
         return option->choices[index].name;
     }
@@ -384,8 +384,8 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
                      name, known ? command : "COMMAND");
 }
 
-/* Find the option with this long name (`len` bytes) or, with `letter`, this letter. NULL if the
- * command does not accept it; *elsewhere is then an option of other commands. */
+/* Find the option with this long name (`len` bytes) or, with `letter`, this letter. Returns NULL if
+ * the command does not accept it; *elsewhere is then set if other commands have such an option. */
 static const arg_option *find_option(const arg_request *request, const char *name, size_t len,
                                      char letter, const arg_option **elsewhere)
 {
@@ -410,7 +410,7 @@ typedef struct arg_cursor {
     int next;
 } arg_cursor;
 
-/* Get the value of `option`: `attached`, or the next argument. */
+/* Get the value of `option`: `attached`, or else the next argument. */
 static bm_status read_value(const arg_request *request, const arg_option *option,
                             const char *attached, arg_cursor *cursor, bm_error *err)
 {

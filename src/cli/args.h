@@ -21,18 +21,19 @@
 
 typedef enum arg_type {
     ARG_FLAG,   /* bool: set */
-    ARG_COUNT,  /* uint32_t: incremented by each */
+    ARG_COUNT,  /* uint32_t: each occurrence increments it */
     ARG_TEXT,   /* const char *: not empty */
-    ARG_LIST,   /* arg_list: each appends a text */
+    ARG_LIST,   /* arg_list: each occurrence appends a text */
     ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
     ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
     ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
     ARG_REAL,   /* double: low … high; `open` excludes ends */
     ARG_PARSED, /* whatever `parse` fills */
-    ARG_LATER   /* of a later version, or found elsewhere, as `help` tells: always an error */
+    ARG_LATER   /* an option of a later version, or one whose purpose is served elsewhere, as `help`
+                 * explains: always an error */
 } arg_type;
 
-enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */
+enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the bound itself is not allowed */
 
 /* Borrowed texts; `items` has space for every argument. */
 typedef struct arg_list {
@@ -52,15 +53,15 @@ typedef struct arg_choice {
 #define ARG_OFFER_DEVICES "%devices" /* devices as `devices` lists them, separated by commas */
 
 typedef struct arg_option {
-    const char *name; /* without "--" */
-    char letter;      /* 0: none */
+    const char *name; /* long name, without "--" */
+    char letter;      /* 0: no letter */
     arg_type type;
     uint32_t commands; /* bit c: command c accepts it */
-    int group;         /* in the help text */
-    const char *value; /* the value's name in the help text; NULL: by type */
+    int group;         /* group in the help text */
+    const char *value; /* name of the value in the help text; NULL: depends on the type */
     const char *help;
     const char *member;  /* the field's name in the target, as "text.short_rule" */
-    size_t offset, size; /* of the field in the target */
+    size_t offset, size; /* place and size of the field in the target */
     /* For a choice of `words`: the first value that is allowed, and the last that is offered (0:
      * all). */
     uint64_t min, max;
@@ -75,10 +76,11 @@ typedef struct arg_option {
     /* Completions for the value, if neither the words of a choice nor the value's name give them.
      * Separated by blanks: words, ARG_OFFER_*, and file endings such as "*.svg". NULL: none. */
     const char *offer;
-    uint64_t bit; /* of the field that the option sets explicitly (BM_FIELD_*, types.h); 0: none */
+    uint64_t bit; /* BM_FIELD_* bit (types.h) of the field that the option sets explicitly; 0: no
+                   * bit */
 } arg_option;
 
-/* Word number `index` of a choice, and its value; NULL: there are no more. */
+/* Word number `index` of a choice, and its value; NULL: there are no more words. */
 const char *args_choice(const arg_option *option, unsigned index, unsigned *value);
 /* Fill *err with a usage error. Returns BM_ERR_USAGE. */
 bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
@@ -125,8 +127,9 @@ typedef struct arg_request {
 /* Parse the arguments; argv[0] is the first one after the command. BM_OK or BM_ERR_USAGE; the
  * target may then be partly filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
-/* *out: the index of the command, the first argument that is neither an option of any command nor
- * an option's value; argc: there is none. BM_ERR_USAGE: no command has an option before it. */
+/* Set *out to the index of the command: the first argument that is neither an option of any command
+ * nor an option's value. argc: there is no command. BM_ERR_USAGE: no command has an option before
+ * it. */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Was the option of this name given? */

@@ -26,7 +26,8 @@ enum { N_SHELLS = 3 };
 
 typedef struct shell {
     const char *name;
-    const char *variable, *fallback; /* names the user's folder; default, below the home */
+    const char *variable, *fallback; /* the variable that names the user's folder; its default,
+                                      * below the home directory */
     const char *file;                /* path in that folder */
 } shell;
 

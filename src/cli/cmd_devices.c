@@ -119,7 +119,7 @@ static void keep_note(void *ctx, bm_log_level level, const char *message)
     const size_t spec = strlen(verdict->spec);
     (void)level;
     if (strncmp(message, verdict->spec, spec) == 0 && strncmp(message + spec, ": ", 2) == 0)
-        message += spec + 2; /* the row names the device already */
+        message += spec + 2; /* the row already has the name of the device */
     if (verdict->note[0] == '\0')
         snprintf(verdict->note, sizeof verdict->note, "%s", message);
 }
@@ -135,7 +135,7 @@ static void self_test(cli_context *context, const bm_device_info *device, device
     options.device.device = device->spec;
     options.callbacks = (bm_callbacks){.ctx = verdict, .log = keep_note};
     verdict->spec = device->spec;
-    options.device.cpu = NULL; /* the best instruction set here, which the list names */
+    options.device.cpu = NULL; /* test the best instruction set here, which the list shows */
     verdict->status = bm_device_self_test(&options, &verdict->n_checks, &verdict->error);
     char shown[sizeof verdict->error.message];
     cli_show_fields(verdict->error.message, CLI_DEVICES, shown, sizeof shown);

@@ -253,7 +253,7 @@ static void print_wrapped(cli_console *console, const char *text)
         size_t len = width;
         while (len > 0 && text[len] != ' ')
             len--;
-        if (len == 0) /* one word longer than a line */
+        if (len == 0) /* a word is longer than a line */
             break;
         cli_print(console, "%.*s\n%*s", (int)len, text, HELP_INDENT, "");
         text += len + 1;

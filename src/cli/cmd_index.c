@@ -95,7 +95,7 @@ bm_status cli_run_index_add(cli_context *context, bm_error *err)
     cli_settings *settings = &context->settings;
     bm_summary *summary = NULL;
     bm_index_add_options options;
-    if (!settings->index.unique) /* otherwise stdout carries rows */
+    if (!settings->index.unique) /* with `unique`, stdout carries rows */
         settings->output.path = settings->operands.items[0];
     bm_index_add_options_init(&options);
     options.path = settings->operands.items[0];

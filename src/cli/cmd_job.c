@@ -295,6 +295,7 @@ bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err)
 {
     cli_meter_end(&context->meter);
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        return cli_finish(&context->console, err); /* it may be a full disk, not the pipe */
+        return cli_finish(&context->console, err); /* the failure may be a full disk, not the closed
+                                                    * pipe */
     return status;
 }

@@ -4,14 +4,14 @@
 
 #include "cli/command.h"
 
-/* The output options of the job. Before outputs are renamed, all of stdout is written: the rows or,
- * with --json, the summary. */
+/* The output options of the job. All of stdout (the rows or, with --json, the summary) is written
+ * before outputs are renamed. */
 bm_output_options cli_job_output(cli_context *context);
-/* End the meter after a job. `status` is the job's; returns the command's. */
+/* End the meter after a job. `status`: the status of the job. Returns the status of the command. */
 bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err);
-/* The same for a call that wrote rows to stdout; stdout is flushed, too. */
+/* Like cli_end_job, for a call that wrote rows to stdout; stdout is flushed too. */
 bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err);
-/* A line built from parts; {0} is empty. What does not fit is cut. */
+/* A line built from parts; {0} is empty. Text that does not fit is cut. */
 typedef struct cli_sentence {
     char text[4096];
     unsigned n; /* number of parts */

@@ -32,7 +32,7 @@ static bool is_ours(const Dl_info *at)
     return dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase;
 }
 
-/* Is it ours, the loader's or the system's? */
+/* Is the code ours, the loader's or the system's? */
 static bool is_no_driver(const Dl_info *at)
 {
     static const char *const libraries[] = {"/libOpenCL.so",  "/libc.so",     "/ld-linux",
@@ -51,8 +51,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost frame of ours; outside of it is our caller, perhaps Python. If there is none (a
- * driver's thread), the outermost of all. */
+/* The outermost frame of our code; frames outside of it belong to our caller, perhaps Python. If
+ * there is none (a driver's thread), the outermost frame of all. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;
@@ -62,7 +62,7 @@ static int outermost(void *const *frames, int n)
     return n - 1;
 }
 
-/* Name the first library, from there inwards, that is a driver. */
+/* Name the first library, from that frame inwards, that is a driver. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
@@ -77,7 +77,7 @@ static void name_driver(void)
     }
 }
 
-/* A driver ends the process, or the parent does after its time limit. */
+/* Called when a driver ends the process, or the parent does so after its time limit. */
 static void on_signal(int number)
 {
     alarm(ENDS_WITHIN_SECONDS); /* in case the interrupted code holds a lock needed here */
@@ -90,14 +90,14 @@ static void watch_signals(void)
 {
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTERM};
     void *frame;
-    backtrace(&frame, 1); /* loads backtrace's library while that is still possible */
+    backtrace(&frame, 1); /* loads the library that backtrace needs while that is still possible */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
         sigaction(numbers[i], &action, NULL);
     }
 }
 
-/* A driver called exit: whatever its exit code, the probe has not finished. */
+/* Called when a driver called exit: whatever its exit code, the probe has not finished. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;

@@ -72,7 +72,7 @@ static void report_sample(cli_context *context, const bm_tune_result *result, si
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
-    if (s->candidates_low == s->candidates_low) /* is not NAN */
+    if (s->candidates_low == s->candidates_low) /* it is not NAN */
         cli_report_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
                         s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
                         format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
@@ -96,7 +96,7 @@ static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI
         texts[i].shingle = shingles->items[i].kind;
         texts[i].shingle_k = shingles->items[i].k;
         if (texts[i].shingle != BM_SHINGLE_STOPWORD && any_of_stop_words(shingles))
-            texts[i].stopwords = NULL; /* stop words belong to another entry */
+            texts[i].stopwords = NULL; /* the stop words belong to another --shingle */
     }
     return shingles->n > 0 ? shingles->n : 1;
 }
@@ -168,7 +168,7 @@ static void print_plot(cli_console *console, const bm_tune_plan *plan, double th
 
 #define BAR_COLUMNS 40u
 
-/* About log2(1 + value): linear between powers of two. */
+/* Approximately log2(1 + value): linear between powers of two. */
 static double doublings(double value)
 {
     double n = 0, rest = 1 + value;

@@ -17,13 +17,13 @@ typedef struct cli_context {
 enum { CLI_N_EXAMPLES = 3 };
 
 typedef struct cli_example {
-    const char *line; /* as it would be typed */
+    const char *line; /* the command line as it would be typed */
     const char *does;
 } cli_example;
 
 /* The help of a command; its name is in CLI_COMMAND_LIST. */
 typedef struct cli_command {
-    const char *operands; /* "INPUT…" */
+    const char *operands; /* such as "INPUT…" */
     const char *summary;  /* one line */
     const char *text;     /* the text of help COMMAND, besides the options */
     cli_example examples[CLI_N_EXAMPLES];

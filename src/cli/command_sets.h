@@ -5,8 +5,8 @@
 #include "cli/option_settings.h"
 
 #define BIT(command) (1u << (command))
-/* Commands that put documents into an index; that change an index; whose first operand is an
- * index. */
+/* The first set puts documents into an index; the second changes an index; the third has an index
+ * as its first operand. */
 #define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
 #define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))

@@ -26,7 +26,7 @@
 /* === stdout place ===
  *
  * Compares the file behind standard output with the files that the options name. The library
- * compares all others, but does not know where the program's rows go. */
+ * compares all other outputs, but cannot know where the program writes rows. */
 
 static bool is_stdout(const struct stat *out, const char *path)
 {
@@ -40,7 +40,8 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* one is a file */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* one operand is a
+                                                                             * file */
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,
@@ -79,7 +80,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
     "cut "                                                                                         \
     "short meanwhile)"
 
-enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
+enum { IO_ERROR = 4 }; /* equals bm_status_exit_code(BM_ERR_IO) */
 
 /* Write all of `data`, even if the descriptor does not block: node, ssh and asyncio set this on
  * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
@@ -171,7 +172,8 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* Print text with hidden characters as \xHH; put_json: as \uHHHH, with invalid UTF-8 as U+FFFD. */
+/* Print text with hidden characters as \xHH. put_json prints them as \uHHHH, and invalid UTF-8 as
+ * U+FFFD. */
 static void put_plain(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
@@ -411,7 +413,7 @@ bm_status cli_finish(cli_console *console, bm_error *err)
     memset(err, 0, sizeof *err);
     err->status = console->out_errno == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     err->code = console->out_errno;
-    if (console->out_errno == EINTR) { /* a signal came while nobody read */
+    if (console->out_errno == EINTR) { /* a signal arrived while the reader did not read */
         err->status = BM_ERR_CANCELLED;
         snprintf(err->message, sizeof err->message, "interrupted");
         return err->status;

@@ -22,12 +22,12 @@ typedef struct cli_console {
     bool json, quiet;
     bool emphasis; /* `err` is a terminal that can show bold text */
     uint32_t verbose;
-    unsigned command; /* a cli_command_id, whose options messages name */
+    unsigned command; /* a cli_command_id; messages name the options of this command */
     cli_meter *meter; /* NULL: none */
-    int out_errno;    /* of the first write to stdout that failed; 0: none */
+    int out_errno;    /* errno of the first write to stdout that failed; 0: none failed */
 } cli_console;
 
-/* A buffered stream that writes that way; `standard` if there is no memory for one. `stream` is
+/* A buffered stream that writes in this way; `standard` if there is no memory for one. `stream` is
  * borrowed while it is used, and flushed at the end of the process. */
 typedef struct cli_stream {
     int fd;
@@ -41,7 +41,7 @@ FILE *cli_open_stream(cli_stream *stream, FILE *standard);
 void cli_report_error(cli_console *console, const bm_error *err, int exit_code);
 /* Print a line for people, without "bandmill: " and newline; nothing under --quiet or --json. */
 void cli_report_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
-/* The same; on a terminal, the first occurrence of `number` is bold. */
+/* Like cli_report_note; on a terminal, the first occurrence of `number` is bold. */
 void cli_report_number(cli_console *console, const char *number, const char *format, ...)
     BM_PRINTF(3, 4);
 /* A bm_callbacks.log: prints nothing under --quiet, otherwise warnings and, for people,
@@ -50,19 +50,19 @@ void cli_report_log(void *ctx, bm_log_level level, const char *message);
 
 /* A bm_write_fn: writes data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
-/* The same, and flushes stdout. */
+/* Like cli_write, and flushes stdout. */
 int cli_write_now(void *ctx, const char *data, size_t len);
 /* Print for people: hidden characters except newlines are written as \xHH. */
 void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
-/* The same for one text; its newlines are written as \xHH, too. */
+/* Like cli_print, for one text; its newlines are also written as \xHH. */
 void cli_print_text(cli_console *console, const char *text, size_t len);
 /* Write JSON text to stdout without changing its value: hidden characters become \uHHHH. */
 void cli_write_json(cli_console *console, const char *json, size_t len);
 /* Flush stdout. BM_OK; BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED if a signal came
  * while stdout accepted no more. */
 bm_status cli_finish(cli_console *console, bm_error *err);
-/* The same after work that ended with `status` (and filled `err` if it failed): the first failure
- * counts. */
+/* Like cli_finish, after work that ended with `status` (and filled `err` if it failed): the first
+ * failure counts. */
 bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err);
 
 /* Print `text` to `to` as a JSON string with quotes; characters as in put_json. */

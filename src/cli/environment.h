@@ -15,11 +15,11 @@
 void cli_environment_device(bm_device_options *options);
 /* Read BANDMILL_SEAL_SECONDS. BM_ERR_USAGE: it is not a number of seconds. */
 bm_status cli_environment_resources(bm_resource_options *options, bm_error *err);
-/* Read TMPDIR: the place for temporary files of a job without an output beside which to put
- * them. */
+/* Read TMPDIR: where a job puts its temporary files if it has no output to put them beside. */
 void cli_environment_temp_dir(bm_resource_options *options);
-/* May a terminal get bold text? NO_COLOR must not be set, and TERM must be, but not to "dumb". */
+/* May a terminal get bold text? Only if NO_COLOR is not set, and TERM is set to something other
+ * than "dumb". */
 bool cli_environment_emphasis(void);
 /* The variable that sets a field of bm_device_options or bm_resource_options ("cpu", `len` bytes),
- * as messages name it; NULL: none. */
+ * as messages name it; NULL: no variable sets it. */
 const char *cli_environment_name(const char *field, size_t len);

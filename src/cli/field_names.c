@@ -3,8 +3,8 @@
  *
  * The table of options relates them: a field belongs to an option if it has the option's name
  * ("max_errors", with '_' for '-'), or is the last part, or the whole, of the settings member that
- * the option fills ("text_fields", "output.path"). `path` alone is not enough: calls have other
- * paths than that of their output. */
+ * the option fills ("text_fields", "output.path"). `path` alone is not enough, because calls have
+ * other paths besides the path of their output. */
 #include "cli/field_names.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const arg_option *option_of(word field, unsigned command)
     return found;
 }
 
-/* Write the option for a field. False: no option has this field. */
+/* Write the option for a field. Returns false if no option has this field. */
 static bool show(word field, unsigned command, char *out, size_t cap)
 {
     const char *variable = cli_environment_name(field.at, field.len);

@@ -3,10 +3,9 @@
  *
  * A first SIGINT or SIGTERM sets a flag that the job checks at each batch. A second one, of either
  * kind, ends the process at once by that signal, so that a shell sees what happened, whatever the
- * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a reader that goes away, and a
- * file that reaches the size limit, become an ordinary status. The flag is the only global
- * variable, since a signal handler has no other way. It is atomic, since the signal may arrive on a
- * driver's thread.
+ * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe, and a file that
+ * reaches the size limit, become an ordinary status. The flag is the only global variable, since a
+ * signal handler has no other way. It is atomic, since the signal may arrive on a driver's thread.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/file_size_limit.sh */
 #include "cli/interrupt.h"
@@ -15,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static atomic_int stop_signal; /* the first signal received; 0: none */
+static atomic_int stop_signal; /* the first signal received; 0: no signal yet */
 
 static void on_stop(int number)
 {
@@ -23,7 +22,7 @@ static void on_stop(int number)
     if (atomic_compare_exchange_strong(&stop_signal, &none, number))
         return;
     signal(number, SIG_DFL);
-    raise(number); /* delivered once this handler returns */
+    raise(number); /* the signal is delivered once this handler returns */
 }
 
 bool cli_interrupted(void)

@@ -34,8 +34,8 @@ static void configure_allocator(void)
 #endif
 }
 
-/* A closed descriptor 0, 1 or 2 must not become a file of ours: it is opened in the mode in which
- * using it fails, as it would if closed. */
+/* A closed descriptor 0, 1 or 2 must not become a file of ours: it is opened in a mode in which
+ * using it fails, as using a closed descriptor would. */
 static void reserve_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -153,7 +153,7 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
         args_find_operand(&cli_options, argc - 1, (const char *const *)(argv + 1), &at, err);
     if (status != BM_OK)
         return status;
-    at++; /* now an index in argv */
+    at++; /* `at` becomes an index in argv */
     if (at == argc || has_word(argv, at, "--version"))
         return answer_without_command(context, at, argv, err);
     const char **args = malloc((size_t)argc * sizeof *args);
@@ -215,10 +215,11 @@ int main(int argc, char **argv)
     context.console.out = cli_open_stream(&data, stdout);
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
-    context.console.json = has_word(argv, argc, "--json"); /* also for errors in the options */
+    context.console.json = has_word(argv, argc, "--json"); /* set now, so that it also holds for
+                                                            * errors in the options */
     cli_catch_bus_error(context.console.json);
 
-    if (argc < 2) { /* print the list of commands */
+    if (argc < 2) { /* no argument at all: print the list of commands */
         context.console.out = context.console.err;
         cli_print_help(&context.console);
         return bm_status_exit_code(BM_ERR_USAGE);

@@ -53,16 +53,16 @@ typedef struct cli_thresholds {
     size_t n;
 } cli_thresholds;
 
-/* which documents become pairs, and how they are grouped */
+/* settings for which documents become pairs, and how they are grouped */
 typedef struct cli_match_settings {
 #define PAIR_SETTING(type, name) type name;
 #include "options/rows.def"
     bm_candidate_rule candidates;
-    double containment;                    /* `contained`; 0: not given */
-    const char *keep;                      /* of dedup */
-    bm_keep cluster_keep;                  /* of cluster */
-    cli_thresholds thresholds;             /* cluster */
-    arg_list against, against_text_fields; /* dedup, overlap */
+    double containment;                    /* the number C of `contained=C`; 0: not given */
+    const char *keep;                      /* `keep` of dedup */
+    bm_keep cluster_keep;                  /* `keep` of cluster */
+    cli_thresholds thresholds;             /* thresholds of cluster */
+    arg_list against, against_text_fields; /* for dedup and overlap */
     const char *against_id_field;          /* NULL: not given */
 } cli_match_settings;
 
@@ -71,7 +71,7 @@ typedef struct cli_exchange_settings {
     bm_exchange tool; /* the tool exported to, or imported from */
     bm_export_what what;
     const char *ids, *signature_field; /* NULL: not given */
-    unsigned preset;                   /* number in presets.c, from 1; 0: none */
+    unsigned preset;                   /* number in presets.c, from 1; 0: no preset */
 } cli_exchange_settings;
 
 /* I/N; both 0: not given. */
@@ -79,25 +79,25 @@ typedef struct cli_shard {
     uint32_t index, of;
 } cli_shard;
 
-/* which results are written, and how */
+/* settings for which results are written, and how */
 typedef struct cli_result_settings {
 #define RESULT_SETTING(type, name) type name;
 #include "options/rows.def"
     bool band_keys;
-    bool to_stdout; /* the kept records of dedup */
+    bool to_stdout; /* write the kept records of dedup to stdout */
     cli_shard shard;
     cli_exchange_settings exchange;
 } cli_result_settings;
 
 typedef struct cli_explain_settings {
-    uint64_t group; /* 0: explain two documents */
+    uint64_t group; /* number of a group; 0: explain two documents */
     bool dot;
 } cli_explain_settings;
 
 /* settings of `report` that were given */
 typedef struct cli_page_settings {
     uint32_t groups, pairs, text_bytes, sample, sample_seed;
-    const char *sample_labels; /* NULL: none */
+    const char *sample_labels; /* file with the labels; NULL: not given */
     bool open;                 /* open it in a browser */
 } cli_page_settings;
 
@@ -121,11 +121,11 @@ typedef struct cli_tune_settings {
     cli_ceiling ceiling;
     cli_shingles shingles;
     uint64_t sample;
-    const char *svg; /* NULL: none */
+    const char *svg; /* file of the picture; NULL: not given */
     bool all;        /* print tables on a terminal too */
 } cli_tune_settings;
 
-/* 0: the library's default. */
+/* A member that is 0 stands for the library's default. */
 typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
     double min_seconds, seconds, price, watts;
@@ -137,7 +137,7 @@ typedef struct cli_index_settings {
     bool unique, follow, skip_same_id;
     const char *ids;  /* NULL: not given */
     arg_list targets; /* used instead of an index */
-    uint32_t top;     /* 0: all */
+    uint32_t top;     /* most answers per query; 0: all */
 } cli_index_settings;
 
 typedef struct cli_message_settings {
@@ -146,7 +146,7 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
-/* Which files of a directory to read, and where files are now. */
+/* Settings for which files of a directory to read, and where files are now. */
 typedef struct cli_file_choice {
     arg_list include, exclude;
     const char *sources; /* NULL: not given */

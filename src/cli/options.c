@@ -183,7 +183,7 @@ static bool cli_parse_thresholds(const char *text, void *field, char *why, size_
     return true;
 }
 
-/* Parse a decimal number up to `end`; *behind: the text after it. */
+/* Parse a decimal number up to `end`. *behind: the text after it. */
 static bool parse_share(const char *text, char end, double *out, const char **behind)
 {
     char *stop;
@@ -370,7 +370,7 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     ROW_AT(n, kind, cmds, grp, text, .member = #m, .offset = offsetof(cli_settings, m),            \
            .size = sizeof(((cli_settings *)0)->m), __VA_ARGS__)
 #define FLAG(n, cmds, grp, member, text, ...) ROW(n, FLAG, cmds, grp, member, text, __VA_ARGS__)
-/* A choice of the library's words, from the value `least` on. */
+/* A choice among the library's words, from the value `least` on. */
 #define CHOICE(n, cmds, grp, member, option, least, text, ...)                                     \
     ROW(n, CHOICE, cmds, grp, member, text, .words = option, .min = least, __VA_ARGS__)
 #define TEXT(n, cmds, grp, member, val, text, ...)                                                 \
@@ -395,7 +395,7 @@ static const arg_choice duplicate_ids_choices[] = {
 /* `cluster` has only pairs, so no other rule is possible. */
 static const arg_choice cluster_keep_choices[] = {
     {"first", BM_KEEP_FIRST}, {"last", BM_KEEP_LAST}, {"none", BM_KEEP_NONE}, {NULL, 0}};
-/* Values are rows of presets.c, from 1. */
+/* Values are numbers of rows in presets.c, from 1. */
 static const arg_choice preset_choices[] = {{"datasketch", 1}, {"datatrove", 2}, {"nemo", 3},
                                             {"text-dedup", 4}, {"lance", 5},     {"slimpajama", 6},
                                             {"SEDD", 7},       {NULL, 0}};

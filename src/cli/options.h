@@ -30,8 +30,8 @@ extern const char *const cli_group_titles[CLI_N_GROUPS];
 bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,
                             const char *const *argv, bm_error *err);
 void cli_settings_free(cli_settings *settings);
-/* BM_ERR_USAGE: data would be written to standard output, which is a file that the command reads,
- * or that another of its outputs replaces. */
+/* BM_ERR_USAGE if data would be written to standard output, and standard output is a file that the
+ * command reads, or that another of its outputs replaces. */
 bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command, bm_error *err);
 /* Was the option given on the command line? */
 bool cli_was_given(const cli_settings *settings, const char *name);

@@ -13,15 +13,15 @@ typedef struct cli_preset {
     bm_token_hash hash;
     bm_scheme scheme;
     uint32_t perms, bands, rows; /* bands 0: derived from the threshold */
-    double threshold;            /* 0: not set */
+    double threshold;            /* 0: the preset does not set it */
     const char *note;            /* what cannot be reproduced */
 } cli_preset;
 
 enum { CLI_N_PRESETS = 7 };
 extern const cli_preset cli_presets[CLI_N_PRESETS];
 
-/* Apply the settings of the chosen preset, except for options that were given. They count as
- * given. */
+/* Apply the settings of the chosen preset, except for options that were given. The applied settings
+ * then count as given. */
 void cli_preset_apply(cli_settings *settings, cli_command_id command);
-/* The chosen preset; NULL: none. */
+/* The chosen preset; NULL: no preset was chosen. */
 const cli_preset *cli_preset_of(const cli_settings *settings);

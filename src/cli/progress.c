@@ -80,7 +80,8 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
 /* "0:30". */
 static void format_time(double seconds, char *out, size_t cap)
 {
-    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* eleven days is enough */
+    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* longer times are shown as
+                                                                       * about eleven days */
     if (s >= 3600)
         snprintf(out, cap, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
     else
@@ -131,7 +132,8 @@ static void format_parts(const bm_progress *p, parts *out)
     if (p->n_docs > 0)
         snprintf(out->text[PART_DOCS], cap, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
-    /* In a job, a stage begins while other work runs, and its first pace means little. */
+    /* Soon after a stage of a job begins, other work still runs, so the stage's first rate means
+     * little. */
     const bool begins = p->n_stages > 0 && p->elapsed_s < 3 && done < p->total / 100;
     if (p->total > 0 && done > 0 && p->elapsed_s >= LEAST_SECONDS && !begins) {
         format_time(p->elapsed_s * (double)(p->total - done) / (double)done, number, sizeof number);
@@ -143,7 +145,7 @@ static void format_parts(const bm_progress *p, parts *out)
     }
 }
 
-/* The columns of UTF-8 text: one per character, which is true of our words and the library's. */
+/* The columns of UTF-8 text. Each character of our words and the library's takes one column. */
 static size_t columns_of(const char *text)
 {
     size_t n = 0;
@@ -152,7 +154,7 @@ static size_t columns_of(const char *text)
     return n;
 }
 
-/* Cut to `columns`, between characters. */
+/* Cut the text to `columns`, between characters. */
 static void clip(char *text, size_t columns)
 {
     for (; *text != '\0'; text++) {
@@ -238,7 +240,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
     cli_meter_format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)
-        return; /* not printed yet; it may be the last of its stage */
+        return; /* this progress is not printed yet, because it may be the last of its stage */
     meter->drawn_s = now_s;
     if (!meter->terminal) {
         print_plain(meter);

@@ -38,22 +38,22 @@ void cli_meter_end(cli_meter *meter);
 /* *out (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a job with a plan
  * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". */
 void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
-/* The same in at most `columns`. Parts are left out in this order: documents, rate, percentage,
- * time of the stage, time of the job. If the line is still too long, it is cut. */
+/* Like cli_meter_format, in at most `columns`. Parts are left out in this order: documents, rate,
+ * percentage, time of the stage, time of the job. If the line is still too long, it is cut. */
 void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
-/* 1234567 as "1,234,567". Returns out. */
+/* Format 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
-/* The same with a noun: "1 query", "1,200 queries". Returns out. */
+/* Like cli_format_count, with a noun: "1 query", "1,200 queries". Returns out. */
 char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap);
-/* `one` if n is 1, else `many`: "is", "are". */
+/* Return `one` if n is 1, else `many`: "is", "are". */
 const char *cli_verb_of(uint64_t n, const char *one, const char *many);
-/* .9531 as "95.3". A share below 1 is never rounded up to "100.0": .99964 is "99.96". Returns
- * out. */
+/* Format .9531 as "95.3". A share below 1 is never rounded up to "100.0": .99964 is "99.96".
+ * Returns out. */
 char *cli_format_percent(double share, char *out, size_t cap);
-/* The share of n in `of`, as cli_format_percent; a small share above 0 is "under 0.1". Returns
- * out. */
+/* Format the share of n in `of`, as cli_format_percent does; a small share above 0 is "under 0.1".
+ * Returns out. */
 char *cli_format_share(uint64_t n, uint64_t of, char *out, size_t cap);
-/* Bytes as "1.5 GB" (powers of 1000). Returns out. */
+/* Format bytes as "1.5 GB" (powers of 1000). Returns out. */
 char *cli_format_bytes(double bytes, char *out, size_t cap);
 /* A monotonic clock in seconds. */
 double cli_now(void);

@@ -15,8 +15,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* With band keys from elsewhere, nothing is cut, signed, planned or compared: an option for that is
- * an error, even with its default value. */
+/* With band keys from elsewhere, nothing is cut, signed, planned or compared. So any option for
+ * these steps is an error, even with its default value. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {
@@ -108,7 +108,8 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
-/* Is it words instead of a file name? No such file exists, and few files would have such a name. */
+/* Is the operand probably words instead of a file name? True if no such file exists, and few files
+ * would have such a name. */
 static bool is_text(const char *operand)
 {
     return strchr(operand, ' ') != NULL && strpbrk(operand, "/.") == NULL &&
@@ -309,12 +310,12 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         return status;
     link_lists(settings);
     if (settings->device.device == NULL &&
-        command != CLI_BENCH) { /* bench tries each of them then */
+        command != CLI_BENCH) { /* in that case bench tries each of them */
         settings->device.device = "auto";
         settings->device.by_default = true;
     }
     if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
-        !(BIT(command) & INDEXES)) /* temporary files of an index are beside it */
+        !(BIT(command) & INDEXES)) /* temporary files of an index are put beside it */
         cli_environment_temp_dir(&settings->resources);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)

@@ -30,14 +30,14 @@
 
 #define PLAIN_HEAD 12u
 
-/* By the code in a record; code 0: the record has no code. */
+/* Indexed by the code in a record. Code 0: the record has no code. */
 static const struct {
     const char *scheme;
     uint32_t word_bytes;
 } codes[] = {{"legacy", 4}, {"affine32", 4}, {"affine64", 8}};
 #define N_CODES (sizeof codes / sizeof codes[0])
 
-/* Find the bytes of a word of this scheme. false: records cannot hold it. */
+/* Find how many bytes a word of this scheme has. Returns false if records cannot hold it. */
 static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
 {
     for (size_t code = 0; code < N_CODES; code++) {
@@ -121,7 +121,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 
 /* The plan for which the signatures were made. */
 typedef struct planned {
-    uint64_t bands, rows; /* 0: none */
+    uint64_t bands, rows; /* 0: no plan */
 } planned;
 
 static planned read_planned(const bm_manifest *manifest)
@@ -185,7 +185,7 @@ static bool wants_keys(const bm_settings *s)
     return s->results.exchange.what == BM_EXPORT_BANDS;
 }
 
-/* Close it whatever the status. */
+/* Open a reader. Close it whatever the status. */
 static bm_status export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
                                     bm_error *err)
 {
@@ -224,8 +224,8 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Read the next block, valid until the next call; n 0: there are no more. BM_ERR_FORMAT: the files
- * are not those in the manifest (detected with the last block). */
+/* Read the next block, valid until the next call; n 0: there are no more documents. BM_ERR_FORMAT:
+ * the files are not those in the manifest (detected with the last block). */
 static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
     bm_sign_dir *dir = r->exporter->dir;
@@ -273,7 +273,8 @@ out:
     return status;
 }
 
-/* Close it whatever the status. BM_ERR_FORMAT: sources.tsv does not match the manifest. */
+/* Open the numbers. Close them whatever the status. BM_ERR_FORMAT: sources.tsv does not match the
+ * manifest. */
 static bm_status trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
@@ -298,7 +299,7 @@ static void trove_numbers_begin(bm_trove_numbers *numbers)
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-/* Load what is needed to number the documents of a block. */
+/* Load the data needed to number the documents of a block. */
 static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
                                     bm_error *err)
 {
@@ -308,7 +309,8 @@ static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_b
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-/* If the rank is at its end, go to the next one. Returns whether it was. */
+/* If all documents of the rank were numbered, go to the next rank. Returns whether the rank was at
+ * its end. */
 static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
@@ -336,7 +338,7 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
  * Milvus takes the bytes of the words as a binary vector. It imports a NumPy file for each field of
  * a collection: signature.npy, and id.npy with line numbers of ids.txt, from 0. */
 
-/* Returns the first failure. */
+/* Close the array, and return the first failure. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
@@ -354,7 +356,7 @@ static bm_status close_file(bm_out_file *file, bm_status status, bm_error *err)
 typedef struct lean {
     bm_out_file *file;
     char head[BM_LEAN_HEAD_MOST];
-    size_t head_bytes, words_bytes; /* of a record */
+    size_t head_bytes, words_bytes; /* bytes of a record */
 } lean;
 
 static bool export_lean_accepts(const char *scheme)
@@ -391,7 +393,7 @@ static bm_status export_lean(bm_exporter *e, bm_error *err)
 
 typedef struct arrays_rows {
     bm_npy_writer writer;
-    size_t bytes; /* of a row */
+    size_t bytes; /* bytes of a row */
     bool keys;
 } arrays_rows;
 
@@ -513,10 +515,10 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
  * has the r words of the band and the number of the document; documents without shingles have none.
  * In addition, documents.tsv maps each number to its document.
  *
- * The records of a rank are sorted in memory, for as many bands at once as fit; for further bands
- * there is another walk over the signatures. */
+ * The records of a rank are sorted in memory, for as many bands at once as fit; further bands take
+ * another walk over the signatures. */
 
-/* A record being sorted: its first word, as a number that sorts in the same order. */
+/* A record being sorted: its first word, converted to a number that sorts in the same order. */
 typedef struct entry {
     uint64_t head;
     uint32_t at; /* its index among the records of its rank */
@@ -525,11 +527,11 @@ typedef struct entry {
 typedef struct trove {
     bm_exporter *exporter;
     bm_trove_numbers numbers;
-    size_t words_bytes;  /* of a band */
-    size_t record_bytes; /* including the number */
-    uint32_t first, n;   /* bands of this walk */
-    char *records;       /* `cap` for each of these bands, one band after another */
-    entry *entries;      /* cap, for one band at a time */
+    size_t words_bytes;  /* bytes of the words of a band */
+    size_t record_bytes; /* bytes of a record, including the number */
+    uint32_t first, n;   /* bands of this walk: the first, and how many */
+    char *records;       /* `cap` records for each of these bands, one band after another */
+    entry *entries;      /* `cap` entries, for one band at a time */
     size_t n_records, cap;
 } trove;
 
@@ -743,9 +745,9 @@ out:
 #define BAND_WORD_BYTES 8u
 
 typedef struct list_type {
-    uint32_t n, bytes;  /* items in a list, and bytes of an item */
-    const char *format; /* of an item */
-    const void *values; /* of the block */
+    uint32_t n, bytes;  /* number of items in a list, and bytes of an item */
+    const char *format; /* Arrow format of an item */
+    const void *values; /* values of the block */
 } list_type;
 
 static list_type list_of(const bm_export_stream *stream, bm_export_cells cells,
@@ -818,7 +820,7 @@ static void *copy(const void *from, size_t bytes)
     return to;
 }
 
-/* n + 1 offsets of items of equal size. */
+/* Make n + 1 offsets of items of equal size. */
 static int32_t *steps(size_t n, size_t bytes)
 {
     int32_t *ends = bm_alloc(n + 1, sizeof *ends);
@@ -970,7 +972,8 @@ static bm_status write_provenance(const bm_job_context *context, bm_buf *out, bm
     return status;
 }
 
-/* Close it whatever the status. `out` must not outlive `stream`; it may be released before. */
+/* Open a stream. Close it whatever the status. `out` must not outlive `stream`; it may be released
+ * earlier. */
 static bm_status export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
                                     bm_export_stream *stream, struct ArrowArrayStream *out,
                                     bm_error *err)
@@ -996,12 +999,12 @@ out:
  * A table of tab-separated decimals: id, n_shingles, then w1, w2 … for signatures, or band_1,
  * band_2 … for keys. Ids are escaped as in all our tables. */
 
-#define DIGITS_MOST 20u /* of a cell, without the tab before it */
+#define DIGITS_MOST 20u /* most digits of a cell, without the tab before it */
 
 typedef struct table {
     bm_out_file *file;
     bm_buf text;
-    uint32_t columns, word_bytes; /* `columns`: after the first two */
+    uint32_t columns, word_bytes; /* `columns`: number of columns after the first two */
     bool keys;
 } table;
 
@@ -1087,7 +1090,7 @@ out:;
  *
  * The layouts of the tools' tables, and writing any of them. */
 
-#define GROUP_BYTES ((uint64_t)32 << 20) /* words of a row group */
+#define GROUP_BYTES ((uint64_t)32 << 20) /* bytes of words in a row group */
 
 static const struct {
     bm_exchange to;

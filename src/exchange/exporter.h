@@ -27,10 +27,10 @@ typedef struct bm_exporter {
 typedef struct bm_export_block {
     uint64_t first;
     size_t n;
-    const void *words;          /* n * perms */
-    const uint32_t *n_shingles; /* n */
-    const uint64_t *keys;       /* n * bands if keys are exported; else NULL */
-    const char *ids;            /* one after another; NULL if not requested */
+    const void *words;          /* n * perms words */
+    const uint32_t *n_shingles; /* n numbers */
+    const uint64_t *keys;       /* n * bands keys if keys are exported; else NULL */
+    const char *ids;            /* n ids one after another; NULL if not requested */
     const size_t *ends;         /* where each id ends */
 } bm_export_block;
 
@@ -45,7 +45,7 @@ typedef struct bm_export_reader {
     bm_exporter *exporter;
     bool ids; /* ids are requested */
     uint64_t next;
-    size_t most; /* documents in a block */
+    size_t most; /* most documents in a block */
     void *words;
     uint32_t *n_shingles;
     uint64_t *keys;
@@ -56,22 +56,22 @@ typedef struct bm_export_reader {
 /* Called for each block. */
 typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_error *err);
 
-/* The parts of a document that a form can hold. The others are written beside its files. */
+/* The parts of a document that a form can hold. Other parts are written beside its files. */
 enum {
     BM_FORM_HAS_IDS = 1u << 0,
-    BM_FORM_HAS_SIZES = 1u << 1, /* numbers of shingles */
+    BM_FORM_HAS_SIZES = 1u << 1, /* it can hold numbers of shingles */
     BM_FORM_HAS_PROVENANCE = 1u << 2,
     BM_FORM_HAS_KEYS = 1u << 3,   /* it can hold band keys */
     BM_FORM_OF_BANDS = 1u << 4,   /* it always holds the words of bands */
-    BM_FORM_BY_DOCUMENT = 1u << 5 /* it lists ids and sizes itself, in a file beside */
+    BM_FORM_BY_DOCUMENT = 1u << 5 /* it lists ids and sizes itself, in a separate file */
 };
 
 typedef struct bm_export_form {
     bm_exchange to;
     unsigned has;         /* BM_FORM_* bits */
     uint32_t bands, rows; /* the tool's own plan; 0: it has none */
-    /* Can it hold signatures of this scheme? NULL: of any. `taken`: the schemes it can hold, for
-     * the message. */
+    /* Can the form hold signatures of this scheme? NULL: it can hold all. `taken`: the schemes it
+     * can hold, for the message. */
     bool (*takes)(const char *scheme);
     const char *taken;
     bm_status (*write)(bm_exporter *exporter, bm_error *err);
@@ -82,7 +82,7 @@ const bm_export_form *bm_export_form_of(bm_exchange to);
 bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *settings,
                                bm_error *err);
 
-/* Write ids.txt and n_shingles.npy, if the form cannot hold these. */
+/* Write ids.txt and n_shingles.npy, each only if the form cannot hold its contents. */
 bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
 
 /* export_table -- forms that are tables: their columns, and a stream of their rows. */
@@ -98,7 +98,7 @@ typedef enum bm_export_cells {
 } bm_export_cells;
 
 typedef struct bm_export_column {
-    const char *name; /* NULL ends the list */
+    const char *name; /* name of the column; NULL ends the list */
     bm_export_cells cells;
 } bm_export_column;
 
@@ -114,7 +114,7 @@ typedef struct bm_export_layout {
 typedef struct bm_export_stream {
     const bm_export_layout *layout;
     bm_export_reader reader;
-    bm_buf provenance; /* JSON */
+    bm_buf provenance; /* provenance as JSON */
     bm_status status;
     bm_error err;
 } bm_export_stream;
@@ -127,23 +127,23 @@ typedef struct bm_export_stream {
 
 typedef struct bm_trove_numbers {
     bm_sign_dir *dir;
-    uint64_t *documents; /* of each rank */
+    uint64_t *documents; /* number of documents of each rank */
     size_t n_ranks;
-    uint64_t most; /* documents of the largest rank */
+    uint64_t most; /* number of documents of the largest rank */
     /* the present position of the walk */
     size_t rank;
-    uint64_t left; /* documents left in the rank */
+    uint64_t left; /* number of documents left in the rank */
     uint32_t next;
-    uint64_t *bytes; /* of the texts of a block */
+    uint64_t *bytes; /* bytes of each text of a block */
     size_t cap_bytes;
 } bm_trove_numbers;
 
 /* exchange_settings -- converts the options of exports and imports to settings. */
 
-/* As bm_settings_of_sign. *taken: the options as this version reads them, for their paths. */
+/* Like bm_settings_of_sign. *taken: the options as this version reads them, for their paths. */
 bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
                                 bm_export_options *taken, bm_error *err);
-/* Called when the manifest has determined how documents were signed: choose bands, if the form
+/* Call after the manifest has determined how documents were signed. Chooses bands, if the form
  * needs any. */
 bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
                                  bm_settings *settings, bm_error *err);
@@ -153,7 +153,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
  *     legacy             int64 seed, int32 k, k words of 4 bytes
  *     affine32, affine64 int64 seed, int32 -k, uint8 1 or 2, k words of 4 or 8 bytes */
 
-#define BM_LEAN_HEAD_MOST 13u /* bytes of a head */
+#define BM_LEAN_HEAD_MOST 13u /* most bytes of a head */
 
 typedef struct bm_lean_head {
     const char *scheme; /* by name; NULL: unknown */
@@ -162,6 +162,6 @@ typedef struct bm_lean_head {
     uint32_t word_bytes;
 } bm_lean_head;
 
-/* Read the head of a record from its first `len` bytes; returns the size of the head, 0: too few
- * bytes. */
+/* Read the head of a record from its first `len` bytes. Returns the size of the head; 0: there are
+ * too few bytes. */
 size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out);

@@ -98,7 +98,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
     bool there;
     *out = (bm_import_place){0};
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, &info, err));
-    if (!there || !S_ISDIR(info.st_mode)) /* opening it reports the error */
+    if (!there || !S_ISDIR(info.st_mode)) /* the error is reported when it is opened */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->from, out, err);
@@ -224,9 +224,10 @@ typedef struct rows {
     bm_import_source base;
     int fd;
     uint64_t n_rows, offset;        /* number of rows; file offset of the first row */
-    size_t head_bytes, words_bytes; /* of a row; head_bytes 0: rows have no head */
-    char head[BM_LEAN_HEAD_MOST];   /* the same in every row */
-    char *raw, *words;              /* of a block; the same buffer if rows have no head */
+    size_t head_bytes, words_bytes; /* bytes of the head and of the words of a row; head_bytes 0:
+                                     * rows have no head */
+    char head[BM_LEAN_HEAD_MOST];   /* the head, which is the same in every row */
+    char *raw, *words;              /* buffers for a block: the same buffer if rows have no head */
 } rows;
 
 static void close_rows(bm_import_source *source)
@@ -393,29 +394,29 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
  * The column is a fixed_size_list, list or large_list of uint32 or uint64. A row that is null, has
  * another length, or contains a null is an error. Ids are a column of text or integers. */
 
-#define BATCH_BYTES ((size_t)4 << 20) /* of an array of the table */
+#define BATCH_BYTES ((size_t)4 << 20) /* bytes of one array of the table */
 
 enum { SIGNATURE, ID, SIZE, N_COLUMNS };
 
 typedef struct list_type {
-    uint32_t fixed; /* items in each list; 0: given by offsets */
+    uint32_t fixed; /* items in each list; 0: offsets give their number */
     uint32_t width; /* bytes of an offset */
     uint32_t item;  /* bytes of an item */
 } list_type;
 
 typedef struct table_table {
     bm_import_source base;
-    const char *names[N_COLUMNS]; /* NULL: not requested */
+    const char *names[N_COLUMNS]; /* name of each column; NULL: not requested */
     bool id_given;
     struct ArrowArrayStream stream; /* released: not open */
-    struct ArrowArray array;        /* the current rows; released: none */
+    struct ArrowArray array;        /* the current rows; released: there are none */
     size_t at;                      /* the next row in `array` */
-    int64_t child[N_COLUMNS];       /* index of the column; -1: none */
+    int64_t child[N_COLUMNS];       /* index of each column; -1: there is none */
     list_type type;
     bm_arrow_column_type types[N_COLUMNS];
-    bm_arrow_column columns[N_COLUMNS]; /* of `array` */
-    bm_manifest *manifest;              /* from the schema's metadata; NULL: none */
-    void *words;                        /* of a block, like the members below */
+    bm_arrow_column columns[N_COLUMNS]; /* columns of `array` */
+    bm_manifest *manifest;              /* from the schema's metadata; NULL: the schema has none */
+    void *words;                        /* words of a block; the members below are of a block too */
     uint32_t n_shingles[BM_IMPORT_BLOCK_ROWS];
     size_t ends[BM_IMPORT_BLOCK_ROWS];
     bm_buf ids;
@@ -472,8 +473,8 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
     return out->item != 0;
 }
 
-/* Read an int32 length and as many bytes; NULL: negative length. The C data interface does not tell
- * where metadata end, so the reader that made them is trusted. */
+/* Read an int32 length and as many bytes; NULL: the length is negative. The C data interface does
+ * not give the end of metadata, so the reader that made them is trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {
     int32_t len;
@@ -871,7 +872,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 
 /* --- how the signatures were made --- */
 
-/* Records of LeanMinHash state scheme and seed. */
+/* Records of LeanMinHash contain scheme and seed. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
@@ -899,7 +900,7 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
     return BM_OK;
 }
 
-/* Parameters that nobody stated must not be assumed. */
+/* Fail if a parameter was not stated, because none may be assumed. */
 static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {
@@ -958,7 +959,7 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_er
 
 static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 {
-    if (a->word_bytes == 0 || b->word_bytes == 0) /* a file without signatures */
+    if (a->word_bytes == 0 || b->word_bytes == 0) /* one file has no signatures */
         return (a->manifest == NULL) == (b->manifest == NULL);
     const bool same_scheme = a->scheme == b->scheme || (a->scheme != NULL && b->scheme != NULL &&
                                                         strcmp(a->scheme, b->scheme) == 0);

@@ -17,17 +17,18 @@ typedef struct bm_import_head {
     const bm_manifest *manifest; /* NULL: the file has no provenance of ours */
     const char *scheme;          /* NULL: not stated */
     int64_t seed;                /* valid if `scheme` is set */
-    uint32_t perms;              /* 0: the file has no rows, and does not state it */
-    uint32_t word_bytes;         /* 0: not stated, for the same reason */
+    uint32_t perms;              /* 0: not known, because the file has no rows and does not state
+                                  * it */
+    uint32_t word_bytes;         /* 0: not known, for the same reason */
 } bm_import_head;
 
 /* Rows first … first+n-1 of the file; owned by the source, valid until the next call. */
 typedef struct bm_import_block {
     uint64_t first;
     size_t n;
-    const void *words;          /* n * perms */
+    const void *words;          /* n * perms words */
     const uint32_t *n_shingles; /* NULL: unknown */
-    const char *ids;            /* one after another; NULL: none */
+    const char *ids;            /* n ids one after another; NULL: there are none */
     const size_t *ends;         /* where each id ends */
 } bm_import_block;
 
@@ -44,8 +45,8 @@ typedef struct bm_import_request {
 /* The paths of an input's files. */
 typedef struct bm_import_place {
     char *file;
-    char *ids, *sizes;     /* files beside it; NULL: none */
-    bm_manifest *manifest; /* of an export; NULL: a single file */
+    char *ids, *sizes;     /* files beside it; NULL: there is no such file */
+    bm_manifest *manifest; /* manifest of an export; NULL: the input is a single file */
 } bm_import_place;
 
 /* Find the files of an input. BM_ERR_FORMAT: the directory is not an export in this form, or one of
@@ -57,16 +58,17 @@ void bm_import_place_reset(bm_import_place *place);
 typedef struct bm_import_source bm_import_source;
 
 typedef struct bm_import_ops {
-    /* Fill in the block, except the parts in files beside; n 0: there are no more rows. */
+    /* Fill in the block, except parts that are in files beside the input. n 0: there are no more
+     * rows. */
     bm_status (*next)(bm_import_source *source, bm_import_block *block, bm_error *err);
     void (*close)(bm_import_source *source);
 } bm_import_ops;
 
 struct bm_import_source {
     const bm_import_ops *ops;
-    const char *path; /* of the file; borrowed */
+    const char *path; /* path of the file; borrowed */
     bm_import_head head;
-    uint64_t next; /* the next row */
+    uint64_t next; /* number of the next row */
 };
 
 /* Open a file of one of the three kinds. BM_ERR_INPUT names the defect. */
@@ -84,7 +86,7 @@ typedef struct bm_import_ids {
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } bm_import_ids;
 
-/* `path` is borrowed. Close it whatever the status. */
+/* Open a list of ids; `path` is borrowed. Close it whatever the status. */
 bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err);
 /* Read the next n ids, at most BM_IMPORT_BLOCK_ROWS, into text and ends. BM_ERR_INPUT: there are
  * fewer, or one has a broken escape. */
@@ -108,7 +110,7 @@ void bm_import_sizes_close(bm_import_sizes *sizes);
 /* import_settle -- determines how imported signatures were made, from their file and the
  * options. */
 
-/* As bm_settings_of_export. */
+/* Like bm_settings_of_export. */
 bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,
                                 bm_import_options *taken, bm_error *err);
 /* Set how the signatures were made; the settings borrow from the head's manifest. BM_ERR_USAGE

@@ -34,7 +34,7 @@
 /* A file, and the files beside it. */
 typedef struct input {
     bm_import_place place;
-    bm_import_source *source;   /* NULL: not open */
+    bm_import_source *source;   /* NULL: the file is not open */
     bm_manifest_input recorded; /* for the report */
     char digest[BM_HASH128_HEX];
 } input;
@@ -46,10 +46,11 @@ typedef struct importer {
     bm_out_dir *out;
     bm_npy_writer words;
     input *inputs;
-    const bm_manifest_input **recorded; /* for all inputs */
-    bm_import_ids ids;                  /* for all inputs, or of the current one */
-    bm_import_sizes sizes;              /* of the current input */
-    bm_buf numbers;                     /* ids that are row numbers */
+    const bm_manifest_input **recorded; /* an entry for each input */
+    bm_import_ids ids;                  /* one list for all inputs, or the list of the current
+                                         * input */
+    bm_import_sizes sizes;              /* sizes of the current input */
+    bm_buf numbers;                     /* text of ids that are row numbers */
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } importer;
 
@@ -86,7 +87,8 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Find the ids of the block: its own, from a list, or row numbers over all inputs. */
+/* Find the ids of the block: the block's own ids, ids from a list, or row numbers over all
+ * inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;
@@ -108,7 +110,7 @@ static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
     return BM_OK;
 }
 
-/* BM_ERR_INPUT, with the row: a word that the scheme never makes. */
+/* BM_ERR_INPUT if a word is one that the scheme never makes; the message names the row. */
 static bm_status check_words(const bm_sketch_options *sketch, const void *row, const char *path,
                              uint64_t line, bm_error *err)
 {
@@ -228,7 +230,8 @@ static bm_status check_perms(const importer *im, const bm_import_source *source,
                             (unsigned)perms, (unsigned)wanted);
 }
 
-/* Open input i, check that it goes with the first one, and read it. The caller closes it. */
+/* Open input i, check that it can be used together with the first one, and read it. The caller
+ * closes it. */
 static bm_status read_next(importer *im, size_t i, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;

@@ -37,7 +37,8 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* part of the memory: each byte of a text may be a unit, which takes this many bytes */
+    64u /* part of the memory: each byte of a text may be a unit, and a unit takes this many
+         * bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -46,16 +47,18 @@ typedef struct collector {
     bool weighted;
     bm_explain_sets *out;
     bm_job_context *context;
-    bm_buf *texts; /* texts of the wanted documents, instead of sets; NULL: sets */
+    bm_buf *texts; /* if not NULL: receives the texts of the wanted documents, instead of their
+                    * sets */
     size_t n_texts;
-    const char *only;            /* the only input to read; NULL: all */
-    bm_explain_record_fn record; /* gets every record, replacing the members above; NULL: none */
+    const char *only;            /* name of the only input to read; NULL: read all */
+    bm_explain_record_fn record; /* if not NULL: called for every record, and the members above are
+                                  * not used */
     void *record_ctx;
     const char *const **names; /* receives the inputs' names; NULL: not wanted */
 } collector;
 
 /* Reserve one more document with n_hashes hashes. Arrays grow by half at a time, so they take at
- * most half as much again as is counted. */
+ * most 1.5 times the memory counted here. */
 static bm_status reserve(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
@@ -126,7 +129,7 @@ static bm_status check_text(const collector *k, const bm_record *record, bm_erro
                             record->text.len, k->memory);
 }
 
-/* *id: the record's id, with its number if repeated ids are numbered. */
+/* Set *id to the record's id, with its number if repeated ids are numbered. */
 static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_error *err)
 {
     bm_doc_table *docs = &k->context->docs;
@@ -216,7 +219,7 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
                                struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
                                bm_error *err)
 {
-    bm_settings reading = *settings; /* with the settings with which dedup read its inputs */
+    bm_settings reading = *settings; /* use the settings with which dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1, .only = k->only};
     bm_weighed weighed = {0};
     reading.recorded.weighed = &weighed;
@@ -440,8 +443,8 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn. Under `verify` contained, a document is in its group only because of the kept
- * document. */
+/* A bm_result_row_fn. Under `verify` contained, a document is in its group only because the kept
+ * document contains it. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -473,7 +476,8 @@ static bm_status read_holders(bm_explainer *e, bm_error *err)
 /* The rows of removed.tsv about two copies. */
 typedef struct copy_rows {
     const bm_explainer *e;
-    uint32_t kept[2]; /* the kept documents of e->a and e->b; a document without a row is its own */
+    uint32_t kept[2]; /* the kept documents of e->a and e->b; a document without a row is its own
+                       * kept document */
     bool same_text[2], known[2];
 } copy_rows;
 
@@ -548,7 +552,7 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     options.bands.threshold = words ? .5 / perms : SHARES_A_BIT;
     options.candidates = words ? BM_CANDIDATES_LSH : BM_CANDIDATES_ALL;
-    options.bands.bands = perms; /* bands of one row: any equal word makes a candidate */
+    options.bands.bands = perms; /* one row per band, so that any equal word makes a candidate */
     options.bands.rows = 1;
     options.resources.threads = 1;
     bm_status status = BM_OK;
@@ -610,7 +614,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
     bm_job_context_stage(&e->context, "match", "pairs");
-    if (e->a != e->b) /* before bm_set_links drops the hashes of copies */
+    if (e->a != e->b) /* must run before bm_set_links drops the hashes of copies */
         BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
     bm_find_options options = e->find;
     options.resources.threads = e->settings->threads;
@@ -684,7 +688,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (seed > UINT32_MAX)
         return bm_result_fact_unknown(manifest, "provenance.seed", err);
     if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* no component was divided */
+        e->divided = 0; /* in this case no component was divided */
     e->star = f.cluster == BM_CLUSTER_STAR;
     e->find.verify = (bm_verify)f.verify;
     e->find.candidates = (bm_candidate_rule)f.candidates;
@@ -698,7 +702,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* BM_ERR_FORMAT unless groups.jsonl is as the report lists it. Checked before its ids are
+/* BM_ERR_FORMAT unless groups.jsonl is the file that the report lists. Call before its ids are
  * searched. */
 static bm_status check_groups(const bm_explainer *e, bm_error *err)
 {
@@ -771,7 +775,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
 
 typedef struct load {
     bm_explainer *e;
-    uint64_t wanted, last; /* group numbers */
+    uint64_t wanted, last; /* number of the wanted group; number of the last group */
 } load;
 
 /* A bm_result_group_fn: loads the members and the kept document of the wanted group. */

@@ -160,7 +160,7 @@ static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_
     return BM_OK;
 }
 
-/* There is no row for the two: does the item exist, and does the document? */
+/* Called if there is no row for the two: does the item exist, and does the document? */
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;
@@ -174,7 +174,8 @@ static bm_status find_missing(bm_explainer *e, bm_error *err)
         e->settings, e->manifest, e->options->streams[0], &wanted, &options, &inner);
     BM_TRY(
         bm_explain_forgive_inputs(e, status, &inner, "whether there is such a document is", err));
-    o->document.known = o->document.known || status != BM_OK; /* unreadable inputs: it may exist */
+    o->document.known = o->document.known || status != BM_OK; /* if inputs cannot be read, the
+                                                               * document may exist */
     if (!o->document.known)
         return bm_fail_field(err, "id_b", "no document '%.500s' (ids as the inputs have them)",
                              o->document.id);

@@ -70,7 +70,7 @@ static bm_status find_cut(void *ctx, const bm_tsv_table *row, bm_error *err)
 
 typedef struct reading {
     bm_explained_cut *cut;
-    const char *const *names; /* of the inputs */
+    const char *const *names; /* names of the inputs */
 } reading;
 
 static bm_status keep_text(bm_explained_text *text, const bm_record *record, bool *kept,
@@ -133,8 +133,8 @@ static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *optio
     size_t end = begin + (n > 0 ? units[1].list[n - 1].to : 0);
     if (n == units[0].n && kept.len - begin >= to - from &&
         memcmp(cut.data + from, kept.data + begin, to - from) == 0)
-        end = begin + (to - from); /* the bytes after the last unit are equal, too */
-    if (n < units[0].n) {          /* a near part: to the end of its line */
+        end = begin + (to - from); /* the bytes after the last unit are equal too */
+    if (n < units[0].n) {          /* for a near part, extend it to the end of its line */
         const char *newline = memchr(kept.data + begin, '\n', kept.len - begin);
         const size_t line = newline != NULL ? (size_t)(newline - kept.data) + 1 : kept.len;
         end = end > line ? end : line;

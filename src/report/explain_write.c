@@ -30,7 +30,7 @@ static bm_str id_of(const bm_explainer *e, uint32_t doc)
 
 /* --- text --- */
 
-typedef struct page { /* the first error sticks */
+typedef struct page { /* The text written so far. `status` keeps the first error. */
     const bm_explainer *e;
     bm_rows *rows;
     bm_status status;
@@ -108,7 +108,7 @@ out:
     p->status = status;
 }
 
-/* "1 copy", "3 copies": the documents that a node represents besides itself. */
+/* Write "1 copy", "3 copies": the documents that a node represents besides itself. */
 static void put_copies(page *p, uint32_t doc)
 {
     const uint32_t n = p->e->copies.n[doc] - 1;
@@ -508,7 +508,7 @@ static int by_pair(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The links of the chain and the cut, in the order of the pairs, each once. Returns their
+/* List the links of the chain and the cut, in the order of the pairs, each once. Returns their
  * number. */
 static size_t shown_links(const bm_explainer *e, shown_link *links)
 {

@@ -30,7 +30,7 @@ typedef struct bm_explain_sets {
     size_t n;             /* documents found, in input order */
     uint32_t *numbers;    /* of each document, its number in the set of wanted ids */
     uint32_t *place;      /* of each wanted id, its index above; BM_ID_NONE: not in the inputs */
-    uint64_t *offsets;    /* n + 1, into hashes */
+    uint64_t *offsets;    /* n + 1 offsets into `hashes` */
     bm_hash128 *contents; /* per document: equal for identical documents */
     uint64_t *hashes;
     double *weights; /* parallel to hashes; NULL: no weights */
@@ -46,8 +46,8 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
                                bm_explain_sets *out, bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
-/* Called for each valid record of the inputs. *kept: it keeps the text, which must fit into the
- * memory together with what comparing it takes (else BM_ERR_NOMEM). Otherwise like
+/* Called for each valid record of the inputs. It sets *kept if it keeps the text; the text, and the
+ * memory needed to compare it, must then fit into the memory (else BM_ERR_NOMEM). Otherwise like
  * bm_explain_sets_read. */
 typedef bm_status (*bm_explain_record_fn)(void *ctx, const bm_record *record, bool *kept,
                                           bm_error *err);
@@ -59,7 +59,7 @@ typedef struct bm_explain_records {
     void *ctx;
     const char *const **names; /* set to the inputs' names while reading; NULL: not wanted */
 } bm_explain_records;
-/* *text: how the texts were cut into shingles. BM_ERR_INPUT: these inputs have no texts. */
+/* *text: how the texts were cut into shingles. BM_ERR_INPUT: the inputs have no texts. */
 bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
                                   struct ArrowArrayStream *rows, const bm_explain_records *wanted,
                                   bm_text_options *text, bm_error *err);
@@ -76,10 +76,10 @@ typedef struct bm_shared_run {
 /* An item or a document of a result of `overlap`. */
 typedef struct bm_explained_text {
     const char *id;
-    bm_buf file; /* ended by NUL; `line`: its place there */
+    bm_buf file; /* ended by NUL; `line`: the line in it where the text's record begins */
     uint64_t line;
-    bool known;           /* the text was read */
-    bm_buf text, as_read; /* after repair; before, if it was repaired */
+    bool known;           /* the text could be read */
+    bm_buf text, as_read; /* the text after repair; the text before repair, if it was repaired */
     uint64_t from, to;    /* byte range of the run, before repair */
 } bm_explained_text;
 
@@ -91,9 +91,10 @@ typedef struct bm_explained_cut {
     bm_buf kept_id, reason; /* ended by NUL */
     double jaccard;
     bool has_row;  /* the cut was found */
-    size_t n_cuts; /* the document's cuts up to that one; all if it was not found */
+    size_t n_cuts; /* number of the document's cuts up to this cut; of all its cuts if it was not
+                    * found */
     bm_shingle_kind units;
-    size_t n_units; /* units that both parts begin with */
+    size_t n_units; /* number of units with which both parts begin */
 } bm_explained_cut;
 
 /* How a document contains an item. */
@@ -110,13 +111,14 @@ typedef struct bm_explained_overlap {
 /* The findings in the pairs of a group. */
 typedef struct bm_explanation {
     bm_link_graph graph;
-    double similarity; /* of the two documents themselves; NAN: not known */
-    const char *texts; /* of two copies: "identical" or "equal" (removed.tsv); NULL: not known */
+    double similarity; /* similarity of the two documents themselves; NAN: not known */
+    const char *texts; /* relation of two copies: "identical" or "equal" (removed.tsv); NULL: not
+                        * known */
     bm_chain chain;
     double parts_above; /* threshold above which no links join the two; NAN: not known */
     bm_cut cut;
     bm_bridges bridges;
-    bm_shared_run run; /* common to the two documents */
+    bm_shared_run run; /* longest run common to the two documents */
 } bm_explanation;
 
 typedef struct bm_explainer {
@@ -127,17 +129,18 @@ typedef struct bm_explainer {
     bm_result_dir dir;
     bm_find_options find; /* how the directory's pairs were found */
     bool star;
-    uint64_t divided; /* components that were too large and became stars */
+    uint64_t divided; /* number of components that were too large and became stars */
     /* the group */
     uint64_t group;
     bm_id_set ids;
     bool none;           /* no document of the group is kept */
-    uint32_t kept, a, b; /* BM_ID_NONE: see `known`; a, b: requested documents; equal: none */
+    uint32_t kept, a, b; /* kept: BM_ID_NONE: see `known`; a, b: the requested documents; a == b:
+                          * none were requested */
     bm_buf known;        /* the id of the known document that is kept */
     bm_pair *pairs;      /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs;
-    bm_explain_sets sets; /* if the inputs were read */
+    bm_explain_sets sets; /* used if the inputs were read */
     bm_copies copies;     /* maps documents to nodes, once all are known */
     bm_explanation answer;
     bm_explained_overlap overlap; /* for a directory that `overlap` wrote, instead of a group */
@@ -147,7 +150,7 @@ typedef struct bm_explainer {
 /* --- explain.c --- */
 /* Open the report, check that groups.jsonl is the file it lists, and read how pairs were found. */
 bm_status bm_explain_open(bm_explainer *e, bm_error *err);
-/* Find the groups of n ids; 0: none. */
+/* Find the group of each of n ids; 0: in no group. */
 bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
                           bm_error *err);
 /* Load the ids and the kept document of group `number`. BM_ERR_USAGE: there is no such group. */
@@ -157,22 +160,22 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
 /* Find the pairs of the group's documents. */
 bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
 /* The similarity of e->a and e->b, measured like the directory's pairs: from their link, or else
- * from the inputs. If the inputs cannot be read: a warning, and NAN. */
+ * from the inputs. If the inputs cannot be read, log a warning, and set NAN. */
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 
 /* --- explain.c --- */
-/* Find the longest run common to e->a and e->b, from the inputs. If these cannot be read: a
- * warning, and the run is unknown. */
+/* Find the longest run common to e->a and e->b, from the inputs. If the inputs cannot be read, log
+ * a warning, and leave the run unknown. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
-/* The same for any two texts. */
+/* Find the longest run common to any two texts. */
 bm_status bm_shared_run_find(const bm_text_options *options, const bm_str texts[2],
                              bm_shared_run *out, bm_error *err);
-/* If the inputs cannot be read again, only log that `what` is not known. */
+/* If the inputs cannot be read again, log that `what` is not known, and go on. */
 bm_status bm_explain_forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
                                     const char *what, bm_error *err);
 
-/* Set e->answer.texts for the copies e->a and e->b, if removed.tsv tells it. */
+/* Set e->answer.texts for the copies e->a and e->b, if removed.tsv has it. */
 bm_status bm_explain_texts(bm_explainer *e, bm_error *err);
 
 /* Are e->a and e->b copies of each other? */

@@ -45,8 +45,8 @@ static const char *field_of(const bm_explainer *e, bm_str id)
     return b != NULL && strlen(b) == id.len && memcmp(b, id.data, id.len) == 0 ? "id_b" : "id_a";
 }
 
-/* Find out which ids are in no group, and whether they are documents at all, which only the inputs
- * tell. */
+/* Find out which ids are in no group, and whether they are documents at all (only the inputs show
+ * that). */
 static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, const uint64_t *groups,
                               bm_error *err)
 {

@@ -42,19 +42,19 @@ typedef struct bm_page_size { /* number of groups of this size */
 
 typedef struct bm_page_source { /* the manifest's input of the same number */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
+    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN */
     char *gone;             /* why its texts cannot be shown; NULL: they can */
     char *path;             /* its current path; NULL: missing */
 } bm_page_source;
 
 /* A row of the table of inputs: one input, or several together. */
 typedef struct bm_page_input {
-    bm_str name;  /* of the file, or of the folder with a trailing slash; borrowed */
+    bm_str name;  /* name of the file, or of the folder with a trailing slash; borrowed */
     size_t first; /* number of the first input */
     size_t n_files, n_gone;
-    uint64_t bytes; /* of the files */
+    uint64_t bytes; /* total size of the files */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
+    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN */
     const char *gone;       /* why the first of the n_gone inputs has no texts to show */
 } bm_page_input;
 
@@ -68,15 +68,15 @@ typedef struct bm_page_inputs {
 /* --- documents and pairs that are shown --- */
 
 typedef struct bm_page_doc {
-    bool found;          /* in an unchanged input */
+    bool found;          /* it was found in an unchanged input */
     bool counted;        /* its shingles were counted */
-    char *text;          /* the first bytes as read; valid UTF-8 */
+    char *text;          /* the first bytes of the text as read; valid UTF-8 */
     size_t held;         /* size of `text` */
     uint64_t text_bytes; /* size of the whole text */
     uint64_t *hashes;    /* its distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
-    uint32_t file; /* input of the manifest; where its record begins */
+    uint32_t file; /* number of its input in the manifest; place of its record in the input */
     uint64_t line;
 } bm_page_doc;
 
@@ -86,7 +86,8 @@ typedef struct bm_page_doc {
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
-    uint32_t a, b;     /* numbers of shown documents; if b was removed, a is the kept one */
+    uint32_t a, b;     /* numbers of shown documents; if b was removed, a is the document kept for
+                        * it */
     double jaccard;    /* NAN: not known */
     const char *label; /* of a sampled pair: "right" or "wrong"; NULL: not labelled */
 } bm_page_pair;
@@ -94,14 +95,15 @@ typedef struct bm_page_pair {
 typedef struct bm_page_pairs {
     bm_page_pair *rows;
     size_t n, cap;
-    uint64_t of; /* total number; 0: not known */
+    uint64_t of; /* total number of pairs; 0: not known */
 } bm_page_pairs;
 
 typedef struct bm_page_group {
     uint64_t number, size;
     uint64_t identical, equal, chained, removed; /* numbers of documents */
     uint32_t kept;                               /* document number; NO_DOC: none is kept */
-    uint32_t least_doc;                          /* the member least like the kept one; or NO_DOC */
+    uint32_t least_doc;                          /* the member least similar to the kept document;
+                                                  * or NO_DOC */
     double least;                                /* their similarity; NAN: not known */
     bool known; /* the kept document is from an earlier collection */
 } bm_page_group;
@@ -117,34 +119,35 @@ typedef struct bm_page_choice {
 
 typedef struct bm_page_what_if {
     const char *why_not;      /* why other thresholds cannot be evaluated; NULL: they can */
-    const char *why_no_stars; /* the same for stars */
+    const char *why_no_stars; /* why stars cannot be evaluated; NULL: they can */
     bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
     size_t n_thresholds;
-    uint64_t budget;     /* memory for what follows, in bytes */
-    bm_id_set ids;       /* of the documents in pairs.tsv */
-    bm_listed_docs docs; /* the same documents */
+    uint64_t budget;     /* memory in bytes for the members below */
+    bm_id_set ids;       /* ids of the documents in pairs.tsv */
+    bm_listed_docs docs; /* facts of the same documents */
     bm_pair *pairs;
     size_t n_pairs, cap_pairs;
-    uint64_t *lengths; /* of the documents' texts, if stars begin with the longest or shortest */
+    uint64_t *lengths; /* lengths of the documents' texts, if stars begin with the longest or
+                        * shortest */
 } bm_page_what_if;
 
-/* --- of `overlap` --- */
+/* --- results of `overlap` --- */
 
 /* A text around a run. In an item, the parts that documents contain are marked; in a document, the
  * parts that it has from the item. */
 typedef struct bm_page_run {
-    bool found;     /* in an unchanged input */
+    bool found;     /* it was found in an unchanged input */
     char *text;     /* the stored part; valid UTF-8 */
     size_t held;    /* size of the stored part */
-    size_t from;    /* where the run begins in it */
-    size_t to;      /* where it ends; equal to `from`: no run */
+    size_t from;    /* place in `text` where the run begins */
+    size_t to;      /* place in `text` where the run ends; equal to `from`: there is no run */
     uint64_t begin; /* bytes of the whole text before the part */
     uint64_t bytes; /* size of the whole text */
 } bm_page_run;
 
 /* An item that documents contain, and the document that contains most of it. */
 typedef struct bm_page_item {
-    bm_buf id, file;       /* of the item */
+    bm_buf id, file;       /* id and file of the item */
     bm_item_line row;      /* text members are not set */
     bm_buf doc_id;         /* empty: no document contains it */
     uint32_t doc;          /* its number among the shown documents */
@@ -153,16 +156,17 @@ typedef struct bm_page_item {
 } bm_page_item;
 
 typedef struct bm_page_overlap {
-    bool is;               /* the directory is of `overlap`; if not, all else is empty */
+    bool is;               /* `overlap` wrote the directory; if not, all other members are empty */
     bm_manifest *manifest; /* of the items */
-    bm_page_item *items;   /* by coverage, then number of documents (falling), then in file order */
+    bm_page_item *items;   /* sorted by coverage, then by number of documents (both falling), then
+                            * in file order */
     size_t n, cap;
     uint64_t of;    /* number of items that documents contain */
-    bm_id_set ids;  /* of the shown items, by their index */
+    bm_id_set ids;  /* ids of the shown items, with the same indexes */
     char *no_texts; /* why the items' texts could not be read; NULL: they could */
 } bm_page_overlap;
 
-/* --- of parts of documents --- */
+/* --- parts of documents --- */
 
 typedef struct bm_page_range {
     uint64_t from, to;
@@ -172,11 +176,11 @@ typedef struct bm_page_range {
 typedef struct bm_page_cut {
     bm_str id, kept;
     uint64_t from, to, kept_from, line;
-    uint64_t hash; /* of the kept part */
+    uint64_t hash; /* hash of the kept part */
 } bm_page_cut;
 
 typedef struct bm_page_unit_count {
-    uint64_t hash, n; /* cuts; n 0: an unused slot */
+    uint64_t hash, n; /* hash of a part; number of its cuts, 0: an unused slot */
 } bm_page_unit_count;
 
 /* A part of a document that was cut out of others. */
@@ -202,16 +206,16 @@ typedef struct bm_page_shortened {
     bool found;
     char *text;
     size_t held;
-    uint64_t begin, bytes; /* of the whole text: bytes before the stretch; size */
+    uint64_t begin, bytes; /* bytes of the whole text before the stretch; bytes of the whole text */
 } bm_page_shortened;
 
 typedef struct bm_page_units {
-    bool is;                    /* the directory is of units */
+    bool is;                    /* the directory has results for parts of documents */
     bm_page_unit_count *counts; /* hash table by the part's hash */
     size_t cap_counts, of;      /* number of different parts cut out */
     bm_page_unit *units;        /* the parts cut most often; ties in file order */
     size_t n, cap;
-    bm_page_shortened *docs; /* those that lost most, without those left empty */
+    bm_page_shortened *docs; /* documents that lost most, without those left empty */
     size_t n_docs;
 } bm_page_units;
 
@@ -220,25 +224,26 @@ typedef struct bm_page_units {
 typedef struct bm_page_node {
     uint32_t doc;      /* index among the group's members */
     uint32_t n_copies; /* copies that it represents, besides itself */
-    uint32_t n_links;  /* in the whole group */
-    uint32_t n_parts;  /* parts of the group without this node; 0: still one */
+    uint32_t n_links;  /* number of links in the whole group */
+    uint32_t n_parts;  /* number of parts into which the group would fall without this node; 0: it
+                        * stays connected */
     double x, y;       /* 0 to 1 */
 } bm_page_node;
 
 typedef struct bm_page_graph {
     const char *why_not;  /* why there is no graph; NULL: there is one */
-    uint64_t group, kept; /* kept: index among the members */
+    uint64_t group, kept; /* kept: index of the kept document among the members */
     bool known;           /* no member is kept */
     bool from_inputs;     /* the pairs were computed from the inputs */
     bm_id_set ids;        /* the members, in input order */
-    bm_page_doc *members; /* if pairs.tsv is missing and their shingles are needed */
-    bm_pair *pairs;       /* of member indexes, by a, then b */
+    bm_page_doc *members; /* the members' shingles, if pairs.tsv is missing and they are needed */
+    bm_pair *pairs;       /* pairs of member indexes, sorted by a, then b */
     size_t n_pairs, cap_pairs;
     bm_copies copies; /* maps members to nodes, once these are drawn */
     bm_bridges bridges;
     size_t *bridge_order; /* indexes of bridges; those that separate most documents first */
     size_t *point_order;  /* indexes of articulation points; those with most parts first */
-    bm_page_node *nodes;  /* the drawn ones, by doc */
+    bm_page_node *nodes;  /* the drawn nodes, sorted by doc */
     uint32_t *node_of;    /* of each member, its index among the nodes; BM_ID_NONE: not drawn */
     size_t n_nodes;
     size_t *weakest; /* indexes of pairs, the least similar first */
@@ -249,7 +254,7 @@ typedef struct bm_page_graph {
 
 typedef struct bm_page {
     const bm_report_options *options;
-    const bm_settings *settings; /* from the report */
+    const bm_settings *settings; /* settings read from the report */
     const bm_manifest *manifest;
     bm_result_dir dir;
     /* facts from report.json */
@@ -263,12 +268,13 @@ typedef struct bm_page {
     bool against;        /* there were known documents */
     bool has_pairs;      /* pairs.tsv exists */
     double seconds;      /* the job's run time */
-    bm_page_size *sizes; /* by rising size */
+    bm_page_size *sizes; /* sorted by rising size */
     size_t n_sizes, cap_sizes;
     bm_page_source *sources; /* one per input of the manifest */
     size_t n_gone;
     /* facts from the tables */
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* of pairs, or removed and kept documents */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of pairs, or of removed documents with
+                                               * their kept ones */
     uint64_t n_similarities;
     bm_page_group *groups; /* the largest first; ties in file order */
     size_t n_groups, cap_groups;
@@ -278,9 +284,10 @@ typedef struct bm_page {
     bm_page_graph graph;
     bm_page_overlap overlap;
     bm_page_units units;
-    /* documents that are shown */
+    /* ids of the documents that are shown */
     bm_id_set ids;
-    bm_id_set known_ids; /* of known ones: their number is the index plus BM_PAGE_KNOWN */
+    bm_id_set known_ids; /* ids of shown known documents: their number is the index plus
+                          * BM_PAGE_KNOWN */
     bm_page_doc *docs;
     size_t cap_docs;
     bool has_texts; /* the documents have texts */
@@ -301,7 +308,8 @@ bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 /* Read the tables. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
-/* Compute the result of stars. Uses the lengths if there are any, as far as texts were found. */
+/* Compute the result of stars. Uses the lengths, if any, of the documents whose texts were
+ * found. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
 /* Read the sample's labels. BM_ERR_INPUT names the file, the line and the id. */
@@ -334,10 +342,12 @@ typedef struct bm_page_offer {
 
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
-/* Check which inputs are unchanged. sources[i].gone: why an input's texts cannot be shown. */
+/* Check which inputs are unchanged. Sets sources[i].gone to the reason if an input's texts cannot
+ * be shown. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
 /* Read the available inputs until all wanted documents are found: shown documents, members of the
- * graph, and lengths, if these are allocated. Documents not found are left unchanged. */
+ * graph, and documents whose lengths are needed (if `lengths` is allocated). Documents not found
+ * are left unchanged. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
@@ -363,8 +373,8 @@ bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_reco
 bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
 void bm_page_overlap_reset(bm_page_overlap *overlap);
 
-/* Store the part of a text around from … to: a quarter of `most` before and after; of a long run
- * only the beginning. */
+/* Store the part of a text around from … to: with up to a quarter of `most` before and after it. Of
+ * a long run, only the beginning is stored. */
 bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
                           bm_error *err);
 
@@ -389,8 +399,8 @@ bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error
 bm_status bm_page_write_json(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 
-/* word_diff -- the words that two texts have in common, in the same order, and those that only one
- * has.
+/* word_diff -- the words that two texts have in common, in the same order, and the words that only
+ * one of them has.
  *
  * A word is a run of bytes other than ASCII white space, together with the white space before it.
  * The white space is ignored when words are compared. */
@@ -440,8 +450,8 @@ void bm_diff_text_reset(bm_diff_text *text);
 typedef struct bm_template {
     const char *text;
     bm_str values; /* a JSON object */
-    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there are no
-     * more. NULL: no streams. */
+    /* Write object i of the list `name` (JSON text) to `json`, which is empty. *more false: there
+     * is no such object. NULL: there are no streams. */
     bm_status (*stream)(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err);
     void *ctx;
 } bm_template;

@@ -15,8 +15,8 @@
  * the order of the documents.
  *
  * Documents become centres of stars in the order in which dedup would keep them (listed_order.h).
- * No file of the directory has the lengths of texts: stars that begin with the longest or shortest
- * are computed after the inputs are read.
+ * No file of the directory contains the lengths of texts. So stars that begin with the longest or
+ * shortest are computed after the inputs are read.
  *
  * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -158,7 +158,7 @@ static void page_least_reset(bm_page_least *least)
 
 /* --- report.json and sources.tsv --- */
 
-/* Check a number that is at most the number of permutations in any plan. */
+/* Fail unless the number is at most BM_PERMS_MAX, the most permutations that any plan has. */
 static bm_status check_small(const bm_page *p, const char *path, uint64_t value, bm_error *err)
 {
     return value <= BM_PERMS_MAX ? BM_OK
@@ -264,10 +264,10 @@ bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 typedef struct reading {
     bm_page *page;
     uint64_t budget; /* memory for ids, in bytes; 0: no limit */
-    bm_id_set hubs;  /* kept documents with chained ones */
+    bm_id_set hubs;  /* ids of kept documents that have chained ones */
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
-    uint64_t best_size; /* of the largest group with chained documents */
+    uint64_t best_size; /* size of the largest group with chained documents */
     /* The kept documents of the largest groups, and their groups. If there are known documents, all
      * members instead, since other documents may have the same ids as known ones. */
     bm_id_set keys;
@@ -324,7 +324,7 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
         if (at_edge && row->jaccard < 1)
             BM_TRY(offer(&r->near, row, row->jaccard, err));
     }
-    if (p->keep != BM_KEEP_NONE) /* otherwise there is nothing to compare with */
+    if (p->keep != BM_KEEP_NONE) /* without a kept document there is nothing to compare with */
         BM_TRY(offer(&r->sample, row, (double)(bm_splitmix64(&r->draws) >> 11), err));
     if (!row->chained)
         return BM_OK;
@@ -337,8 +337,8 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
-/* Are removed documents looked up by their own ids instead of the kept one's? A known kept document
- * may share its id with another document, and a group may keep none. */
+/* Are removed documents looked up by their own ids, instead of the id of the kept document? A known
+ * kept document may share its id with another document, and a group may keep none. */
 static bool goes_by_members(const bm_page *p)
 {
     return p->against || p->keep == BM_KEEP_NONE;
@@ -362,7 +362,8 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;
-    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even if nothing is known */
+    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* the first one is shown even if nothing
+                                                            * is known */
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
@@ -455,7 +456,7 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
 
 /* --- what stars and higher thresholds would give --- */
 
-/* Choose the next thresholds: three steps of .05, or of less if these do not fit. */
+/* Choose the next thresholds: three steps of .05, or smaller steps if these do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
     static const long steps[] = {500, 200, 100}; /* in units of 1/10,000 */
@@ -491,7 +492,7 @@ static bool goes_by_length(const bm_page *p)
 static void what_if_begin(bm_page *p)
 {
     bm_page_what_if *w = &p->what_if;
-    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read, too */
+    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts also need memory */
     w->why_not = w->why_no_stars = why_not(p);
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";
@@ -504,7 +505,7 @@ static void what_if_begin(bm_page *p)
     w->n_thresholds = w->why_not == NULL ? next_thresholds(p->threshold, w->thresholds) : 0;
 }
 
-/* It does not fit: drop it, with a note on the page. */
+/* Called if the data do not fit into memory: drop them, with a note on the page. */
 static void drop_what_if(bm_page_what_if *w)
 {
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
@@ -598,7 +599,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
     bm_keep_rank rank = {0};
     bm_group_counts counts;
     uint32_t *labels = NULL;
-    uint64_t *lengths = NULL; /* by place in the order */
+    uint64_t *lengths = NULL; /* lengths, indexed by place in the order */
     BM_TRY(bm_listed_docs_order(&w->docs, &p->dir, &w->ids, &order, err));
     bm_listed_docs_reset(&w->docs); /* no longer needed */
     bm_status status = BM_OK;

@@ -23,10 +23,10 @@
 #include "inmem/finder.h"
 #include "report/page.h"
 
-#define NODES_MAX    120u  /* documents to draw */
-#define WEAKEST_MAX  10u   /* links to list */
-#define SETS_MAX     4096u /* documents whose links are computed again */
-#define BYTES_A_PAIR 88u   /* for a pair and its share of the graph */
+#define NODES_MAX    120u  /* most documents to draw */
+#define WEAKEST_MAX  10u   /* most links to list */
+#define SETS_MAX     4096u /* most documents whose links are computed again */
+#define BYTES_A_PAIR 88u   /* memory for a pair and its share of the graph */
 #define STEPS        300u  /* iterations of the springs */
 #define NEAR         1e-9  /* squared distance below which nodes count as being at one place */
 #define GRAVITY      0.06
@@ -170,7 +170,7 @@ typedef struct force {
     double x, y;
 } force;
 
-/* Place nodes on a spiral, each a golden angle further. */
+/* Place nodes on a spiral; each is turned by a golden angle from the one before it. */
 static void begin(bm_page_node *nodes, size_t n)
 {
     const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
@@ -230,7 +230,7 @@ static void move(const force *forces, size_t n, double heat, bm_page_node *nodes
     }
 }
 
-/* Scale x and y, each by itself, to 0 … 1. */
+/* Scale x and y, each independently, to 0 … 1. */
 static void fit(bm_page_node *nodes, size_t n)
 {
     force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
@@ -278,7 +278,7 @@ static int by_value(const void *x, const void *y, void *ctx)
     return a < b ? -1 : a > b;
 }
 
-/* *out: the indexes below n sorted by their values, ties by index; the caller's to free. */
+/* Set *out to the indexes below n sorted by their values, ties by index. The caller frees it. */
 static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 {
     BM_TRY(bm_new(out, n, err));
@@ -319,7 +319,8 @@ typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
     uint8_t *chosen;  /* one flag per member */
-    uint32_t *before; /* of each member: its predecessor on a shortest path; the first has itself */
+    uint32_t *before; /* for each member: its predecessor on a shortest path; the first member has
+                       * itself */
     uint32_t *queue;
     size_t n_chosen;
 } drawing;
@@ -345,8 +346,8 @@ static void find_ways(drawing *d)
     }
 }
 
-/* Choose a document and the path to it, so that the drawing is connected; nothing if not all of it
- * fits. */
+/* Choose a document and the path to it, so that the drawing is connected. Choose nothing if not all
+ * of the path fits. */
 static void choose(drawing *d, uint32_t doc)
 {
     size_t n = 0;
@@ -404,7 +405,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
     const bm_articulation_point *point = graph->bridges.articulation_points, *end = point;
-    if (graph->bridges.n_articulation_points > 0) /* otherwise there may be no array */
+    if (graph->bridges.n_articulation_points > 0) /* if there are none, there may be no array */
         end += graph->bridges.n_articulation_points;
     uint32_t *links = NULL;
     size_t n_links = 0;

@@ -6,8 +6,8 @@
  *     more, of several         a row for each folder, the largest first; of more than 20 folders
  *                              the largest 19, and a row for the others together
  *
- * Sizes are the sizes of the files on disk; ties stay in input order. For overlap, inputs with most
- * documents that contain an item come first, instead of the largest.
+ * Sizes are the sizes of the files on disk; ties stay in input order. For overlap, the inputs with
+ * most documents that contain an item come first, instead of the largest inputs.
  *
  * Tests: tests/cli/cases/report.sh */
 #include <stdlib.h>

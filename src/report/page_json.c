@@ -26,13 +26,13 @@
 #include "job/figure.h"
 #include "report/page.h"
 
-#define LISTED_MAX  10u   /* bridges and articulation points to list */
-#define LINKS_MAX   4000u /* links to draw, besides bridges */
-#define COMMAND_MAX 4000u /* bytes of the command to show */
+#define LISTED_MAX  10u   /* most bridges and articulation points to list */
+#define LINKS_MAX   4000u /* most links to draw, besides bridges */
+#define COMMAND_MAX 4000u /* most bytes of the command to show */
 #define OPEN_PAIRS  2u    /* pairs of each kind that are unfolded at first */
 #define UNIT_SHOWN  120u  /* bytes of a unit shown in a table */
 #define AROUND      12u   /* words left at each end of a folded stretch */
-#define FOLD_AT     40u   /* words; longer common stretches are folded */
+#define FOLD_AT     40u   /* common stretches of more words than this are folded */
 
 /* Writes the members of object i of a list. */
 typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
@@ -44,7 +44,7 @@ static void put_object(bm_json *json, const char *key, const bm_page *p, element
     bm_json_end_object(json);
 }
 
-/* Write a list of n objects; `order`: their indexes, NULL: ascending. */
+/* Write a list of n objects. `order`: the indexes of the objects; NULL: ascending order. */
 static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
                      size_t n, element_fn fn)
 {
@@ -179,7 +179,7 @@ static void document(bm_json *json, const bm_page *p, size_t i)
         bm_json_key_uint(json, "shingles", doc->n_hashes);
 }
 
-/* The number of shingles common to two documents; false: not known. */
+/* Get the number of shingles common to two documents. Returns false if it is not known. */
 static bool shared_shingles(const bm_page *p, const bm_page_pair *pair, size_t *shared)
 {
     const bm_page_doc *a = bm_page_doc_of(p, pair->a), *b = bm_page_doc_of(p, pair->b);
@@ -436,7 +436,7 @@ static void write_units(bm_json *json, const bm_page *p, bool whole)
         put_list(json, "before_and_after", p, NULL, p->units.n_docs, shortened);
 }
 
-/* `whole`: with all inputs and texts, of which the page shows only parts. */
+/* `whole`: write all inputs and texts; else only the parts that the page shows. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -459,7 +459,7 @@ static void write_groups(bm_json *json, const bm_page *p, bool whole)
     key_reason(json, "no_star", what_if->why_no_stars);
 }
 
-/* `whole`: with all inputs and texts, of which the page shows only parts. */
+/* `whole`: write all inputs and texts; else only the parts that the page shows. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
     static const char *const copied[] = {"provenance",     "parameters",    "plan",
@@ -582,8 +582,8 @@ static void draw_similarities(bm_json *json, const bm_page *p)
     key_made(json, "similarities_plot", &out, f.status);
 }
 
-/* Bin i > 0 counts sizes from 2^i + 1 to 2^(i+1); bin 0 size 2 (and 1, for groups with a known
- * document). */
+/* Bin i > 0 counts sizes from 2^i + 1 to 2^(i+1). Bin 0 counts size 2 (and size 1, for groups with
+ * a known document). */
 static void draw_sizes(bm_json *json, const bm_page *p)
 {
     double counts[64] = {0};
@@ -628,7 +628,7 @@ static bm_svg_text dot_y(const bm_page_node *node)
     return bm_svg_px(16 + node->y * 328);
 }
 
-/* Get the two dots of a link; false: one of them is not drawn. */
+/* Get the two dots of a link. Returns false if one of them is not drawn. */
 static bool dots_of(const bm_page_graph *graph, size_t pair, const bm_page_node *dots[2])
 {
     const uint32_t a = graph->node_of[graph->pairs[pair].a],
@@ -825,7 +825,8 @@ out:
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
-        const char *key, *field, *words; /* the option's field, or words */
+        const char *key, *field, *words; /* name of the setting; the option's field, or words if
+                                          * there is no option */
     } settings[] = {{"text_fields", "text_field", NULL},
                     {"input_format", "format", NULL},
                     {"against_text_fields", "against_text_field", NULL},
@@ -946,14 +947,14 @@ static void write_inside(bm_json *json, const bm_page *p)
     write_named(json, p, "provenance_named", "provenance");
 }
 
-/* --- two texts side by side: common parts, and what only one has --- */
+/* --- two texts side by side: common parts, and parts that only one has --- */
 
 /* Long common stretches are folded in both texts alike, leaving their ends, so that differences fit
  * into the bytes shown. */
 typedef struct side {
     bm_json *json;
     const bm_diff_text *words;
-    const char *own; /* member name for the parts only this side has */
+    const char *own; /* name of the JSON member for the parts that only this side has */
     bool folds;      /* fold long common stretches */
     size_t left;     /* bytes that may still be shown */
 } side;
@@ -967,8 +968,8 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     bm_json_end_object(s->json);
 }
 
-/* Put as many of the words from … to-1 as fit, and the beginning of the first that does not, cut
- * between characters. True: all were put. */
+/* Put as many of the words from … to-1 as fit, then the beginning of the first word that does not
+ * fit, cut between characters. Returns true if all words were put. */
 static bool put_words(side *s, const char *name, size_t from, size_t to)
 {
     const bm_diff_word *words = s->words->words;

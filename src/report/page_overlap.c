@@ -223,7 +223,8 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
             continue;
         const size_t from = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.from),
                      to = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.to);
-        if (from > to || to > text.len || item->document.found) /* not the text of overlap.tsv */
+        if (from > to || to > text.len || item->document.found) /* the text is not the one of
+                                                                 * overlap.tsv */
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
         BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));

@@ -26,8 +26,9 @@
  * The edit graph has a diagonal step for each pair of equal words. From its origin, paths with d =
  * 0, 1, 2 … other steps are followed as far as they go, and the end on each diagonal is stored for
  * every d, so that the path can be traced back. After COST steps the farthest path is taken, and
- * the search starts again at its end. The result is then a common sequence, but perhaps not the
- * longest. Each round advances by at least COST words and takes at most COST² steps and 5 MB. */
+ * the search starts again at its end. The result is then a common sequence, though perhaps not the
+ * longest one. Each round advances by at least COST words and takes at most COST² steps and 5
+ * MB. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -69,7 +70,8 @@ void bm_diff_text_reset(bm_diff_text *text)
 typedef struct differ {
     bm_diff_text *a, *b;
     long x, y, n, m; /* the remaining words: n from x of a, m from y of b */
-    int32_t *places; /* row d has d + 1 ends: how far into a, on diagonals -d, -d + 2 … d */
+    int32_t *places; /* row d has d + 1 entries: how far the path reaches in a, on diagonals -d, -d
+                      * + 2 … d */
     size_t cap;
 } differ;
 
@@ -222,7 +224,7 @@ typedef struct reader {
     bm_job_context *context;
     size_t left;             /* documents and lengths not found yet */
     bool enough;             /* `left` is 0 */
-    const uint32_t *numbers; /* of each input read, its number in the manifest */
+    const uint32_t *numbers; /* for each input that is read, its number in the manifest */
     bm_shingler *shingler;
     bm_shingle_batch one; /* shingles of one document */
     uint64_t budget, hash_bytes;

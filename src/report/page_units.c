@@ -20,7 +20,7 @@
 #include "base/utf8.h"
 #include "report/page.h"
 
-#define CANDIDATES 64u /* for the documents shown, since most may be left empty */
+#define CANDIDATES 64u /* candidates for the documents shown, because most may be left empty */
 #define SHOWN      3u
 #define SEEN       (UINT64_C(1) << 63) /* flag in a count: the part was offered */
 
@@ -111,7 +111,7 @@ static bm_status read_row(const bm_tsv_table *row, bm_page_cut *out, bm_error *e
     return BM_OK;
 }
 
-/* After the last row of a document: keep it if it is one of those that lose most. */
+/* Called after the last row of a document: keep it if it is one of those that lose most. */
 static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm_error *err)
 {
     if (id->len == 0 || (u->n_docs == CANDIDATES && bytes <= u->docs[CANDIDATES - 1].cut_bytes))
@@ -203,7 +203,7 @@ static bm_status choose_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 
 typedef struct filling {
     bm_page *page;
-    size_t input; /* of the previous row; rows are in input order */
+    size_t input; /* input of the previous row; rows are in input order */
 } filling;
 
 static bm_status fill_row(void *ctx, const bm_tsv_table *row, bm_error *err)
@@ -296,7 +296,7 @@ static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t
     for (size_t i = 0; i < doc->n; i++) {
         bm_page_range *r = &doc->ranges[i], *last = n > 0 ? &doc->ranges[n - 1] : NULL;
         if (!repaired(record, r->from, r->to, r))
-            return BM_OK; /* cuts.tsv was made from another text */
+            return BM_OK; /* cuts.tsv was made from a different text */
         if (last != NULL && r->from <= last->to)
             last->to = r->to > last->to ? r->to : last->to;
         else

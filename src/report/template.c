@@ -24,10 +24,11 @@
 static const bm_str nothing = {"null", 4};
 
 typedef struct tag {
-    size_t begin, end; /* of the tag, or of its line if nothing else is in it */
-    char kind;         /* '#', '/', 'e' for else; 0: a value */
+    size_t begin, end; /* range of the tag, or of its line if nothing else is in that line */
+    char kind;         /* '#', '/', or 'e' for else; 0: a value */
     bm_str all, word, path, rest;
-    size_t other, close; /* of a block: indexes of its {{else}} (or its end), and of its end */
+    size_t other, close; /* if it begins a block: indexes of the tags {{else}} (or end, without one)
+                          * and end */
 } tag;
 
 typedef struct member {
@@ -45,7 +46,7 @@ typedef struct filler {
     tag *tags;
     size_t n_tags, cap_tags;
     scope scopes[DEPTH_MAX + 1];
-    size_t depth; /* of the current scope; 0: the whole object */
+    size_t depth; /* index of the current scope; 0: the whole object */
     member *members;
     size_t n_members, cap_members;
     locale_t plain; /* the C locale, for numbers */
@@ -116,7 +117,7 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
     if (kind == RUNNING_TEXT && (*code == '\n' || *code == '\t'))
         *hidden = false;
     if (kind == RUNNING_TEXT && *code == '\r' && at + 1 < text.len && text.data[at + 1] == '\n')
-        *hidden = false; /* the browser drops it */
+        *hidden = false; /* the browser drops it anyway */
     *hidden = *hidden || is_unseen(*code);
     return n;
 }
@@ -256,7 +257,7 @@ static bool is_true(bm_str value)
            !same(value, "\"\"");
 }
 
-/* The value as a number; NAN: it is none. */
+/* The value as a number; NAN: it is not a number. */
 static double number_of(const filler *f, bm_str value)
 {
     char text[40];
@@ -328,14 +329,15 @@ static void put_seconds(filler *f, bm_str value)
         put_value(f, shown, NAME);
 }
 
-/* Write a value by the filter `word`; `rest`: the text after the path. False: no such filter. */
+/* Write a value by the filter `word`; `rest`: the text after the path. Returns false if there is no
+ * such filter. */
 static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
 {
     bm_str other;
     const double n = (double)count_of(value);
-    if (same(word, "text")) { /* with newlines and tabs */
+    if (same(word, "text")) { /* keeps newlines and tabs */
         put_value(f, value, RUNNING_TEXT);
-    } else if (same(word, "name")) { /* a name or an id in one line; of a long one both ends */
+    } else if (same(word, "name")) { /* a name or an id in one line; only both ends of a long one */
         put_value(f, value, NAME);
     } else if (same(word, "count")) { /* "1,234" */
         put_count(f, value);
@@ -352,7 +354,7 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
         const double all = (double)count_of(other);
         put_text(f, bm_svg_share(all > 0 ? floor(1000.0 * n / all + .5) / 10 : 0).text);
         put_text(f, " %");
-    } else if (same(word, "mib")) { /* of a number of bytes */
+    } else if (same(word, "mib")) { /* a number of bytes */
         put_text(f, bm_svg_count((count_of(value) + (1u << 19)) >> 20).text);
     } else if (same(word, "seconds")) {
         put_seconds(f, value);
@@ -393,7 +395,7 @@ static void widen(bm_str text, tag *t)
     t->end++;
 }
 
-/* Find the next tag; false: there is none. */
+/* Find the next tag. Returns false if there is none. */
 static bool next_tag(filler *f, size_t from, tag *t)
 {
     const char *data = f->text.data, *end_of_all = data + f->text.len;
@@ -466,7 +468,7 @@ static void render_in(filler *f, const tag *t, bm_str value, bm_str key)
     flush(f, false);
 }
 
-/* Render a block for each element. False: there was none. */
+/* Render a block for each element. Returns false if there were no elements. */
 static bool render_each(filler *f, const tag *t, bm_str value)
 {
     const bool object = value.data[0] == '{';

@@ -71,7 +71,7 @@ static const char *compression_ending(bm_records kept, const char *own)
     }
 }
 
-/* How to name the files; `single`: `base` replaces the whole name except the ending. */
+/* How to name the files. `single`: `base` replaces the whole name except the ending. */
 typedef struct names_naming {
     bm_kept_naming asked;
     const char *base;
@@ -95,7 +95,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
             stem--;
         if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
             stem = plain - ending_len + 1; /* the WET ending has two steps */
-        if (stem > 1 && stem < plain) {    /* "a.b", but not ".b" or "a." */
+        if (stem > 1 && stem < plain) {    /* true for "a.b", but not for ".b" or "a." */
             ending = name + stem - 1;
             ending_len = plain - (stem - 1);
         }
@@ -146,7 +146,7 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
 typedef struct plain_list {
     char **paths; /* NULL: standard input */
     size_t n;
-    size_t common[2]; /* length of that of paths, of addresses */
+    size_t common[2]; /* length of the common prefix: [0] of paths, [1] of addresses */
 } plain_list;
 
 static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, plain_list *out,
@@ -332,8 +332,8 @@ static bm_compression compression_of(bm_records kept, bm_compression own)
     }
 }
 
-/* Inputs from several machines may share a name; name them by their current paths instead. False:
- * all inputs are where their names say. */
+/* Inputs from several machines may share a name; name them by their current paths instead. Returns
+ * false if the name of every input is also its path. */
 static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
 {
     bool other = false;
@@ -345,7 +345,7 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-/* Name one file per input of the set; a stream has none. BM_ERR_USAGE: two files would have the
+/* Name one file per input of the set; a stream has no names. BM_ERR_USAGE: two files would have the
  * same name. `r` can be reset whatever the status. */
 static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
@@ -499,9 +499,10 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
 typedef struct records {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next; /* inputs below `next` have their files */
+    size_t next; /* inputs with index < `next` have their files */
     bm_out_file *file;
-    bm_out_file **ended; /* n_ended files from first_ended on, still being compressed */
+    bm_out_file **ended; /* files that are still being compressed: n_ended of them, from first_ended
+                          * on */
     size_t first_ended, n_ended;
     bool fresh;        /* nothing of the open input has been written */
     char last;         /* the last byte written */
@@ -615,7 +616,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
-        /* an input left out gets an empty file */
+        /* an input that is left out gets an empty file */
         BM_TRY(close_file(r, err));
         BM_TRY(kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
         r->elements = r->reserved = 0;
@@ -656,7 +657,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
     BM_TRY(join_stream(r, &raw, err));
     r->fresh = false;
-    if (raw.len == 0) /* it was only a byte order mark */
+    if (raw.len == 0) /* if it was only a byte order mark */
         return BM_OK;
     r->last = raw.data[raw.len - 1];
     bool mark =
@@ -721,7 +722,7 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* A table's kept rows: bits of `rows`, from byte `from` on. */
 typedef struct tables_part {
-    size_t index, from; /* input; first byte in `rows` */
+    size_t index, from; /* index of the input; first byte of its bits in `rows` */
     uint64_t n_rows;
     size_t cut; /* index of its first cut */
 } tables_part;
@@ -734,26 +735,27 @@ typedef struct tables_file {
     bm_buf labels;     /* a bm_table_label per kept row, if there are labels */
     bm_buf cuts;       /* bm_table_text_cut, if parts of texts are cut out */
     bm_out_file *file; /* open while it is written */
-    bm_status status;  /* of the output, while the library writes */
+    bm_status status;  /* status of the output, while the library writes */
     bm_error error;
 } tables_file;
 
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next, begun; /* inputs below `next` have files; if `inside`, `begun` is open */
+    size_t next, begun; /* inputs with index < `next` have files; if `inside`, input `begun` is
+                         * open */
     bool inside;
     tables_file told; /* the file whose rows are being collected */
-    uint32_t n_lanes; /* threads that write files; 1: the caller writes */
+    uint32_t n_lanes; /* number of threads that write files; 1: the caller writes */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;         /* of tables_file */
+    bm_queue *queue;         /* queue of tables_file */
     pthread_rwlock_t memory; /* used if cfg.halves is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
     bool stop;        /* the result is no longer wanted */
-    size_t failed;    /* first input that failed, its status and error */
+    size_t failed;    /* first input that failed; its status and error follow */
     bm_status status;
     bm_error error;
 } tables_tables;
@@ -876,7 +878,7 @@ out:
     return status;
 }
 
-/* Write a file within a lane's share; `again`: with all threads and memory. */
+/* Write a file within a lane's share of the memory; `again`: with all threads and all memory. */
 static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
     const tables_tables *t = f->of;
@@ -884,7 +886,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     const tables_part *parts = (const tables_part *)f->parts.data;
     const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
     const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
-    /* the aborted file still exists if the job can be resumed */
+    /* the aborted file still exists if the job can be resumed, so it is opened again */
     if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
                                         NULL) != BM_OK)
         BM_TRY(kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
@@ -967,8 +969,8 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* After the last rows: wait until everything is written. Returns the failure of the first failing
- * input. */
+/* Call after the last rows: wait until everything is written. Returns the failure of the first
+ * failing input. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -1043,7 +1045,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        /* an input that keeps nothing */
+        /* this input keeps nothing */
         BM_TRY(tables_end_file(t, err));
         const tables_part part = {t->next, t->told.rows.len, 0,
                                   t->told.cuts.len / sizeof(bm_table_text_cut)};

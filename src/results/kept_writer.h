@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kept_writer.h -- writes kept documents to files like the ones they came from (docs/formats.md).
  *
- * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several: kept/PATH,
- * a file for each input under its own name, relative to the deepest common directory. A file
- * without an ending, and stdin, get the ending of the format: .jsonl .tsv .csv, .txt for lines;
- * stdin among several is kept/stdin.jsonl.
+ * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several inputs:
+ * kept/PATH, a file for each input under its own name, relative to the deepest common directory. A
+ * file without an ending, and stdin, get the ending of the format: .jsonl .tsv .csv, .txt for
+ * lines; stdin among several is kept/stdin.jsonl.
  *
  * Compression: `same` keeps each input's compression and name; `none` removes .gz, .zst, .xz, .bz2
  * and .lz4 from the name; `gz` and `zst` replace them by their own ending. Two inputs that would
@@ -38,7 +38,8 @@
 typedef enum bm_written {
     BM_WRITTEN_KEPT,
     BM_WRITTEN_REMOVED,
-    BM_WRITTEN_ANNOTATED /* all, each with its group; a table without rows gets the columns too */
+    BM_WRITTEN_ANNOTATED /* all documents, each with its group; a table without rows gets the
+                          * columns too */
 } bm_written;
 
 /* Borrowed until the writer is closed. */
@@ -49,9 +50,9 @@ typedef struct bm_kept_cfg {
     const bm_input_set *set;
     bm_records kept;
     bm_written written;
-    /* Shared with a second writer if two are open, each with half of the memory. Held for reading
-     * while a table is written within a share of the memory, and for writing while one table uses
-     * all of it. NULL: there is no second writer. */
+    /* A lock shared with a second writer if two are open, each with half of the memory. Held for
+     * reading while a table is written within a share of the memory, and for writing while one
+     * table uses all of it. NULL: there is no second writer. */
     pthread_rwlock_t *halves;
     bm_pack_pool *pool; /* set by the writer itself; NULL at open */
 } bm_kept_cfg;
@@ -65,7 +66,7 @@ typedef struct bm_kept_place {
 /* kept_writer_ops -- the table of ways to write kept documents; each input format uses one
  * (kept_writer.c). */
 
-/* A function that a way does not need is NULL; nothing happens then. */
+/* If a way does not need a function, it is NULL, and nothing is done. */
 typedef struct bm_kept_writer_ops {
     bool wants_ids;   /* writes ids, not records */
     bool names_files; /* writes one file per input; kept_files names it */
@@ -89,7 +90,8 @@ extern const bm_kept_writer_ops bm_kept_ids;     /* kept_ids.txt */
 
 typedef struct bm_kept_writer bm_kept_writer;
 
-/* BM_ERR_USAGE if two inputs would get the same name. Checked before any work; ignores cfg->dir. */
+/* BM_ERR_USAGE if two inputs would get the same name. Call this before any work; it ignores
+ * cfg->dir. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names a table
  * whose schema differs from the first one's. A table that cannot be read is skipped here, and
@@ -97,17 +99,17 @@ bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* With BM_RECORDS_NOT_WRITTEN, all calls do nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
-/* Does it want ids (formats `files` and `hashes`) instead of records? */
+/* Does the writer want ids (formats `files` and `hashes`) instead of records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
 
-/* Begin the file of an input. Inputs come in rising order, one open at a time: the header row
- * first, then the kept records. Inputs left out get empty files, at the latest at finish. */
+/* Begin the file of an input. Inputs must be begun in rising order, one at a time. Write the header
+ * row first, then the kept records. Inputs left out get empty files, at the latest at finish. */
 bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_error *err);
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
 /* Write more bytes of the last record. */
 bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
-/* Instead of write and more: reserve `len` bytes for records. Any thread may write them directly,
- * before end_file is called. out->file NULL: pass the records to write instead. */
+/* Used instead of write and more: reserve `len` bytes for records. Any thread may write them
+ * directly, before end_file is called. out->file NULL: pass the records to write instead. */
 bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
                                  bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
@@ -122,7 +124,7 @@ void bm_kept_writer_close(bm_kept_writer *writer);
  * functions of names. */
 
 typedef struct bm_kept_source {
-    const char *name; /* as given; "-": stdin */
+    const char *name; /* name as given; "-": stdin */
     bm_compression compression;
 } bm_kept_source;
 

@@ -25,7 +25,8 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     BM_TRY(bm_check_cancelled(file->callbacks, err));
-    /* What is left is part of a line, usually a short one: do not enlarge the block for it. */
+    /* The rest of the block is part of a line, usually a short one: do not enlarge the block for
+     * it. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t space = block->cap - block->len;
@@ -41,8 +42,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* The line continues after the block, and memory does not allow a larger block. Find the end of the
- * line, to report the memory that would suffice: lines get three quarters of it (budget.c). */
+/* Called if the line continues after the block, and memory does not allow a larger block. Find the
+ * end of the line, to report the memory that would suffice: lines get three quarters of it
+ * (budget.c). */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;
@@ -117,7 +119,7 @@ static bool next_name(bm_str header, size_t *at, bm_str *name)
     return true;
 }
 
-/* The index of a column in the head; SIZE_MAX: it has no such column. */
+/* The index of a column in the head; SIZE_MAX: the head has no such column. */
 static size_t find_column(bm_str head, bm_str wanted)
 {
     bm_str name;

@@ -24,8 +24,8 @@ typedef struct bm_line_file {
     /* the current line, valid until the next call; its bytes may be changed in place */
     char *text; /* not ended by NUL */
     size_t len;
-    bool ended;       /* false: the last line, without a newline */
-    uint64_t number;  /* of the current line, from 1 */
+    bool ended;       /* false: this is the last line, without a newline */
+    uint64_t number;  /* number of the current line, from 1 */
     uint64_t n_bytes; /* bytes read so far */
     bm_buf block;     /* private to line_file.c from here on */
     bm_listed *listed;
@@ -33,8 +33,9 @@ typedef struct bm_line_file {
     bool whole;  /* the block extends to the end of the file */
 } bm_line_file;  /* bm_line_file_reset frees the block */
 
-/* Read the next line. *more false: there was none, and `number` is one more than the last line's.
- * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED; `too_long`, with the line's number. */
+/* Read the next line. *more false: there was no further line, and `number` is one more than the
+ * number of the last line. BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED; `too_long`, with the line's
+ * number. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
 /* Compare the file with its listed digest. Call before the second line is read; at the end of the
@@ -44,8 +45,8 @@ bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *
 /* tsv_table -- reading the TSV files that we wrote: a header row, then rows of escaped fields, one
  * after another. One block, or the longest row, is in memory, not the file.
  *
- * Columns are found by their names, so that files of older versions, which have fewer of them,
- * are read as well. */
+ * Columns are found by their names, so files of older versions, which have fewer columns, are read
+ * as well. */
 
 #define BM_TSV_FIELDS_MAX 16u
 
@@ -54,23 +55,24 @@ typedef struct bm_tsv_table {
     char *own_path;    /* NULL: the caller owns it */
     bm_listed *listed; /* the expected digest; NULL: not listed */
     bm_line_file lines;
-    uint64_t line;                     /* of the current row */
-    size_t n_columns;                  /* in the file; 0: the table is not open */
+    uint64_t line;                     /* line number of the current row */
+    size_t n_columns;                  /* number of columns in the file; 0: the table is not open */
     size_t columns[BM_TSV_FIELDS_MAX]; /* maps the file's columns to their index in the head */
     /* The current row's fields by their index in the head, unescaped, valid until the next row.
      * data NULL: the file has no such column. */
     bm_str fields[BM_TSV_FIELDS_MAX];
 } bm_tsv_table; /* {0} is not open, and may be closed */
 
-/* Open a table. The header must consist of columns of `head`, each at most once, with all old ones:
- * else BM_ERR_FORMAT. Borrows path. A row longer than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
+/* Open a table. BM_ERR_FORMAT unless the header consists of columns of `head`, each at most once,
+ * and has all the old ones. Borrows path. A row longer than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
 bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err);
 /* Open the table beside its manifest, which is borrowed until close. After the last row:
  * BM_ERR_FORMAT if the file differs from the one that the manifest lists. */
 bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, bm_table which, bm_tsv_table *out,
                                    bm_error *err);
 void bm_tsv_table_close(bm_tsv_table *table);
-/* Read the next row into `fields`; *end: there is none. */
+/* Read the next row into `fields`. *end: there was no further row. */
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err);
-/* Read a field as a number: BM_ERR_FORMAT names the file and the line. */
+/* Read a field as a number. BM_ERR_FORMAT: it is not a number; the message names the file and the
+ * line. */
 bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *out, bm_error *err);

@@ -144,7 +144,7 @@ void bm_listed_docs_reset(bm_listed_docs *docs)
 typedef struct group_walk {
     bm_listed_docs *docs;
     const bm_id_set *ids;
-    uint64_t key; /* of the last document that is an a */
+    uint64_t key; /* key of the last document that is an a */
     uint64_t n_placed;
 } group_walk;
 
@@ -154,7 +154,8 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     const uint32_t number = bm_id_set_find(walk->ids, id);
     (void)file;
     (void)err;
-    if (number == BM_ID_NONE) /* in no pair; n_placed shows if one is missing */
+    if (number == BM_ID_NONE) /* the document is in no pair; n_placed shows whether one is
+                               * missing */
         return BM_OK;
     bm_listed_doc *doc = &walk->docs->docs[number];
     if (doc->leads)

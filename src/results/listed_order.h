@@ -2,7 +2,7 @@
 /* listed_order.h -- restores, from a pairs.tsv that `dedup` wrote, the input order of its
  * documents, and which of them are identical.
  *
- * The file itself tells neither. Rows are sorted by a, then b, in input order, with a before b.
+ * The file itself contains neither. Rows are sorted by a, then b, in input order, with a before b.
  * That orders all documents that occur as an a, but not those that occur only as a b. Of identical
  * documents, each has a row with the first one, and only the first has rows with others. If the job
  * made components, groups.jsonl tells the rest of the order: every document of the file is in a
@@ -30,8 +30,8 @@
 
 typedef struct bm_source_column {
     size_t field;   /* BM_SOURCES_DOCUMENTS, … (result_tables.h) */
-    uint64_t *rows; /* one number per input, filled by the call */
-    uint64_t sum;   /* filled by the call */
+    uint64_t *rows; /* filled by the call: one number per input */
+    uint64_t sum;   /* filled by the call: sum of all rows */
 } bm_source_column;
 
 /* BM_ERR_FORMAT: the inputs differ, a field is no number, or the file differs from the listed
@@ -62,11 +62,11 @@ typedef struct bm_listed_doc {
     uint64_t rows;       /* number of rows with this document */
     uint32_t a;          /* the a of the last row in which this document is b */
     bool leads;          /* it is the a of a row */
-    bool equal;          /* that row (the last as b) has similarity 1 */
+    bool equal;          /* its last row as b has similarity 1 */
 } bm_listed_doc;
 
 typedef struct bm_listed_docs {
-    bm_listed_doc *docs; /* by document number */
+    bm_listed_doc *docs; /* indexed by document number */
     size_t n, cap;
     uint64_t n_rows;
 } bm_listed_docs; /* {0} is empty */
@@ -81,9 +81,9 @@ typedef struct bm_listed_order {
     uint32_t *rep;    /* for each place, the place of the document it is a copy of, or itself */
 } bm_listed_order;    /* {0} is empty */
 
-/* Compute the order, after all rows were added. `ids`: of the documents; `dir`: the directory of
- * the file, NULL if its groups are stars. BM_ERR_FORMAT: groups.jsonl is missing, or differs from
- * the one that the report lists; BM_ERR_CANCELLED. On failure `out` is empty. */
+/* Compute the order. Call after all rows were added. `ids`: the ids of the documents; `dir`: the
+ * directory of the file, NULL if its groups are stars. BM_ERR_FORMAT: groups.jsonl is missing, or
+ * differs from the one that the report lists; BM_ERR_CANCELLED. On failure `out` is empty. */
 bm_status bm_listed_docs_order(bm_listed_docs *docs, const bm_result_dir *dir, const bm_id_set *ids,
                                bm_listed_order *out, bm_error *err);
 void bm_listed_order_reset(bm_listed_order *order);

@@ -46,7 +46,7 @@ void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
 /* The dictionary, and the position up to which it is parsed. */
 typedef struct dict {
     const char *at, *end;
-    const char *path; /* of the file, in errors */
+    const char *path; /* path of the file, for errors */
     bm_npy_header *out;
     bool has_type, has_order, has_shape;
 } dict;
@@ -360,7 +360,7 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
                                                         .sum = *wanted});
 }
 
-/* *out: the size of `n_rows` rows in bytes. */
+/* Set *out to the size of `n_rows` rows in bytes. */
 static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
                               uint64_t *bytes, bm_error *err)
 {

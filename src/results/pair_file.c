@@ -258,8 +258,8 @@ static uint32_t hex_digit(char c)
     return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
 }
 
-/* The character of an escape. *at: the letter after the backslash; moves to the escape's last byte.
- * UINT32_MAX: our writer makes no such escape. */
+/* Return the character of an escape. *at: the letter after the backslash; it is moved to the last
+ * byte of the escape. UINT32_MAX: our writer makes no such escape. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

@@ -34,7 +34,7 @@ typedef struct bm_pair_file {
 bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
                             bm_pair_file *out, bm_error *err);
 void bm_pair_file_close(bm_pair_file *file);
-/* Read the next row. *more false: there was none. */
+/* Read the next row. *more false: there was no further row. */
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);
 /* Called for each row; anything but BM_OK ends the walk. */
 typedef bm_status (*bm_pair_row_fn)(void *ctx, const bm_pair_file *row, bm_error *err);
@@ -56,7 +56,7 @@ typedef struct bm_group_file {
     /* the current row, valid until the next */
     uint64_t group, size;
     bm_str kept, members; /* JSON text: the quoted id; the array */
-    bool known;           /* the kept document is a known one; no member is kept */
+    bool known;           /* the kept document is a known document, so no member is kept */
     size_t next;          /* offset in `members` */
     uint64_t left;        /* members not read yet */
     bm_buf id;            /* the last id returned */
@@ -66,8 +66,8 @@ typedef struct bm_group_file {
  * BM_ERR_IO; BM_ERR_FORMAT if the file is missing. */
 bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err);
 void bm_group_file_close(bm_group_file *file);
-/* Read the next row. *more false: there was none. BM_ERR_FORMAT: the row is not a group, or not the
- * next one. */
+/* Read the next row. *more false: there was no further row. BM_ERR_FORMAT: the row is not a group,
+ * or not the next one. */
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
 /* Parse a row into a file that is {0} or open; false: it is not a group. */
 bool bm_group_file_parse(bm_group_file *file, bm_str row);
@@ -87,11 +87,12 @@ typedef struct bm_group_members {
     bm_id_set *ids; /* receives the members in order; borrowed */
     uint64_t most;  /* memory that they may take; beyond it loading stops */
     bool fits;      /* out: did all members fit? */
-    uint32_t kept;  /* out: the kept member; BM_ID_NONE: a known document or none is kept */
-    bm_str kept_id; /* out */
+    uint32_t kept;  /* out: the kept member; BM_ID_NONE: a known document, or no document, is
+                     * kept */
+    bm_str kept_id; /* out: the id of the kept document */
 } bm_group_members;
 
-/* Load the current row. BM_ERR_FORMAT: it contains a document twice, or the kept one is no
+/* Load the current row. BM_ERR_FORMAT: it contains a document twice, or the kept document is not a
  * member. */
 bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_error *err);
 /* Read only the kept id. Without data: no member is kept. */

@@ -58,7 +58,7 @@ typedef enum bm_result_fact {
 typedef struct bm_result_facts {
     unsigned verify, cluster, candidates; /* enum values of the options */
     unsigned keep;
-    bool keep_is_list; /* a list of rules; `keep` is 0 */
+    bool keep_is_list; /* `keep` is a list of rules, so the member `keep` is 0 */
     double threshold;  /* more than 0, at most 1 */
     double seconds, predicted_recall;
     uint64_t bands, rows, perms;

@@ -13,7 +13,7 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* Two ids with every byte escaped, a path, and the rest of a row. */
+/* A row has at most two ids with every byte escaped, a path, and some more bytes. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
                "readers take every row that is written");
 
@@ -209,7 +209,7 @@ bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
     return line->has_edit ? bm_buf_add(out, "\t\n", 2, err) : bm_buf_add(out, "\n", 1, err);
 }
 
-/* Write the same as an object of JSON Lines; `names` are the keys of the ids. */
+/* Write the two documents as an object of JSON Lines; `names` are the keys of the ids. */
 static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_pair_line *line,
                               bm_error *err)
 {

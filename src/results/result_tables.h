@@ -22,10 +22,10 @@ typedef enum bm_table {
     BM_TABLE_REMOVED,    /* removed.tsv */
     BM_TABLE_SOURCES,    /* sources.tsv */
     BM_TABLE_SKIPPED,    /* skipped.tsv */
-    BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
-    BM_TABLE_ANSWERS,    /* of `query` */
-    BM_TABLE_HOLDERS,    /* of `query` by containment */
-    BM_TABLE_HISTOGRAM,  /* of `pairs` */
+    BM_TABLE_THRESHOLDS, /* the table of `cluster` with several thresholds */
+    BM_TABLE_ANSWERS,    /* the table of `query` */
+    BM_TABLE_HOLDERS,    /* the table of `query` by containment */
+    BM_TABLE_HISTOGRAM,  /* the histogram of `pairs` */
     BM_TABLE_OVERLAP,    /* overlap.tsv */
     BM_TABLE_ITEMS,      /* items.tsv */
     BM_TABLE_CUTS,       /* cuts.tsv */
@@ -102,7 +102,7 @@ typedef struct bm_table_head {
 } bm_table_head;
 
 bm_table_head bm_table_head_of(bm_table table);
-const char *bm_table_header(bm_table table); /* the columns */
+const char *bm_table_header(bm_table table); /* the names of the columns */
 /* The name of the table's file in a directory; NULL: it has none. */
 const char *bm_table_file(bm_table table);
 /* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
@@ -115,11 +115,12 @@ bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
-#define BM_ALL_DECIMALS    20u /* of similarities, for exact doubles */
+#define BM_ALL_DECIMALS    20u /* decimals of similarities written as exact doubles */
 /* Read a similarity with 6 or 20 decimals, from 0 to 1, rounded to millionths; an empty field is
- * unknown. False: not a field of ours. */
+ * unknown. Returns false if the field is not one of ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
-bool bm_table_similarity(bm_str field, double *out); /* the same as a double; unknown is NAN */
+bool bm_table_similarity(bm_str field, double *out); /* like bm_table_jaccard, as a double; unknown
+                                                      * is NAN */
 
 /* --- rows, each with its newline --- */
 
@@ -131,18 +132,18 @@ typedef struct bm_pair_line {
     bool all_digits;   /* write `similarity` with 20 decimals instead of six */
     bool has_edit;
     uint64_t edit; /* UINT64_MAX: not known */
-    bool of_parts; /* of parts of documents, which begin at: */
+    bool of_parts; /* the ids are of parts of documents, which begin at: */
     uint64_t from_a, from_b;
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
-/* Write the same as an object of JSON Lines. */
+/* Write the line as an object of JSON Lines. */
 bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
 bm_status bm_answer_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
 typedef struct bm_removed_line {
     bm_str id, kept;
-    double jaccard; /* of the two documents; NaN: not known */
+    double jaccard; /* similarity of the two documents; NaN: not known */
     const char *reason;
     const char *file;
     uint64_t line;   /* 0: not known */
@@ -185,7 +186,7 @@ bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err);
 typedef struct bm_source_line {
     const char *file;
     uint64_t first_row, documents, skipped, removed;
-    bool of_share;        /* of a share: it has another column */
+    bool of_share;        /* the row is of a share, so it has another column */
     uint64_t from_record; /* records of the file before the share's first */
 } bm_source_line;
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
@@ -204,17 +205,17 @@ typedef struct bm_threshold_line {
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
 
 /* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
-/* and, if known documents belong to the group, which are not members: ,"known":[ID,...] */
+/* and, if known documents belong to the group (they are not members): ,"known":[ID,...] */
 
 #define BM_GROUP_NUMBER  "group"
 #define BM_GROUP_KEPT    "kept"
 #define BM_GROUP_SIZE    "size"
 #define BM_GROUP_MEMBERS "members"
-#define BM_GROUP_KNOWN   "known" /* only if the kept document is a known one */
+#define BM_GROUP_KNOWN   "known" /* only if the kept document is a known document */
 
 /* Begin a group. `json` is {0} before the first group and reused; add members with
  * bm_json_string. */
-/* `kept` without data: no member is kept. */
+/* `kept` without data: no member of the group is kept. */
 void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
 /* End the members. Add the known documents in the same way, the kept one first. */
 void bm_group_line_known(bm_json *json);

@@ -38,7 +38,7 @@ struct bm_sign_dir {
     part words, counts, ids;
     part bytes, content, texts; /* not open if the directory has an older form */
     uint64_t n_docs;
-    uint32_t perms, word_bytes; /* per row of signatures.npy; bytes of a word */
+    uint32_t perms, word_bytes; /* words per row of signatures.npy; bytes of a word */
     uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of the end */
     size_t n_places, cap_places;
     bm_listed *listed; /* digest of signatures.npy so far, while rows are read in order; or NULL */
@@ -185,7 +185,7 @@ out:
 }
 
 /* Words of a signature have 4 or 8 bytes, depending on the scheme. */
-/* *word_bytes: the size of a word in its signatures. */
+/* *word_bytes: the size of a word in signatures of this scheme. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
@@ -382,7 +382,8 @@ static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words
 {
     if (rows.first == 0)
         BM_TRY(digest_header(dir, err));
-    if (rows.first != dir->next) { /* out of order: the file is not checked as a whole */
+    if (rows.first != dir->next) { /* the rows are out of order, so the file is not checked as a
+                                    * whole */
         bm_listed_close(dir->listed);
         dir->listed = NULL;
     }
@@ -444,7 +445,7 @@ typedef struct stretch {
     size_t skip, n;
 } stretch;
 
-/* Append the ids of a range of rows to `text`; `ends` receives where each id ends. */
+/* Append the ids of a range of rows to `text`; `ends` receives the end of each id. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {
@@ -500,7 +501,7 @@ out:
  *
  * Decided by the manifest alone. */
 
-/* *has: is there a file of this name in the directory? */
+/* Set *has: is there a file of this name in the directory? */
 static bm_status has_file(const char *path, const char *name, bool *has, bm_error *err)
 {
     char *whole = NULL;

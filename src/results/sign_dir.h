@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
- * Opening checks that manifest.json is ours and of kind "signatures". With N its number of
- * documents and K its number of permutations, signatures.npy must be <u4 (N, K), or <u8 (N, K) for
- * schemes with 64-bit words, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N,
- * 2) and text_hash.npy <u8 (N), and ids.txt must have N lines; else BM_ERR_FORMAT names the file
- * and the field. Manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
+ * Opening checks that manifest.json is ours and of kind "signatures". With N the number of
+ * documents in it and K the number of permutations, signatures.npy must be <u4 (N, K), or <u8 (N,
+ * K) for schemes with 64-bit words, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy
+ * <u8 (N, 2) and text_hash.npy <u8 (N), and ids.txt must have N lines; else BM_ERR_FORMAT names the
+ * file and the field. Manifests of earlier versions do not list n_bytes.npy, content_hash.npy and
  * text_hash.npy; such directories are read without them. The bytes read are compared with the
  * digests in the manifest (manifest.h): ids.txt and the small arrays when they are opened,
  * signatures.npy while its rows are read in order. Rows are read from the files on request. For
@@ -49,8 +49,8 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
  * same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
-/* The number of unreadable documents (text/shingler.h); 0 for what earlier versions wrote. Their
- * rows also look as if they were empty. */
+/* The number of unreadable documents (text/shingler.h); 0 for what earlier versions wrote. The rows
+ * of such documents also look as if the documents were empty. */
 uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
 
 /* Read the signatures first … first+n-1 into `words`: n * perms words, of 64 bits if the scheme's
@@ -78,7 +78,7 @@ bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, 
 bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
                                   bm_error *err);
 
-/* Where ids are stored: appended to `text`, unescaped; ends[i] is set to where id i ends. */
+/* Where ids are stored: appended to `text`, unescaped; ends[i] is set to the end of id i. */
 typedef struct bm_sign_ids {
     bm_buf *text;
     size_t *ends;
