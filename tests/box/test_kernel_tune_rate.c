@@ -5,7 +5,7 @@
 #include "kernel_tune_search.h"
 #include "sketch/scheme.h"
 
-/* A backend that signs by the scalar reference, `wrong` in one word. */
+/* A backend that signs with the scalar reference, with one word wrong if `wrong`. */
 typedef struct fake {
     bm_backend base;
     bm_scheme_params params;

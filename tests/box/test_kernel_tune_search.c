@@ -5,12 +5,12 @@
 
 #include "kernel_tune_search.h"
 
-/* A device whose rate falls with the distance of each column from the one that suits it. */
+/* A device whose rate falls with the distance of each column from its best value. */
 typedef struct model {
-    double suits[BM_CL_N_COLUMNS]; /* 0: does not matter */
+    double suits[BM_CL_N_COLUMNS]; /* the best values; 0: the column does not matter */
     bm_kernel_params seen[512];
     size_t n_seen;
-    size_t fails_from, ends_at; /* calls; 0: never */
+    size_t fails_from, ends_at; /* call numbers; 0: never */
     uint32_t unusable_tile;
     double until;
 } model;
@@ -104,7 +104,7 @@ Test(tune_search, finds_what_suits_a_cpu)
 
 Test(tune_search, leaves_a_row_that_nothing_beats_by_the_margin)
 {
-    static model m = {.unusable_tile = 512}; /* all rows are the same to it */
+    static model m = {.unusable_tile = 512}; /* all rows have the same rate */
     bm_kernel_params row, before;
     bm_kernel_tune_score score;
     cr_assert(bm_kernel_params_parse(gpu_row, &before));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_args.c -- the argument engine on a table of its own: the arguments that it accepts, and its
- * messages about others. */
+/* test_args.c -- the argument parser with a table of its own: the arguments that it accepts, and
+ * its messages about others. */
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static target got;
 static bool given[32];
 static bm_error error;
 
-/* Parse for the first command; the arguments end with NULL. */
+/* Parses arguments for the first command; they end with NULL. */
 static bm_status parse(const char *const *argv)
 {
     int argc = 0;
@@ -289,7 +289,7 @@ Test(args, survives_words_of_any_length)
     refuse("a whole number");
 }
 
-/* The place of the first operand among these arguments; -1: refused. */
+/* The index of the first operand among these arguments; -1: refused. */
 static int find(const char *const *argv)
 {
     int argc = 0, at = 0;
@@ -333,6 +333,6 @@ Test(args, answers_words_of_others_with_ours)
     }
     PARSE("--path");
     refuse("here it is an argument of its own");
-    PARSE("--second-thing"); /* of another command: no help here */
+    PARSE("--second-thing"); /* an option of another command does not help */
     cr_assert_null(strstr(error.message, "here it is"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_environment.c -- what the variables BANDMILL_* make of the options that are handed to the
+/* test_environment.c -- how the BANDMILL_* variables change the options that are passed to the
  * library. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const char *const names[] = {
     "BANDMILL_CL_LIMIT",       "BANDMILL_CL_TEXT",  "BANDMILL_SEAL_SECONDS"};
 enum { N = sizeof names / sizeof names[0] };
 
-/* The first step of each test, which is a process of its own. */
+/* Unsets the variables; called first in each test, which runs in its own process. */
 static void forget(void)
 {
     for (size_t i = 0; i < N; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_field_names.c -- messages of the library with the program's own names for its fields. */
+/* test_field_names.c -- messages of the library, with the program's names for its fields. */
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -69,7 +69,7 @@ Test(field_names, what_is_no_field_stays)
     shows(CLI_SIGN, "an odd ` before `keep`", "an odd ` before --keep");
 }
 
-/* Each field of the parts that the table fills is found again. */
+/* Every field that the option table sets can be looked up again. */
 Test(field_names, every_option_is_the_name_of_its_field)
 {
     for (size_t i = 0; i < cli_options.n; i++) {

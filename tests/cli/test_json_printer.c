@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_printer.c -- JSON reports as outlines for people, and messages that a terminal can
- * bear. */
+/* test_json_printer.c -- JSON reports as outlines for people, and messages that are safe for a
+ * terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "cli/json_printer.h"
 
-/* `text`, which is freed when the next one comes. */
+/* Borrows `text`, which is freed at the next call. */
 static char *borrowed(char *text)
 {
     static char *before;
@@ -17,7 +17,7 @@ static char *borrowed(char *text)
     return before = text;
 }
 
-/* What `print` writes to `out` (or `err`), until the next. */
+/* The text that `print` writes to `out` (or `err`), valid until the next call. */
 static char *json_of(const char *json)
 {
     char *text = NULL;
@@ -68,7 +68,7 @@ Test(json_printer, ends_early_on_what_is_not_json)
                                   "{\"a\":}",
                                   "[[[[[[[[[[[[[[[[[[[[[[[[[["};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
-        (void)json_of(broken[i]); /* returns, within its bytes: the sanitizers watch */
+        (void)json_of(broken[i]); /* must return without reading past the text: sanitizers watch */
 }
 
 static char *error_line(bool json, const char *file, uint64_t line, const char *message)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_options.c -- the table of options: complete, free of clashes, and what it makes of the parts
- * of options.
- * Linked with the library, since the defaults are the library's. */
+/* test_options.c -- the table of options: complete, free of conflicts, and right in the option
+ * structs it sets. Linked with the library, since the defaults are the library's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ Test(options, words_of_others_lead_to_options_that_are_there_and_are_none_of_our
     }
 }
 
-/* The whole of a text file. */
+/* The contents of a text file. */
 static const char *text_of(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -91,7 +90,7 @@ Test(options, every_option_and_choice_is_documented)
         const arg_option *option = &cli_options.options[i];
         char name[64];
         if (option->type == ARG_LATER && option->help != NULL)
-            continue; /* of another program */
+            continue; /* an option of another program */
         snprintf(name, sizeof name, "--%s", option->name);
         cr_assert_not_null(strstr(manual, name), "docs/cli.md lacks %s", name);
         if (option->letter != '\0') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_progress.c -- the lines of the meter, and when it prints them. */
+/* test_progress.c -- the lines of the meter, and when they are printed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ Test(progress, writes_numbers_for_people)
     cr_assert_str_eq(cli_format_bytes(123456789, out, sizeof out), "123 MB");
 }
 
-/* Feed `n` updates 0.25 s apart and return what was written to a file that is no terminal. */
+/* Feeds `n` updates, 0.25 s apart; returns what was written to a file that is not a terminal. */
 static size_t written(cli_progress_when when, int n, char *out, size_t cap)
 {
     FILE *to = tmpfile();
@@ -129,10 +129,10 @@ Test(progress, says_which_stage_of_the_job_it_is_and_the_time_left_of_the_whole)
     cli_meter_format(&p, line, sizeof line);
     cr_assert_str_eq(line,
                      "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left");
-    p.job_left_s = -1; /* not known */
+    p.job_left_s = -1; /* unknown */
     cli_meter_format(&p, line, sizeof line);
     cr_assert_str_eq(line, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left");
-    p.done = 1000000; /* a stage of a job that has only begun */
+    p.done = 1000000; /* a stage of a job that has just begun */
     p.elapsed_s = 2;
     cli_meter_format(&p, line, sizeof line);
     cr_assert_str_eq(line, "read 2 of 4    0 %  500 kB/s  12,345 documents");
@@ -168,7 +168,7 @@ Test(progress, a_narrow_line_leaves_parts_out_and_then_is_cut)
 /* --- a terminal --- */
 
 typedef struct terminal {
-    int host; /* what the terminal shows comes out here */
+    int host; /* the end that reads what the terminal shows */
     FILE *to;
 } terminal;
 
@@ -194,7 +194,7 @@ static void open_terminal(terminal *t, unsigned short columns)
     resize(t, columns);
 }
 
-/* What has come since the last call. */
+/* Everything shown since the last call. */
 static const char *shown(const terminal *t)
 {
     static char text[4096];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_bits.c -- the scheme cws as one compiler makes it, with whatever options: the logarithm, the
- * scalar reference and every set of loops that this processor runs, against what a model in Python
- * made (tests/reference/cws_model.py).
+/* cws_bits.c -- checks the scheme cws as compiled by one compiler with its options: the logarithm,
+ * the scalar reference and every set of loops that this processor runs, against words from a Python
+ * model (tests/reference/cws_model.py).
  *
- * A plain program without any test library: tests/cross/cws_bits.sh builds it in several ways,
- * scripts/test-neon.sh for AArch64. Prints one line "N passed, N failed" and ends with 1 when a
+ * A plain program without a test library: tests/cross/cws_bits.sh builds it in several ways,
+ * scripts/test-neon.sh for AArch64. Prints one line "N passed, N failed" and exits with 1 if a
  * check failed. */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static uint64_t add_bits(uint64_t key, double x)
     return bm_band_key_add(bm_band_key_add(key, (uint32_t)bits), (uint32_t)(bits >> 32));
 }
 
-/* log_arguments of the model. */
+/* Checks log_arguments of the model. */
 static void check_logarithms(void)
 {
     uint64_t key = bm_band_key_begin(0);
@@ -59,7 +59,7 @@ static void check_logarithms(void)
     check(bm_band_key_end(key) == log_key, "logarithms", "bit by bit");
 }
 
-/* values of the model. */
+/* Checks values of the model. */
 static void check_values(void)
 {
     const bm_sketch_options sketch = {.perms = 8, .seed = 1, .scheme = BM_SCHEME_CWS};

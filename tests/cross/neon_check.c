@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* neon_check.c -- the NEON loops against the scalar reference, without any test library.
+/* neon_check.c -- the NEON loops, compared with the scalar reference, without a test library.
  *
- * Criterion is not there for a foreign architecture, so this is a plain program: built by
- * scripts/test-neon.sh with a cross compiler, run natively or under qemu. Prints one line "N
- * passed, N failed" and ends with 1 when a check failed. */
+ * Criterion is not available for a foreign architecture, so this is a plain program:
+ * scripts/test-neon.sh builds it with a cross compiler and runs it natively or under qemu. Prints
+ * one line "N passed, N failed" and exits with 1 if a check failed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void check_minima(tally *t, uint32_t perms, const uint64_t *hashes, size_
     bm_scheme_affine32.sign(&params, hashes, n, expected);
     uint32_t *words = bm_alloc_aligned(params.perms_padded, sizeof *words);
     uint32_t *block = bm_alloc_aligned(BM_SIGN_BLOCK, sizeof *block);
-    memset(words, 0xA5, params.perms_padded * sizeof *words); /* of another document */
+    memset(words, 0xA5, params.perms_padded * sizeof *words); /* as left by another document */
     bm_sign_loops_neon.premix(hashes, n, block);
     bm_sign_loops_neon.minima(&params, block, n, false, words);
     check(t, memcmp(words, expected, perms * sizeof *words) == 0, "minima (permutations, hashes)",
@@ -66,7 +66,7 @@ static void check_minima(tally *t, uint32_t perms, const uint64_t *hashes, size_
     bm_scheme_params_reset(&params);
 }
 
-/* The whole backend, which must choose NEON by itself, on one document of each length. */
+/* Runs the whole backend, which must choose NEON itself, on one document of each length. */
 static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
 {
     static const uint64_t offsets[] = {0, 0, 1, 3, 120, 1144, 2169, 6000};
@@ -78,7 +78,7 @@ static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
     bm_backend *backend = NULL;
     bm_scheme_params params;
     const size_t row = bm_scheme_row_uints(scheme, PERMS);
-    uint32_t words[2 * DOCS * PERMS], expected[2 * PERMS]; /* of 32 or 64 bits */
+    uint32_t words[2 * DOCS * PERMS], expected[2 * PERMS]; /* room for 32-bit or 64-bit words */
     uint64_t keys[DOCS * BANDS], expected_keys[BANDS];
     bm_sign_task task = {
         .offsets = offsets, .hashes = hashes, .n_docs = DOCS, .words = words, .keys = keys};

@@ -31,7 +31,7 @@ static struct {
     bool parquet;
     long n_read, n_refused, n_ranges;
     char place[200]; /* what was changed */
-    size_t touched;  /* so that reading is not left out */
+    size_t touched;  /* so that the compiler does not drop the reads */
 } here;
 
 static _Noreturn void give_up(const char *what)
@@ -55,7 +55,7 @@ static void check(bool holds, const char *claim)
         give_up(claim);
 }
 
-/* --- what is done with a file --- */
+/* --- what is done with a changed file --- */
 
 static void touch(bm_str text)
 {
@@ -82,7 +82,7 @@ static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
     bm_buf_reset(&joined);
 }
 
-/* Read each range of the table, or none where it is not cut. */
+/* Reads each range of the table; none if the table cannot be cut. */
 static void read_ranges(const bm_table_stream *stream, bm_table_cut *cut)
 {
     for (uint64_t row = 0; cut->own != NULL;) {
@@ -107,7 +107,7 @@ static void read_ranges(const bm_table_stream *stream, bm_table_cut *cut)
         cut->release(cut->own);
 }
 
-/* True: all of it could be read. `rules` NULL: rows alone. */
+/* True: everything could be read. `rules` NULL: only rows are read. */
 static bool read_all(const bm_record_rules *rules)
 {
     bm_table_cut cut = {0};
@@ -191,9 +191,9 @@ static void try_file(const char *data, size_t len)
     *(was_read ? &here.n_read : &here.n_refused) += 1;
 }
 
-/* --- its changes --- */
+/* --- the changes --- */
 
-/* Where the footer begins, of a Parquet file with one. */
+/* Where the footer of a Parquet file begins, if it has one. */
 static size_t first_of(const char *data, size_t len)
 {
     size_t footer = 0;
@@ -223,7 +223,7 @@ static void change_each(const char *file, char *data, size_t len, size_t step)
             data[i] = (char)(data[i] ^ masks[m]);
         }
         if (i < footer)
-            continue; /* without a footer there is nothing but to refuse it */
+            continue; /* without a footer the file can only be refused */
         snprintf(here.place, sizeof here.place, "%s: cut behind %zu bytes", file, i);
         try_file(data, i);
     }
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: table_damage STEP FILE...\n");
         return 2;
     }
-#if !defined(BM_SANITIZED) /* which has its own */
+#if !defined(BM_SANITIZED) /* sanitizers have their own */
     signal(SIGSEGV, dies);
     signal(SIGBUS, dies);
     signal(SIGFPE, dies);

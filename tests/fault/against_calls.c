@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* against_calls.c -- each allocation and each system call of a dedup against known documents fails
- * once, in turn, until a run has no failure (the first fifty each, then fewer and fewer): against
- * an index, and against signatures, which become one, with words or with sets that are made of the
- * inputs again.
+/* against_calls.c -- in a dedup against known documents, each allocation and each system call fails
+ * once in turn, until a run has no failure (the first fifty each, then fewer and fewer). The known
+ * documents are an index, or signatures that become one; signatures have words, or sets made again
+ * from the inputs.
  *
- * A run that fails reports why and keeps no block of memory and no open file; one that goes on all
- * the same gives the right rows. */
+ * A run that fails reports why, and leaks neither memory nor open files; a run that goes on all the
+ * same gives the right rows. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/base/scratch.h"
 #include "failed_run.h"
 
-/* --- what is there: documents, an index of some, signatures of them --- */
+/* --- the setup: documents, an index of some, signatures of them --- */
 
 static void make_input(scratch *s, const char *name, int first, int n)
 {
@@ -104,7 +104,7 @@ static bm_status run(scratch *s, known_kind kind, bm_error *err)
     return status;
 }
 
-/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+/* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
 static long fail_each(scratch *s, known_kind kind, bool memory)
 {
     bm_error err = {0};
@@ -113,7 +113,8 @@ static long fail_each(scratch *s, known_kind kind, bool memory)
     cr_assert_not_null(strstr(right, "\tknown\t"));
     long n_failed = 0;
     plan.failed = true;
-    for (long n = 0; plan.failed; n += 1 + n / 50) { /* calls further on are much alike */
+    /* later calls are much alike, so ever fewer of them fail */
+    for (long n = 0; plan.failed; n += 1 + n / 50) {
         const size_t n_files = open_files();
         memset(&err, 0, sizeof err);
         plan_call(n, EIO, memory);
@@ -128,7 +129,7 @@ static long fail_each(scratch *s, known_kind kind, bool memory)
         cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
                   plan.which, n);
         char *got =
-            scratch_get(s, "out/removed.tsv", NULL); /* the earlier output's, or the new one's */
+            scratch_get(s, "out/removed.tsv", NULL); /* of the earlier output, or the new one's */
         cr_assert_str_eq(got, right);
         free(got);
         n_failed += plan.failed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_pairs_calls.c -- calls and allocations of --candidates all with sets in a file fail, one a
- * run: the job reports why, and never gives a result. Every call at first, then fewer and fewer of
+/* all_pairs_calls.c -- --candidates all with sets in a file: one call or allocation fails in each
+ * run; the job reports why, and never gives a result. Every call at first, then fewer and fewer of
  * the many that are alike. */
 #include <errno.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ typedef struct job {
     uint64_t result; /* of the last run */
 } job;
 
-/* Prefixes, by way of counts in parts. */
+/* Makes prefixes, with counts in parts. */
 static bm_status make_prefixes(job *j, bm_error *err)
 {
     bm_set_prefixes p;
@@ -67,7 +67,7 @@ static bm_status make_prefixes(job *j, bm_error *err)
     return status;
 }
 
-/* The whole of it, with counts in one part and edges in runs. */
+/* Runs all of the matching, with counts in one part and edges in runs. */
 static bm_status match_all(job *j, bm_error *err)
 {
     bm_match match = {.settings = {.corpus = &j->corpus,
@@ -82,7 +82,7 @@ static bm_status match_all(job *j, bm_error *err)
     return status;
 }
 
-/* How many runs had a failure. */
+/* Returns the number of runs that had a failure. */
 static int fail_some(job *j, bm_status (*run)(job *, bm_error *), bool memory)
 {
     int n_failed = 0;
@@ -127,5 +127,5 @@ Test(all_pairs_calls, a_failing_call_while_prefixes_are_made_is_an_error)
 Test(all_pairs_calls, a_failing_call_while_pairs_are_searched_is_an_error)
 {
     fail_all(match_all, 700, 60, (uint64_t)16 << 20); /* one block */
-    fail_all(match_all, 1500, 100, 3300000);          /* many */
+    fail_all(match_all, 1500, 100, 3300000);          /* several blocks */
 }

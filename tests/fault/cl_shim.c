@@ -80,18 +80,18 @@ static struct shim {
     bm_cl_api real;
     int log;
     unsigned long n_all, n_of[N_CALLS], n_reads, n_types;
-    int fail_call; /* N_CALLS: any */
+    int fail_call; /* N_CALLS: any call */
     which fail, flip;
     char fail_what[16];
     size_t flip_byte, flip_step;
     struct {
         bool gpu, listed, separate;
         const char *version;
-    } lies; /* about the device */
+    } lies; /* false facts about the device */
     struct {
-        char shape[8], what[8]; /* "": the compiler is fine */
+        char shape[8], what[8]; /* "": the compiler works */
         const char *built;      /* the shape of the last build */
-        bool failed;            /* which it cannot do */
+        bool failed;            /* the compiler failed that shape */
     } compiler;
     read_back reads[MAX_READS];
     size_t n_pending;
@@ -141,7 +141,7 @@ static void parse_compiler(const char *text)
         die("CL_SHIM_COMPILER", text);
 }
 
-/* What a file begins with: for /proc/self/cmdline, and the log. */
+/* Reads the beginning of a file: of /proc/self/cmdline, and of the log. */
 static size_t read_head(const char *path, char *out, size_t cap)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -226,7 +226,7 @@ static bool hits(which w, unsigned long n)
     return w.from > 0 && (n == w.from || (w.on && n > w.from));
 }
 
-/* Count a call. True: it is to return *code and do nothing. */
+/* Counts a call. True: the call must return *code and do nothing. */
 static bool faulty(int call, cl_int *code)
 {
     real();
@@ -275,7 +275,7 @@ static void flip_bits(const read_back *r)
     say("fault", "flip", r->number);
 }
 
-/* What was asked of `queue` up to `event` (NULL: all) has arrived. */
+/* Everything enqueued on `queue` up to `event` (NULL: all) has arrived. */
 static void arrived(cl_command_queue queue, cl_event event)
 {
     pthread_mutex_lock(&shim.lock);

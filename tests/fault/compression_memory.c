@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compression_memory.c -- each allocation of the libraries that compress, and that take a
- * compression off, fails once, in turn: it is BM_ERR_NOMEM, and no word of broken data or of a bug
- * of ours.
+/* compression_memory.c -- each allocation of the compression libraries, in both directions, fails
+ * once in turn: the result is BM_ERR_NOMEM, never a report of broken data or of an internal error.
  *
- * The libraries are shared ones, whose calls of malloc the linker cannot wrap. So this program has
- * a malloc of its own, which they find first: the C library's, but for the call that is to fail. */
+ * The linker cannot wrap malloc inside shared libraries. So this program defines a malloc of its
+ * own, which they find first: the C library's, except for the call that must fail. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -94,7 +93,7 @@ static bm_status unpack(bm_compression kind, size_t n, size_t *n_out, bm_error *
     return status;
 }
 
-/* Of each kind, with each allocation failing until a run has no failure. */
+/* For each kind of compression, each allocation fails in turn until a run has no failure. */
 static void fail_each(bool packs)
 {
     make_text();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_calls.c -- each allocation and each system call of export and import fails once, in
- * turn, until a run has no failure.
+/* exchange_calls.c -- each allocation and each system call of export and import fails once in turn,
+ * until a run has no failure.
  *
- * A run that fails reports why, leaves nothing at the target (or the whole new output, where only
- * its directory would not be synced; or work that the next job there takes over), and keeps no
- * block of memory and no open file. One that goes on all the same gives the right bytes. Tables are
- * read and written by what stands in for the module here: its own calls are Arrow's. */
+ * A run that fails reports why, and leaks neither memory nor open files. It leaves nothing at the
+ * target, except the whole new output if only the sync of its directory failed, or work that the
+ * next job there takes over. A run that goes on all the same gives the right bytes. A stand-in for
+ * the module reads and writes tables here: its own calls belong to Arrow. */
 #include <bandmill/exchange.h>
 #include <bandmill/job.h>
 
@@ -17,7 +17,7 @@
 
 enum { PERMS = 4, ROWS = 3 };
 
-/* --- a table of three rows, and a writer that takes any --- */
+/* --- a table of three rows, and a writer that accepts any table --- */
 
 static void release_schema(struct ArrowSchema *schema)
 {
@@ -94,7 +94,7 @@ static bm_status open_table(const bm_table_wish *wish, struct ArrowArrayStream *
     return BM_OK;
 }
 
-/* The words of its rows, one after another. */
+/* Writes the words of all rows, one row after another. */
 static bm_status write_table(const bm_table_made *made, bm_table_words *words)
 {
     struct ArrowSchema schema = {0};
@@ -219,7 +219,7 @@ static void open_place(scratch *s)
     scratch_folder(s, "answers");
 }
 
-/* --- what lies there --- */
+/* --- the files of the output --- */
 
 static bool is_report(const char *name)
 {
@@ -234,7 +234,7 @@ static bool same_file(scratch *s, const char *dir, const char *other, const char
     snprintf(path[1], sizeof path[1], "%s/%s", other, name);
     if (!scratch_has(s, path[0]))
         return false;
-    if (is_report(name)) /* it prints how long that took */
+    if (is_report(name)) /* the report contains how long the run took */
         return true;
     char *data[2] = {scratch_get(s, path[0], &len[0]), scratch_get(s, path[1], &len[1])};
     const bool same = len[0] == len[1] && memcmp(data[0], data[1], len[0]) == 0;
@@ -243,7 +243,7 @@ static bool same_file(scratch *s, const char *dir, const char *other, const char
     return same;
 }
 
-/* Has it the files of the other, and no more? Folders within are looked into. */
+/* Does the folder have the same files as the other, and no more? Includes subfolders. */
 static bool is_like(scratch *s, const char *dir, const char *other)
 {
     bool same = scratch_has(s, dir) && scratch_count(s, dir) == scratch_count(s, other);
@@ -262,7 +262,7 @@ static bool is_like(scratch *s, const char *dir, const char *other)
     return same;
 }
 
-/* What a job could not claim or clear away is for the next one there. */
+/* Judges a run. What a job could not claim or remove is left to the next job there. */
 static void judge(scratch *s, const task *t, bm_status status, const char *why)
 {
     if (status != BM_OK && scratch_has(s, "answers/out.partial")) {
@@ -277,8 +277,8 @@ static void judge(scratch *s, const task *t, bm_status status, const char *why)
         cr_assert_eq(remove_tree(scratch_at(s, "answers/out")), 0);
 }
 
-/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
-/* Fail call 0, 1, 2 … until a run has no failure; how many there were. */
+/* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
+/* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. */
 static long fail_each(scratch *s, const task *t, bool memory)
 {
     bm_error err = {0};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_calls.c -- each allocation and each system call of explain, cluster and report fails
- * once, in turn, until a run has no failure.
+/* explain_calls.c -- each allocation and each system call of explain, cluster and report fails once
+ * in turn, until a run has no failure.
  *
- * A run that fails reports why, leaves the earlier output as it was (or the whole new one in its
- * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
- * the same gives the right bytes; where only the similarity of the two documents themselves is lost
- * (their inputs cannot be read again, but pairs.tsv is there) it may give the answer without it,
- * and warns. If the inputs of a page cannot be read again, the page has a note, and there is a
- * warning. */
+ * A run that fails reports why, leaks neither memory nor open files, and leaves the earlier output
+ * as it was (or the whole new one in its place) with nothing beside it. A run that goes on all the
+ * same gives the right bytes. If it lost only the similarity of the two documents themselves (their
+ * inputs cannot be read again, but pairs.tsv exists), it may answer without it and warn. If the
+ * inputs of a page cannot be read again, the page has a note, and there is a warning. */
 #include <criterion/criterion.h>
 
 #include <bandmill/cluster.h>
@@ -21,9 +20,9 @@
 
 #define OLD "group 9: 2 documents, an earlier answer\n"
 
-/* --- what is there: documents, what dedup made of them, with pairs and without --- */
+/* --- the setup: documents, and results of dedup with pairs and without --- */
 
-/* Neighbours share 35 of 45 words, the next but one 30 of 50. */
+/* Neighbours share 35 of 45 shingles, documents two apart 30 of 50. */
 static void make_input(scratch *s)
 {
     FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
@@ -31,7 +30,7 @@ static void make_input(scratch *s)
     for (int doc = 0; doc < 8; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 40; word++)
-            fprintf(file, "w%d ", 5 * (doc == 7 ? 0 : doc) + word); /* d7 is d0 again */
+            fprintf(file, "w%d ", 5 * (doc == 7 ? 0 : doc) + word); /* d7 is a copy of d0 */
         fputs("\"}\n", file);
     }
     fputs("{\"id\":\"alone\",\"text\":\"nothing like it\"}\n", file);
@@ -74,11 +73,12 @@ static void open_place(scratch *s)
 /* --- jobs --- */
 
 typedef struct task {
-    const char *from, *a, *b; /* a directory and two ids, or its group 1; or pairs to cluster */
+    /* a directory and two ids, or none for its group 1; or pairs to cluster */
+    const char *from, *a, *b;
     bm_explain_form form;
     bool cluster, star, page;
     size_t n_thresholds;
-    bm_status right; /* where nothing fails */
+    bm_status right; /* the status of a run without failures */
 } task;
 
 static void count_warning(void *ctx, bm_log_level level, const char *text)
@@ -137,8 +137,7 @@ static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *er
     return bm_explain(&o, &summary, err);
 }
 
-/* The answer without what is not known: up to the similarity of the two themselves, and after it.
- */
+/* Is the answer right, except that the similarity of the two documents themselves is null? */
 static bool same_but_for_the_two(const char *got, const char *right)
 {
     static const char key[] = "\"similarity\":";
@@ -150,12 +149,13 @@ static bool same_but_for_the_two(const char *got, const char *right)
     return strncmp(g, "null,", 5) == 0 && strcmp(g + 4, strchr(r, ',')) == 0;
 }
 
-/* The answer without the longest run of the two, for which the inputs are read again. */
+/* Is the answer right, except that it lacks the longest run of both, which needs the inputs again?
+ */
 static bool same_but_for_the_run(const char *got, const char *right)
 {
     static const char line[] = "the longest run of both: ", key[] = "\"run\":";
     const char *r = strstr(right, line);
-    if (r != NULL) { /* the line, and the run itself */
+    if (r != NULL) { /* two lines are missing: the heading and the run itself */
         const char *behind = strchr(strchr(r, '\n') + 1, '\n') + 1;
         const size_t before = (size_t)(r - right);
         return strncmp(got, right, before) == 0 && strcmp(got + before, behind) == 0;
@@ -173,7 +173,7 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
     char *got = scratch_get(s, "answers/answer", &len);
     cr_assert_eq(scratch_count(s, "answers"), 1, "something is left beside the output");
     if (status == BM_ERR_IO && right != NULL && strcmp(got, right) == 0)
-        status = BM_OK; /* all was done when the directory would not be synced */
+        status = BM_OK; /* only the sync of the directory failed */
     if (status != BM_OK)
         cr_assert_str_eq(got, OLD, "the earlier output is gone");
     else if (strcmp(got, right) != 0 && t->page)
@@ -187,7 +187,7 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
     scratch_put_text(s, "answers/answer", OLD);
 }
 
-/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+/* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
 static const task tasks[] = {
     {.from = "plain", .a = "d0", .b = "d5", .form = BM_EXPLAIN_TEXT},
     {.from = "pairs", .a = "d7", .b = "d5", .form = BM_EXPLAIN_JSON},
@@ -204,8 +204,8 @@ static const task tasks[] = {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* Fail call 0, 1, 2 … until a run has no failure; how many there were. In the small size one in
- * three. */
+/* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. In the
+ * small size, one call in three. */
 static long fail_each(scratch *s, const task *t, bool memory)
 {
     size_t n_warnings;
@@ -215,7 +215,7 @@ static long fail_each(scratch *s, const task *t, bool memory)
     if (status == BM_OK)
         right = scratch_get(s, "answers/answer", NULL);
     judge(s, t, right, status, 0);
-    const long step = (long)sized(1, 3); /* then other calls of each task */
+    const long step = (long)sized(1, 3); /* the tasks start at different calls */
     long n = (t - tasks) % step;
     for (plan.failed = true; plan.failed; n += step) {
         bm_error err = {0};

@@ -30,7 +30,7 @@ typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void),
                            void (*)(void), void *);
 
-static main_function *program; /* its main() */
+static main_function *program; /* the program's main() */
 static char *name;             /* argv[0] */
 
 static void die(const char *what)
@@ -47,7 +47,7 @@ static void redirect(int fd, const char *path, int flags)
     close(file);
 }
 
-/* The words of a job, a NULL after them; the caller's to free. */
+/* Splits a job into its words, with a NULL at the end; the caller frees them. */
 static char **split(char *line)
 {
     size_t n = 1, at = 0;
@@ -61,7 +61,7 @@ static char **split(char *line)
     return words;
 }
 
-/* In the child: what the job's process looks like, and then its main(). */
+/* Runs in the child: sets up the job's process, then calls main(). */
 static int run(char **words)
 {
     if (chdir(words[0]) != 0)
@@ -114,7 +114,7 @@ static void load_each(const char *list)
     free(copy);
 }
 
-/* In place of the program's main(). */
+/* Called instead of the program's main(). */
 static int serve(int argc, char **argv, char **env)
 {
     (void)argc, (void)env;
@@ -136,7 +136,8 @@ static int serve(int argc, char **argv, char **env)
             die("fork");
         if (child == 0) {
             close(answers);
-            close(fileno(jobs)); /* not fclose, which would move the place that the server shares */
+            /* not fclose, which would move the file offset shared with the server */
+            close(fileno(jobs));
             exit(run(words));
         }
         if (dprintf(answers, "%d\n", wait_for(child, atoi(words[3]))) < 0)

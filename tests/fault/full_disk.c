@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* full_disk.c -- a disk that fills up, for real: a file system of 1 MiB in memory where the test
- * may mount one (in a mount namespace of its own), and a limit on the size of files where it may
- * not.
+/* full_disk.c -- a disk that really fills up: a file system of 1 MiB in memory if the test may
+ * mount one (in its own mount namespace), otherwise a limit on the size of files.
  *
- * Whatever is being written: BM_ERR_IO, the file is named, nothing of ours is left, and what was
- * there before is untouched. */
+ * Whatever is being written: the result is BM_ERR_IO, the message names the file, nothing of ours
+ * is left, and earlier files are untouched. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <sched.h>
@@ -19,7 +18,7 @@
 
 #define DISK_BYTES (1u << 20)
 
-/* True: a disk of 1 MiB is mounted at DISK. Otherwise no file may grow past that. */
+/* True: a disk of 1 MiB is mounted at DISK. Otherwise no file may grow beyond 1 MiB. */
 static bool small_disk(scratch *s)
 {
     scratch_folder(s, "disk");
@@ -146,7 +145,7 @@ Test(full_disk, a_single_file_that_does_not_fit_leaves_nothing)
             bm_out_file_open(scratch_at(&s, "disk/pairs.tsv"), BM_OUT_REPLACE, &file, &err), BM_OK);
         cr_assert_eq(bm_out_file_compress(file, compression, (bm_pack_lanes){.threads = 2}, NULL),
                      BM_OK);
-        bm_status status = BM_OK; /* parts of 4 MiB are gathered before any is written */
+        bm_status status = BM_OK; /* parts of 4 MiB are buffered before any is written */
         for (size_t n = 0; n < 32u << 20 && status == BM_OK; n += 3 * DISK_BYTES)
             status = bm_out_file_write(file, data, 3 * DISK_BYTES, &err);
         cr_expect_eq(status, BM_ERR_IO);

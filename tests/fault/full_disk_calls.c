@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* full_disk_calls.c -- each system call and each allocation of a job's output fails once, in turn.
+/* full_disk_calls.c -- each system call and each allocation of a job's output fails once in turn.
  *
- * The linker sends the calls of the objects under test through __wrap_*; the N-th of them (counted
- * over all kinds) answers with an error, the others are real. N grows until a run has no failure.
- * After each: either the job failed, the earlier output is untouched and nothing else of ours lies
- * there; or it succeeded and the new output is whole. */
+ * The linker redirects the calls of the objects under test to __wrap_*; the N-th of them (counted
+ * over all kinds) returns an error, the others are real. N grows until a run has no failure. After
+ * each run, either the job failed, the earlier output is untouched and no other file of ours is
+ * left; or it succeeded and the new output is whole. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "tests/unit/base/sized.h"
 #include "wrap_calls.h"
 
-static int n_files;               /* beside the four that each output has */
-static const char *place = "out"; /* of the output, below the scratch folder */
+static int n_files;               /* in addition to the four that each output has */
+static const char *place = "out"; /* of the output, in the scratch folder */
 
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
@@ -34,7 +34,7 @@ WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags
      (f, a, g, b, flags), -1, false)
 WRAP_MEMORY
 
-/* Syncing is only pretended: a thousand runs would wait for the disk. */
+/* Syncing does nothing: a thousand runs would wait for the disk. */
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
 {
@@ -71,7 +71,7 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
     return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
 }
 
-/* close frees the descriptor whatever it answers. */
+/* close frees the descriptor whatever it returns. */
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -151,7 +151,7 @@ static bm_status job(const char *target, bool force, const char *text, bm_error 
     return status;
 }
 
-/* The path of `name` in the output ("": of the output itself), below the scratch folder. */
+/* The path of `name` in the output ("": the output itself), relative to the scratch folder. */
 static const char *in_output(const char *name)
 {
     static char path[100];
@@ -165,7 +165,7 @@ static int remove_below(const char *path, const struct stat *info, int type, str
     return at->level > 0 ? remove(path) : 0;
 }
 
-/* One run in which call number n fails. False: there were not so many. */
+/* One run in which call number n fails. False: the run has fewer calls. */
 static bool run(scratch *s, long n, int code, bool memory, bool force)
 {
     bm_error err = {0};
@@ -177,7 +177,7 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
     const char *now = !scratch_has(s, place) ? NULL : "new";
     if (force && scratch_holds(s, in_output("ids.txt"), "old"))
         now = "old";
-    if (status == BM_OK) { /* a call whose failure harms nothing, or none failed */
+    if (status == BM_OK) { /* no call failed, or one whose failure does no harm */
         cr_assert(now != NULL && strcmp(now, "new") == 0, "%ld %s", n, plan.which);
     } else {
         cr_assert(plan.failed, "%s: %s", err.file, err.message);
@@ -201,7 +201,7 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
     return plan.failed;
 }
 
-/* Every `step`-th call fails in turn; in the small size one in three of these. */
+/* Every `step`-th call fails in turn; in the small size, one in three of these. */
 static void fail_each(int code, bool memory, bool force, long step)
 {
     scratch s;

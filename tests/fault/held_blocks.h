@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_blocks.h -- every allocation and system call that a job makes may fail (wrap_calls.h), and
- * blocks of memory that it keeps are known. Header only, for one source file a program. */
+/* held_blocks.h -- makes every allocation and system call of a job able to fail (wrap_calls.h), and
+ * tracks the memory blocks that the job holds. Header only, for one source file per program. */
 #ifndef BM_TESTS_HELD_BLOCKS_H
 #define BM_TESTS_HELD_BLOCKS_H
 
@@ -21,8 +21,8 @@
 enum { BLOCKS = 1 << 16 };
 
 static struct {
-    pthread_mutex_t lock; /* threads of the job call, too */
-    void *blocks[BLOCKS]; /* by address; NULL: free */
+    pthread_mutex_t lock; /* threads of the job also allocate */
+    void *blocks[BLOCKS]; /* a hash table by address; NULL: free */
     size_t n;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,7 +45,7 @@ static void *held(void *block)
     return block;
 }
 
-/* Blocks that were had before, or from the C library itself, are not known. */
+/* A block from before, or from the C library itself, is not in the table. */
 static void given_back(void *block)
 {
     pthread_mutex_lock(&known.lock);
@@ -105,7 +105,7 @@ WRAP(int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *how, void *(*run)(void *), void *ctx),
      (thread, how, run, ctx), EAGAIN, false)
 
-/* Syncing is only pretended: a thousand runs would wait for the disk. */
+/* Syncing does nothing: a thousand runs would wait for the disk. */
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
 {

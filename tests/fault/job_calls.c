@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_calls.c -- each system call of a whole job's claim, seal, commit and resume fails once, in
- * turn, until a run has no failure: with EIO, ENOSPC, EACCES one after another. In the small size
- * one in three.
+/* job_calls.c -- in a whole job's claim, seal, commit and resume, each system call fails once in
+ * turn, until a run has no failure: with EIO, ENOSPC and EACCES in rotation. In the small size, one
+ * call in three.
  *
- * After each: the job failed and reports why, or it went on because it can do without (`borne`). No
- * block of memory and no open file is kept. At the target stands nothing, or what stood there
- * before, or the whole result, and the report beside it likewise. And the same job, run again with
- * `resume`, makes the bytes of one that nobody disturbed. */
+ * After each run, the job failed and reports why, or it went on because it can do without the call
+ * (`borne`). Neither memory nor open files are leaked. The target has nothing, or what was there
+ * before, or the whole result; likewise the report beside it. The same job, run again with
+ * `resume`, gives the bytes of an undisturbed job. */
 #include <bandmill/job.h>
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ WRAP(char *, realpath, (const char *path, char *out), (path, out), NULL, false)
 WRAP(int, access, (const char *path, int mode), (path, mode), -1, false)
 WRAP(int, statvfs, (const char *path, struct statvfs *out), (path, out), -1, false)
 
-/* Syncing is only pretended. */
+/* Syncing does nothing. */
 int __wrap_syncfs(int fd);
 int __wrap_syncfs(int fd)
 {
@@ -63,7 +63,7 @@ int __wrap_openat(int folder, const char *path, int flags, ...)
     return fails("openat", false) ? -1 : __real_openat(folder, path, flags, mode);
 }
 
-/* close frees the descriptor whatever it answers. */
+/* close frees the descriptor whatever it returns. */
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -74,7 +74,7 @@ int __wrap_close(int fd)
     return fail ? -1 : answer;
 }
 
-/* Calls without which a job can do. */
+/* Calls whose failure a job may survive. */
 static const struct {
     const char *call, *why;
 } borne[] = {
@@ -83,8 +83,8 @@ static const struct {
     {"realpath", "of an input: the reader, which opens it next, says why"},
     {"stat",
      "the same; or of what may be a directory of signatures, and is then read as documents"},
-    /* Sealing: a job that cannot goes on without, or goes on from what was sealed before. And a
-     * claim that was not sure of its marker is tried again. */
+    /* Sealing: a job that cannot seal goes on without it, or from what was sealed before. Claiming
+     * is tried again if the job was not sure of its marker. */
     {"fstat", "sealing, claiming"},
     {"fstatat", "sealing, claiming; or clearing away"},
     {"lstat", "sealing, claiming"},
@@ -94,7 +94,7 @@ static const struct {
     {"pread", "sealing"},
     {"pwrite", "sealing"},
     {"unlink", "sealing; or the old one of a replaced file, which stays beside the new one"},
-    /* The new output is in place; the next job there clears away the rest. */
+    /* Clearing away: the new output is in place; the next job there removes the rest. */
     {"fdopendir", "clearing away"},
     {"openat", "sealing; clearing away"},
     {"rmdir", "clearing away"},
@@ -115,7 +115,7 @@ static bool may_be_borne(const char *call)
 
 enum { DOCS = 6 };
 
-/* Each of the last documents is one of the first again. */
+/* Each of the last documents is a copy of one of the first. */
 static void make_input(scratch *s, const char *name, int n_docs)
 {
     FILE *file = fopen(scratch_at(s, name), "w");
@@ -135,10 +135,10 @@ typedef struct shape {
     const char *name;
     kind kind;
     bool replaces;
-    bool resumes;    /* what an interrupted job has left */
-    bool interrupts; /* the job is told to stop, once it has sealed */
-    bool killed;     /* one that was killed before it sealed has left its files there */
-    long least;      /* so many calls at least are made to fail */
+    bool resumes;    /* continues what an interrupted job left */
+    bool interrupts; /* the job is told to stop once it has sealed */
+    bool killed;     /* a job killed before it sealed has left its files there */
+    long least;      /* at least this many calls are made to fail */
 } shape;
 
 static const shape shapes[] = {
@@ -159,7 +159,7 @@ typedef struct task {
     kind kind;
     bool force, resume;
     const char *input, *output, *report, *histogram;
-    int stop_at; /* the n-th time that it asks whether to stop; 0: never */
+    int stop_at; /* stop at the n-th check for cancellation; 0: never */
     int n_asked;
 } task;
 
@@ -218,7 +218,7 @@ static bm_status run(task *t, bm_error *err)
     return status;
 }
 
-/* --- what lies there --- */
+/* --- the files of the outputs --- */
 
 static void empty_outputs(scratch *s)
 {
@@ -244,7 +244,7 @@ static bool same_file(scratch *s, const char *one, const char *other)
     return same;
 }
 
-/* Is it, but for its report, what lies in the other? Both are there. */
+/* Does it equal the other output, except for its report? Both exist. */
 static bool is_like(scratch *s, const char *dir, const char *other, kind what)
 {
     const char *const *names = what == SIGN ? of_sign : of_dedup;
@@ -271,14 +271,14 @@ static bool is_whole(scratch *s, kind what)
 static const struct {
     const char *name, *earlier;
 } beside[] = {{"outputs/report.json", "earlier.json"},
-              {"outputs/histogram.tsv", "earlier.tsv"}}; /* of pairs only */
+              {"outputs/histogram.tsv", "earlier.tsv"}}; /* only for pairs */
 
 static size_t n_beside(kind what)
 {
     return what == PAIRS ? 2 : 1;
 }
 
-/* What is there is what stood there before. */
+/* Everything at the target is as it was before. */
 static void assert_untouched(scratch *s, const shape *of, const char *why)
 {
     cr_assert_eq(scratch_has(s, "outputs/out"), of->replaces, "%s", why);
@@ -331,7 +331,7 @@ static task usual(const shape *of)
                   .histogram = "outputs/histogram.tsv"};
 }
 
-/* Interrupt the job at the first place where it has sealed something. */
+/* Interrupts the job at its first stop after it has sealed something; returns which stop. */
 static int interrupt(scratch *s, task t, int from)
 {
     for (t.stop_at = from;; t.stop_at++) {
@@ -342,7 +342,7 @@ static int interrupt(scratch *s, task t, int from)
     }
 }
 
-/* A work directory of a job that was killed before it sealed anything. */
+/* Makes the work directory of a job that was killed before it sealed anything. */
 static void leave_as_killed(kind what)
 {
     const char *const *names = what == SIGN ? of_sign : of_dedup;
@@ -358,7 +358,7 @@ static void leave_as_killed(kind what)
     bm_out_dir_close(dir);
 }
 
-/* What the job finds: nothing, an earlier output, or what another left. */
+/* Prepares what the job finds: nothing, an earlier output, or another job's leavings. */
 static void prepare(scratch *s, const shape *of, int stop_at)
 {
     empty_outputs(s);
@@ -380,12 +380,12 @@ static bool fits(bm_status status, const shape *of)
            status == BM_ERR_FORMAT || (status == BM_ERR_CANCELLED && of->interrupts);
 }
 
-/* The job ended so. */
+/* Judges the end of the job. */
 static void judge(scratch *s, const shape *of, bm_status status, const char *why)
 {
     const bool whole = is_whole(s, of->kind);
     if (status == BM_OK || whole) {
-        /* with an error: all was done when the folder above would not be synced */
+        /* with an error: only the sync of the parent folder failed */
         cr_assert(whole && (status == BM_OK || of->kind != PAIRS), "%s", why);
         for (size_t i = 0; i < n_beside(of->kind); i++)
             cr_assert(scratch_has(s, beside[i].name) &&
@@ -394,7 +394,7 @@ static void judge(scratch *s, const shape *of, bm_status status, const char *why
         return;
     }
     assert_untouched(s, of, why);
-    if (!scratch_has(s, "outputs/out.partial")) { /* so the next job finds what this one found */
+    if (!scratch_has(s, "outputs/out.partial")) { /* the next job starts like this one did */
         cr_assert_eq(scratch_count(s, "outputs"), of->replaces ? 1 + n_beside(of->kind) : 0, "%s",
                      why);
         return;
@@ -411,7 +411,7 @@ static void fail_each(scratch *s, const shape *of)
 {
     const int stop_at =
         of->interrupts || of->resumes ? (empty_outputs(s), interrupt(s, usual(of), 1)) : 0;
-    const long step = (long)sized(1, 3); /* then other calls of each shape */
+    const long step = (long)sized(1, 3); /* the shapes start at different calls */
     long n = (of - shapes) % step;
     for (plan.failed = true; plan.failed; n += step) {
         char why[300];
@@ -439,7 +439,7 @@ static void fail_each(scratch *s, const shape *of)
     cr_expect_gt(n, of->least, "%s: %ld calls were made to fail", of->name, n);
 }
 
-/* Inputs, and the outputs that nobody disturbed: of this input, and of an earlier one. */
+/* Makes the inputs and the undisturbed outputs of this input and of an earlier one. */
 static void open_place(scratch *s, kind what)
 {
     scratch_open(s);
@@ -477,13 +477,13 @@ static void fail_all(kind what)
     scratch_close(&s);
 }
 
-/* --- another directory comes to the work directory's path, before each call in turn --- */
+/* --- the work directory is replaced by another one, before each call in turn --- */
 
 #define WORK  "outputs/out.partial"
 #define MOVED "outputs/moved"
 
-/* As a job would that takes the first for leavings: removed (here: out of the way), and made anew.
- */
+/* Like a job that takes the directory for leavings: removes it (here: renames it) and makes a new
+ * one. */
 static void exchange(void)
 {
     const int code = errno;

@@ -42,7 +42,7 @@ __attribute__((destructor)) static void end(void)
     say("calls", atomic_load(&n_calls));
 }
 
-/* Count a call: is it the one? */
+/* Counts a call: is it the N-th? */
 static bool is_due(void)
 {
     if (atomic_load(&deadly) == UNKNOWN) {
@@ -72,7 +72,7 @@ static void call(const char *name)
         die(name);
 }
 
-/* The function after ours: what ISO C has no cast for. */
+/* The next definition of the function: ISO C has no cast for it. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \
@@ -163,8 +163,8 @@ COUNTED(mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 COUNTED(rmdir, (const char *path), (path))
 COUNTED(ftruncate, (int fd, off_t size), (fd, size))
 
-/* Only pretended: a killed process loses nothing that the system has, and hundreds of jobs would
- * wait for the disk. */
+/* Does nothing: a kill loses no data that the system holds, and hundreds of jobs would wait for the
+ * disk. */
 int fsync(int fd)
 {
     (void)fd;

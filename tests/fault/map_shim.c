@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The code with which the call fails; 0: it does not. */
+/* The code with which the call fails; 0: it succeeds. */
 static int fault(int fd, const char *what)
 {
     const char *said = getenv("MAP_SHIM"), *kind = said != NULL ? strchr(said, ':') : NULL,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_calls.c -- each allocation and each system call of an overlap fails once, in turn, until
- * a run has no failure (the first fifty each, then fewer and fewer). One shingle is in more
- * items than are listed for it.
+/* overlap_calls.c -- each allocation and each system call of an overlap fails once in turn, until a
+ * run has no failure (the first fifty each, then fewer and fewer). One shingle is in more items
+ * than the overlap lists for it.
  *
- * A run that fails reports why and keeps no block of memory and no open file; one that goes on all
- * the same gives the right rows. */
+ * A run that fails reports why, and leaks neither memory nor open files; a run that goes on all the
+ * same gives the right rows. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>
@@ -14,7 +14,7 @@
 
 enum { ITEMS = 80, DOCUMENTS = 12 };
 
-/* Documents that begin with the same eight words; the last has no more of an item. */
+/* Documents that begin with the same eight words; the last document has only those of an item. */
 static void make_input(scratch *s, const char *name, int n, bool last)
 {
     FILE *file = fopen(scratch_at(s, name), "w");
@@ -59,7 +59,8 @@ static long fail_each(scratch *s, bool memory)
     cr_assert_not_null(strstr(right, "train.jsonl0\titems.jsonl0\t"));
     long n_failed = 0;
     plan.failed = true;
-    for (long n = 0; plan.failed; n += 1 + n / 50) { /* calls further on are much alike */
+    /* later calls are much alike, so ever fewer of them fail */
+    for (long n = 0; plan.failed; n += 1 + n / 50) {
         const size_t n_files = open_files();
         memset(&err, 0, sizeof err);
         plan_call(n, EIO, memory);
@@ -68,7 +69,8 @@ static long fail_each(scratch *s, bool memory)
         expect_nothing_left(n, n_files, status, err.message);
         cr_assert(status == BM_OK || (plan.failed && fits_reader(memory, status)),
                   "%s, call %ld: %d, %s", plan.which, n, (int)status, err.message);
-        char *got = scratch_get(s, "out/overlap.tsv", NULL); /* the earlier output's, or the new */
+        /* of the earlier output, or the new one */
+        char *got = scratch_get(s, "out/overlap.tsv", NULL);
         cr_assert_str_eq(got, right);
         free(got);
         n_failed += plan.failed;

@@ -34,7 +34,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The function after ours: what ISO C has no cast for. */
+/* The next definition of the function: ISO C has no cast for it. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \
@@ -65,7 +65,7 @@ __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
     put(text, (size_t)len);
 }
 
-/* Each call is made, and recorded, between these. */
+/* Called before each call, which is then made and recorded until the matching end. */
 static bool begin(void)
 {
     pthread_mutex_lock(&mutex);
@@ -85,7 +85,7 @@ static void end(void)
     errno = code;
 }
 
-/* The absolute path of a name below an open folder. */
+/* The absolute path of a name relative to an open folder. */
 static const char *whole(int at, const char *path, char out[PATH_MAX])
 {
     char link[64];
@@ -99,7 +99,7 @@ static const char *whole(int at, const char *path, char out[PATH_MAX])
     return out;
 }
 
-/* The path that an open file was found at, whatever way led to it. */
+/* The path at which an open file was found, whichever path it was opened by. */
 static const char *found_at(int fd, char out[PATH_MAX])
 {
     char link[64];
@@ -212,7 +212,7 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
     return done;
 }
 
-/* Each part is a write of its own. */
+/* Each part is recorded as a write of its own. */
 ssize_t writev(int fd, const struct iovec *parts, int n)
 {
     typedef ssize_t writev_fn(int fd, const struct iovec *parts, int n);
@@ -243,7 +243,7 @@ int ftruncate(int fd, off_t size)
     return rc;
 }
 
-/* Only pretended: nobody takes the power away. */
+/* Recorded only: the power never really fails. */
 static int synced(int fd, bool all)
 {
     if (begin())

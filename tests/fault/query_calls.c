@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query_calls.c -- each allocation and each system call of a query fails once, in turn, until a run
- * has no failure: of the job with an index and with targets, and of a handle that queries, adds and
- * removes.
+/* query_calls.c -- each allocation and each system call of a query fails once in turn, until a run
+ * has no failure: of the job with an index, of the job with targets, and of a handle that queries,
+ * adds and removes.
  *
- * A run that fails reports why, leaves the earlier output as it was and nothing beside it, and
- * keeps no block of memory and no open file. One that goes on all the same gives the right
- * answers. */
+ * A run that fails reports why, leaks neither memory nor open files, and leaves the earlier output
+ * as it was with nothing beside it. A run that goes on all the same gives the right answers. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 
@@ -18,7 +17,7 @@
 #define OLD     "query\ttarget\tjaccard\nold\told\t1.000000\n"
 #define N_ASKED 12u
 
-/* --- what is there: documents, and an index of them --- */
+/* --- the setup: documents, and an index of them --- */
 
 static void text_of(int doc, char out[400])
 {
@@ -92,7 +91,7 @@ static bm_status run_job(scratch *s, bool targets, bm_error *err)
     return status;
 }
 
-/* *n: answers to all texts. */
+/* *n: the number of answers to all texts. */
 static bm_status ask(bm_index *index, size_t *n, bm_error *err)
 {
     char texts[N_ASKED][400];
@@ -132,7 +131,7 @@ static bm_status run_handle(scratch *s, bool writes, size_t *n, bm_error *err)
         status = ask(index, n, err);
     if (status == BM_OK)
         status = bm_index_describe(index, &stats, err);
-    bm_index_close(index); /* nothing is committed */
+    bm_index_close(index); /* nothing was committed */
     return status;
 }
 
@@ -145,7 +144,7 @@ static bm_status run(scratch *s, task t, size_t *n, bm_error *err)
 
 /* --- each call fails once --- */
 
-/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+/* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
 static void judge(scratch *s, task t, const char *right, bm_status status)
 {
     if (t != TASK_INDEX && t != TASK_TARGETS)
@@ -153,7 +152,7 @@ static void judge(scratch *s, task t, const char *right, bm_status status)
     char *got = scratch_get(s, "answers/answer", NULL);
     cr_assert_eq(scratch_count(s, "answers"), 1, "something is left beside the output");
     if (status == BM_ERR_IO && strcmp(got, right) == 0)
-        status = BM_OK; /* all was done when the directory would not be synced */
+        status = BM_OK; /* only the sync of the directory failed */
     cr_assert_str_eq(got, status == BM_OK ? right : OLD);
     free(got);
     scratch_put_text(s, "answers/answer", OLD);
@@ -167,7 +166,7 @@ static long fail_each(scratch *s, task t, bool memory)
     right = scratch_get(s, "answers/answer", NULL);
     cr_assert(t != TASK_HANDLE || right_n > N_ASKED);
     judge(s, t, right, BM_OK);
-    /* A handle that writes, and a reader beside it, look at the index in a child. */
+    /* A writing handle, and the reader next to it, check the index in a child process. */
     plan.in_child = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cr_assert(plan.in_child != MAP_FAILED);
     long n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resume_calls.c -- a stopped job's output directory is taken over, gone on with and committed, and
- * each system call and each allocation of that fails once, in turn. Whatever failed, and however
- * far it had come: what was noted is still there, or nothing is that looks like it, and the next
- * attempt makes the same output. */
+/* resume_calls.c -- a stopped job's output directory is taken over, continued and committed, while
+ * each system call and each allocation fails once in turn. Whatever failed, at whatever point:
+ * everything noted still exists, or nothing that looks like it does, and the next attempt makes the
+ * same output. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ WRAP_MEMORY
 static ino_t synced[64];
 static unsigned n_synced;
 
-int __wrap_fsync(int fd); /* only pretended: hundreds of runs would wait for the disk */
+int __wrap_fsync(int fd); /* does nothing: hundreds of runs would wait for the disk */
 int __wrap_fsync(int fd)
 {
     struct stat info;
@@ -73,7 +73,7 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
     return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
 }
 
-/* A job that finishes between the opening and the locking of its marker. */
+/* Another job finishes between the opening and the locking of its marker. */
 static const char *finishes, *finished;
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
@@ -98,7 +98,8 @@ static bm_status put_text(bm_out_dir *dir, const char *name, const char *text, b
     return status == BM_OK ? closed : status;
 }
 
-/* ids.txt "first second", signatures.npy of four rows: from the start, or from half of both. */
+/* Writes ids.txt "first second" and signatures.npy of four rows, from the start or from the middle.
+ */
 static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
 {
     static const char *const keep[] = {"ids.txt", "signatures.npy"};
@@ -152,9 +153,10 @@ static bm_status attempt(const char *target, bool *found, bm_error *err)
     return status;
 }
 
-#define STATES 8 /* files of state beside the journal */
+#define STATES 8 /* state files in addition to the journal */
 
-/* OUT.partial as a killed job leaves it: more than it noted, and what it did not note at all. */
+/* Makes OUT.partial as a killed job leaves it: files with more than was noted, and files not noted
+ * at all. */
 static void leave(scratch *s, const char *journal)
 {
     char array[BM_NPY_HEADER_BYTES + sizeof rows / 2 + 3] = {0};
@@ -179,7 +181,7 @@ static void leave(scratch *s, const char *journal)
         scratch_put_text(s, journal, "5 2");
 }
 
-/* Is the journal there, in a directory that can be resumed by it? Without one the rest is nothing.
+/* Is there a journal, in a directory that can be resumed with it? Without one, nothing else counts.
  */
 static bool has_journal(scratch *s, long n)
 {
@@ -211,7 +213,8 @@ static void assert_whole(scratch *s, long n)
     free(bytes);
 }
 
-/* One attempt in which call n fails, and one in which none does. False: there were not so many. */
+/* One attempt in which call n fails, then one without failure. False: the attempt has fewer calls.
+ */
 static bool run(long n, int code, bool memory, const char *journal)
 {
     scratch s;
@@ -230,7 +233,7 @@ static bool run(long n, int code, bool memory, const char *journal)
         cr_assert_neq(err.message[0], '\0');
     }
     cr_assert(status != BM_OK || found == (journal != NULL), "call %ld %s", n, plan.which);
-    if (!scratch_has(&s, "out")) { /* else only what follows the rename failed */
+    if (!scratch_has(&s, "out")) { /* otherwise a step after the rename failed */
         bool journal_left = has_journal(&s, n);
         cr_assert_neq(status, BM_OK, "call %ld %s", n, plan.which);
         cr_assert_eq(attempt(scratch_at(&s, "out"), &found, &err), BM_OK, "call %ld %s: %s: %s", n,
@@ -270,8 +273,7 @@ Test(resume_calls, so_it_is_where_the_work_is_begun_anew)
     fail_each(0, true, NULL, 20);
 }
 
-/* Take the directory over to remove it (again), or clear it to begin anew, with a call that fails.
- */
+/* Takes the directory over to remove it (`again`), or clears it to start over; call n fails. */
 static bool run_removal(bool again, long n, int code, bool memory)
 {
     scratch s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_calls.c -- each system call and each allocation of sorted runs and of their file fails
- * once, in turn: the sort fails with the right status, or gives all records in order. Interrupted
- * calls and short reads and writes are no failures. */
+/* spill_calls.c -- each system call and each allocation of sorted runs and of their file fails once
+ * in turn: the sort fails with the right status, or gives all records in order. Interrupted calls,
+ * short reads and short writes are not failures. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "spill/sorted_runs.h"
 #include "wrap_calls.h"
 
-#define RECORDS 30000u /* three runs and a bit of the least memory */
+#define RECORDS 30000u /* over three runs with the minimum memory */
 
 static bool shorten;
 
@@ -35,7 +35,8 @@ int __wrap_open(const char *path, int flags, ...)
     return fails("open", false) ? -1 : __real_open(path, flags, 0600);
 }
 
-/* Sort the numbers 0 … RECORDS-1, added backwards; the records read in order are counted. */
+/* Sorts the numbers 0 to RECORDS-1, added in descending order; *n_read counts the records read in
+ * order. */
 static bm_status sort_all(const char *dir, size_t *n_read, bm_error *err)
 {
     bm_sorted_runs *runs = NULL;
@@ -55,7 +56,7 @@ static bm_status sort_all(const char *dir, size_t *n_read, bm_error *err)
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* Fail call 0, 1, 2 … until a run has no failure; how many there were. */
+/* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. */
 static long fail_each(bool memory, int code, bm_status wanted)
 {
     scratch s;

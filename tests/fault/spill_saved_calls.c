@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spill_saved_calls.c -- each system call and each allocation of a file that is saved, opened again
- * and walked fails once, in turn: with O_TMPFILE, without it, and where nothing can be linked. It
- * fails with the right status and leaves a file that can be tried again, or all records are there.
- */
+ * and walked fails once in turn: with O_TMPFILE, without it, and where no link can be made. Either
+ * the run fails with the right status and leaves a file with which it can be tried again, or all
+ * records are there. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,11 +14,11 @@
 #include "wrap_calls.h"
 
 #define RECORDS 40u
-#define BYTES   9000u /* of each: several buffers, and more than a window in all */
+#define BYTES   9000u /* of each record: several buffers, and more than a window in all */
 
 static struct {
     bool no_tmpfile, no_link, shorten;
-    unsigned n_links; /* that were made */
+    unsigned n_links; /* links that were made */
 } host;
 
 static size_t shorter(size_t n)
@@ -41,7 +41,7 @@ int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
 int __wrap_linkat(int a, const char *from, int b, const char *to, int flags)
 {
     if (host.no_link) {
-        errno = ENOENT; /* no /proc */
+        errno = ENOENT; /* as without /proc */
         return -1;
     }
     int answer = fails("linkat", false) ? -1 : __real_linkat(a, from, b, to, flags);
@@ -100,7 +100,8 @@ static void assert_holds(const bm_spill_file *file, uint64_t n_records)
     cr_assert_eq(n, n_records);
 }
 
-/* A file of half the records, saved; it works on without a name where it could not be. */
+/* Writes half of the records to a saved file; if it cannot be saved, it stays usable without a
+ * name. */
 static bm_status save_half(scratch *s, const char *path, bm_error *err)
 {
     bm_spill_file *file = NULL;
@@ -123,7 +124,7 @@ static bm_status save_half(scratch *s, const char *path, bm_error *err)
     return status;
 }
 
-/* The other half, after it. */
+/* Appends the other half. */
 static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 {
     bm_spill_file *file = NULL;
@@ -138,7 +139,7 @@ static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
     return status;
 }
 
-/* Fail call 0, 1, 2 … until a run has no failure; how many there were. */
+/* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. */
 static long fail_each(int code, bool memory, bm_status wanted)
 {
     scratch s;

@@ -92,7 +92,7 @@ __attribute__((destructor)) static void end(void)
         }
 }
 
-/* Count a call: is it one that fails, or at which the damage is done? */
+/* Counts a call: must it fail, or is the damage done at it? */
 static bool is_due(unsigned kind, unsigned call)
 {
     unsigned long n = atomic_fetch_add(&counts[kind][call], 1) + 1;
@@ -112,7 +112,7 @@ typedef ssize_t write_fn(int fd, const void *data, size_t n, off_t at);
 typedef int open_fn(const char *path, int flags, ...);
 typedef int statvfs_fn(const char *path, struct statvfs *out);
 
-/* What ISO C has no cast for. */
+/* The next definition of the function: ISO C has no cast for it. */
 static void next(const char *name, void *out)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -133,7 +133,7 @@ static write_fn *real_pwrite(void)
     return fn;
 }
 
-/* The kind that a header names; ANY: none of ours. */
+/* The kind that a header names; ANY: not a file of ours. */
 static unsigned kind_of(const unsigned char *header)
 {
     uint32_t kind;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* staged_calls.c -- each allocation and each system call of dedup from signatures, and of filter on
- * its result, fails once, in turn, until a run has no failure.
+ * its result, fails once in turn, until a run has no failure.
  *
- * A run that fails reports why, leaves nothing at its target or beside it, and keeps no block of
- * memory and no open file. One that goes on all the same gives the right bytes; where nobody asked
- * how to verify, it may go by the signatures instead, and warns. */
+ * A run that fails reports why, leaves nothing at or beside its target, and leaks neither memory
+ * nor open files. A run that goes on all the same gives the right bytes; if the user chose no
+ * verification, it may compare signatures instead, and warns. */
 #include <bandmill/job.h>
 
 #include "tests/unit/base/scratch.h"
@@ -14,7 +14,7 @@
 
 enum { DOCS = 6 };
 
-/* --- what is there: an input, its signatures, a result without lines --- */
+/* --- the setup: an input, its signatures, a result without lines --- */
 
 static void make_input(scratch *s, const char *name)
 {
@@ -23,7 +23,7 @@ static void make_input(scratch *s, const char *name)
     for (int doc = 0; doc < DOCS; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 40; word++)
-            fprintf(file, "w%d ", 100 * (doc % 4) + word); /* d4 is d0 again, d5 is d1 */
+            fprintf(file, "w%d ", 100 * (doc % 4) + word); /* d4 is a copy of d0, d5 of d1 */
         fputs("\"}\n", file);
     }
     fputs("no object\n", file);
@@ -50,11 +50,11 @@ static void sign(scratch *s)
 }
 
 typedef struct task {
-    const char *sources; /* below which in.jsonl lies */
+    const char *sources; /* the folder that contains in.jsonl */
     bm_verify verify;
-    bool filter;              /* of a result that signatures alone gave */
-    const char *file, *right; /* of the output, and what it holds */
-    bool annotate;            /* filter: every document, with its group */
+    bool filter;              /* filter the result of dedup from signatures alone */
+    const char *file, *right; /* a file of the output, and its right contents */
+    bool annotate;            /* filter: writes every document with its group */
 } task;
 
 static void count_warning(void *ctx, bm_log_level level, const char *text)
@@ -105,7 +105,7 @@ static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *er
                      : run_dedup(s, t, "outputs/out", n_warnings, err);
 }
 
-/* The input is signed, and moved to `there`; in `changed` lies one of the same size. */
+/* Signs the input and moves it to `there`; `changed` gets another input of the same size. */
 static void open_place(scratch *s)
 {
     size_t n_warnings = 0;
@@ -128,7 +128,7 @@ static void open_place(scratch *s)
 
 /* --- each call in turn --- */
 
-/* A failing allocation is BM_ERR_NOMEM; a failing call whatever fits. */
+/* A failed allocation gives BM_ERR_NOMEM; a failed call, any status that fits. */
 static bool fits(bool memory, bm_status status)
 {
     if (memory)
@@ -144,12 +144,12 @@ static void judge(scratch *s, const task *t, bm_status status, const char *why)
         size_t n = scratch_count(s, "outputs");
         if (n == 0)
             return;
-        /* whose the work directory is could not be looked at: then nothing of it is touched */
+        /* could not check who owns the work directory, so it is left untouched */
         if (n == 1 && scratch_has(s, "outputs/out.partial") && status == BM_ERR_IO) {
             cr_assert_eq(system("rm -r outputs/out.partial"), 0);
             return;
         }
-        /* all was done when the folder above would not be synced */
+        /* only the sync of the parent folder failed */
         cr_assert(n == 1 && scratch_has(s, "outputs/out") && status == BM_ERR_IO, "%s", why);
     }
     snprintf(name, sizeof name, "outputs/out/%s", t->file);
@@ -164,7 +164,7 @@ static long fail_each(scratch *s, const task *t, bool memory, long from)
     bm_status status = run(s, t, &usual, &first);
     cr_assert_eq(status, BM_OK, "%s", first.message);
     judge(s, t, status, "");
-    const long step = (long)sized(1, 3); /* then other calls of each task */
+    const long step = (long)sized(1, 3); /* the tasks start at different calls */
     long n = from % step;
     for (plan.failed = true; plan.failed; n += step) {
         bm_error err = {0};
@@ -200,7 +200,7 @@ static const task tasks[] = {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* The documents of the input, each with its group: d0 and d4 are one, d1 and d5 another. */
+/* The documents of the input, each with its group: d0 and d4 are a group, d1 and d5 another. */
 static char *with_groups(const char *input)
 {
     static const char *const groups[DOCS] = {"1,\"size\":2,\"kept\":true,\"jaccard\":1.000000",
@@ -227,7 +227,7 @@ static void fail_all(bool memory)
     open_place(&s);
     char *input = scratch_get(&s, "there/in.jsonl", NULL), *end = input;
     char *annotated = with_groups(input);
-    for (int line = 0; line < 4; line++) /* d0 … d3 are kept */
+    for (int line = 0; line < 4; line++) /* d0 to d3 are kept */
         end = strchr(end, '\n') + 1;
     *end = '\0';
     for (size_t i = 0; i < TASKS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_calls.c -- each system call and each allocation of an index fails once, in turn, those of
- * LMDB too: the caller is told, and the index is as it was at the last commit; or, where nothing
- * that counts has failed, all is done.
+/* store_calls.c -- each system call and each allocation of an index fails once in turn, including
+ * those of LMDB. Either the caller gets an error and the index is as at the last commit; or the
+ * failure does not matter and everything is done.
  *
  * LMDB is opened at run time and finds these functions before the C library's, since the program
  * exports them. */
@@ -23,8 +23,8 @@
 
 #define FIRST_PAGE 4096
 
-/* How many transactions LMDB has ended, by a write into one of its two first pages; and how many it
- * had when the call of the plan failed (LMDB itself writes there again after a failure). */
+/* The number of transactions that LMDB has ended, seen as writes to its first two pages; and that
+ * number when the planned call failed (LMDB itself writes there again after a failure). */
 static long ended, ended_at_failure;
 
 static bool fails_now(const char *which, bool memory)
@@ -35,7 +35,7 @@ static bool fails_now(const char *which, bool memory)
     return true;
 }
 
-/* type name(parameters), which fails in its turn, or is the C library's. */
+/* Defines type name(parameters), which fails in its turn and otherwise calls the C library's. */
 #define CALL(type, name, parameters, arguments, failure)                                           \
     type name parameters                                                                           \
     {                                                                                              \
@@ -97,7 +97,7 @@ void *realloc(void *block, size_t n)
     return fails_now("realloc", true) ? NULL : __libc_realloc(block, n);
 }
 
-/* Batches of one writer: runs that its commit merges, pieces that it sweeps. */
+/* The batches of one writer: its commit merges runs and frees pieces. */
 typedef struct work {
     bm_store_doc docs[40];
     const uint64_t *sets[40];
@@ -149,7 +149,7 @@ static bm_status do_work(const work *w, const char *dir, bool *committed, bm_err
     return status;
 }
 
-/* The files of an index, to be put back. */
+/* The files of an index, kept to restore them. */
 typedef struct files {
     uint8_t *data, *record;
     size_t size, record_size;
@@ -169,7 +169,7 @@ static void begin_anew(scratch *s, const files *f)
     scratch_put(s, "index/last_commit", f->record, f->record_size);
 }
 
-/* How many calls there were, each of which failed in its turn. */
+/* The number of calls, each of which failed in its turn. */
 static long fail_each_write(int code, bool memory)
 {
     scratch s;
@@ -215,8 +215,8 @@ static long fail_each_write(int code, bool memory)
         bm_store_view *view = NULL;
         store = model_open(dir, BM_STORE_READ);
         cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
-        /* Only where LMDB's last transaction has ended, and then its record failed, is a commit
-         * there that was not acknowledged. */
+        /* An unacknowledged commit exists only if LMDB's last transaction ended before its record
+         * failed. */
         const bool there = committed || ended_at_failure == all_ended;
         unrecorded += there && !committed;
         cr_assert(model_same(there ? after : before, view, true, why), "call %ld (%s): %s: %s", n,
@@ -247,8 +247,8 @@ Test(store_calls, each_allocation_that_fails_leaves_the_last_commit)
     cr_assert_gt(fail_each_write(0, true), 100);
 }
 
-/* A copy into a new index, as `compact` makes it: whole, or an error, and the first one is as it
- * was. */
+/* Copies into a new index, as `compact` does: the copy is whole, or there is an error and the first
+ * index is as it was. */
 static void fail_each_copy(int code, bool memory)
 {
     scratch s;
@@ -308,7 +308,7 @@ Test(store_calls, each_call_that_fails_leaves_no_half_copy)
     fail_each_copy(0, true);
 }
 
-/* A disk of every size between what is there and what is needed. */
+/* A disk of every size between the present size and the size needed. */
 Test(store_calls, a_full_disk_leaves_the_last_commit)
 {
     scratch s;
@@ -358,7 +358,7 @@ Test(store_calls, a_full_disk_leaves_the_last_commit)
     scratch_close(&s);
 }
 
-/* A disk of 1 MiB in memory, where the test may mount one. LMDB itself speaks of an input/output
+/* A disk of 1 MiB in memory, if the test may mount one. LMDB itself only reports an input/output
  * error. */
 Test(store_calls, a_disk_that_is_full_is_named_as_the_cause)
 {

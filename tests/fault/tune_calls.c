@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_calls.c -- each allocation and each system call of tune with documents fails once, in turn,
+/* tune_calls.c -- each allocation and each system call of tune with documents fails once in turn,
  * until a run has no failure.
  *
- * A run that fails reports why, leaves the earlier picture as it was (or the whole new one in its
- * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
- * the same gives the right tables and the right picture. */
+ * A run that fails reports why, leaks neither memory nor open files, and leaves the earlier chart
+ * as it was (or the whole new one in its place) with nothing beside it. A run that goes on all the
+ * same gives the right tables and the right chart. */
 #include <criterion/criterion.h>
 
 #include <bandmill/tune.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/base/scratch.h"
 #include "failed_run.h"
 
-#define OLD "low\thigh\tpairs\n" /* begins like one of ours */
+#define OLD "low\thigh\tpairs\n" /* recognised as a file of ours */
 
 static void open_place(scratch *s)
 {
@@ -30,7 +30,7 @@ static void open_place(scratch *s)
     scratch_put_text(s, "pictures/plans.svg", OLD);
 }
 
-/* *table: on BM_OK, for free. */
+/* *table: set on BM_OK; the caller frees it. */
 static bm_status run(scratch *s, char **table, bm_error *err)
 {
     const bm_text_options texts[] = {{.normalize = BM_NORM_LOWER, .shingle_k = 1},
@@ -66,15 +66,14 @@ static void judge(scratch *s, const char *picture, bm_status status)
     char *got = scratch_get(s, "pictures/plans.svg", NULL);
     cr_assert_eq(scratch_count(s, "pictures"), 1, "something is left beside the picture");
     if (status == BM_OK || (status == BM_ERR_IO && strcmp(got, OLD) != 0))
-        cr_assert_str_eq(got,
-                         picture); /* perhaps all was done when the directory would not be synced */
+        cr_assert_str_eq(got, picture); /* perhaps only the sync of the directory failed */
     else
         cr_assert_str_eq(got, OLD, "the earlier picture is gone");
     free(got);
     scratch_put_text(s, "pictures/plans.svg", OLD);
 }
 
-/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+/* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
 static bool fits(bool memory, bm_status status)
 {
     if (memory)

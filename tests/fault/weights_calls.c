@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_calls.c -- calls and allocations fail, one a run, while documents are counted, looked up
- * and weighed with little memory, and while weighted documents are compared with sets in a file:
- * the job says why, and never gives a result. */
+/* weights_calls.c -- one call or allocation fails in each run while documents are counted, looked
+ * up and weighed with little memory, and while weighted documents are compared with sets in a file:
+ * the job reports why, and never gives a result. */
 #include <errno.h>
 #include <stdarg.h>
 
@@ -48,11 +48,11 @@ int __wrap_open(const char *path, int flags, ...)
 typedef struct job {
     drawn *sets;
     bm_corpus corpus;
-    bm_shingle_batch batch; /* of all sets, counted */
+    bm_shingle_batch batch; /* all sets, with counts */
     uint64_t result;        /* of the last run */
 } job;
 
-/* The batch again, as it was before it was weighed. */
+/* Restores the batch to its state before weighing. */
 static void fill_batch(job *j)
 {
     bm_shingle_batch *b = &j->batch;
@@ -73,7 +73,7 @@ static void fill_batch(job *j)
     plan.armed = true;
 }
 
-/* With runs, and with the list in a file. */
+/* Counts with runs and with the list in a file, then weighs. */
 static bm_status count_and_weigh(job *j, bm_error *err)
 {
     const bm_df_cfg cfg = {1 << 17, 1, j->sets->temp.root};
@@ -108,7 +108,7 @@ static bm_status match_weighted(job *j, bm_error *err)
     return status;
 }
 
-/* How many runs had a failure. */
+/* Returns the number of runs that had a failure. */
 static int fail_some(job *j, bm_status (*run)(job *, bm_error *), bool memory)
 {
     int n_failed = 0;

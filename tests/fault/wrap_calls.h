@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap_calls.h -- one system call or allocation of a program that fails: the N-th, counted over all
- * kinds that the linker sends through a WRAP, on any thread. Header only, for one source file a
+/* wrap_calls.h -- makes one system call or allocation of a program fail: the N-th, counted over all
+ * kinds that the linker redirects to a WRAP, on any thread. Header only, for one source file per
  * program. */
 #ifndef BM_TESTS_WRAP_CALLS_H
 #define BM_TESTS_WRAP_CALLS_H
@@ -10,13 +10,15 @@
 #include <string.h>
 
 static struct {
-    bool armed, with_memory; /* of allocations, or of all others */
+    bool armed, with_memory; /* with_memory: an allocation fails; else any other call */
     long left;               /* calls until the one that fails */
     int code;
     bool failed;
     const char *which;
-    void (*before)(void); /* the call does not fail, but this is done before it; NULL: it fails */
-    bool *in_child; /* in shared memory: set where a call of a child failed; NULL: none has any */
+    /* called before the planned call, which then succeeds; NULL: the call fails */
+    void (*before)(void);
+    /* shared memory, set when a call of a child process failed; NULL: no children */
+    bool *in_child;
 } plan;
 
 static inline void plan_call(long n, int code, bool memory)
@@ -29,7 +31,7 @@ static inline void plan_call(long n, int code, bool memory)
     plan.armed = true;
 }
 
-/* Is it this one? Only what waits is interrupted. */
+/* Is this the planned call? EINTR applies only to calls that wait. */
 static inline bool fails(const char *which, bool memory)
 {
     bool waits = strstr(which, "read") != NULL || strstr(which, "write") != NULL;

@@ -37,7 +37,7 @@ enum {
     N_DISPATCH = 200
 };
 
-typedef struct object { /* a platform, or a device: the loader wants a table in front */
+typedef struct object { /* a platform or a device: the loader expects a table of calls first */
     void *const *dispatch;
 } object;
 
@@ -111,11 +111,11 @@ static int answer_text(const char *text, size_t cap, void *out, size_t *n_out)
     return SUCCESS;
 }
 
-/* --- what a driver says of itself --- */
+/* --- the facts of the driver --- */
 
 static object platform, device;
 
-/* Does the name of the file that holds this code begin so? */
+/* Does the name of the file that contains this code begin like this? */
 static int is_named(const char *begin)
 {
     Dl_info here;
@@ -150,14 +150,14 @@ static int device_info(object *of, uint32_t what, size_t cap, void *out, size_t 
     case 0x102E: /* _PROFILE */
     case 0x102F: /* _VERSION */
         return answer_text("OpenCL 1.2 fake", cap, out, n_out);
-    case 0x1000: /* CL_DEVICE_TYPE: a CPU, so that `auto` does not want it */
+    case 0x1000: /* CL_DEVICE_TYPE: a CPU, so that `auto` does not choose it */
         number = wanted("gpu", "type") ? 4 : 2;
         break;
     case 0x1010: /* _MAX_MEM_ALLOC_SIZE */
     case 0x101F: /* _GLOBAL_MEM_SIZE */
     case 0x1004: /* _MAX_WORK_GROUP_SIZE */
         break;
-    default: /* true, one */
+    default: /* true, or 1 */
         number = 1;
     }
     if (n_out != NULL)
@@ -167,7 +167,7 @@ static int device_info(object *of, uint32_t what, size_t cap, void *out, size_t 
     return SUCCESS;
 }
 
-/* One object, or what the fault makes of it. */
+/* Returns one object, or what the fault makes of it. */
 static int one_object(const char *where, object *real, uint32_t cap, object **out, uint32_t *n_out)
 {
     reach(where);
@@ -228,7 +228,7 @@ int clGetPlatformIDs(uint32_t cap, object **out, uint32_t *n_out)
     return one_object("platforms", &platform, cap, out, n_out);
 }
 
-/* A platform that leads nowhere is followed, as a loader does. */
+/* Follows an invalid platform pointer, as a real loader does. */
 int clGetPlatformInfo(object *of, uint32_t what, size_t cap, void *out, size_t *n_out)
 {
     return of->dispatch == dispatch ? platform_info(of, what, cap, out, n_out) : INVALID_VALUE;
