@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* each_record.h -- all records of an input, as one thread of a job reads them. */
+/* each_record.h -- passes on all records of an input, as one thread of a job reads them. */
 #ifndef TEST_FUZZ_EACH_RECORD_H
 #define TEST_FUZZ_EACH_RECORD_H
 
@@ -7,7 +7,7 @@
 #include "input/parser.h"
 #include "input/reader.h"
 
-/* `limit`: records of a batch, 0: any. */
+/* `limit`: records per batch, 0: any number. */
 typedef struct record_batches {
     size_t bytes;
     uint32_t limit;

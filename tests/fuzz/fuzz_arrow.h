@@ -14,7 +14,7 @@
 #include "fuzz_check.h"
 
 #define FUZZ_CELLS    24u
-#define FUZZ_WORDS    8u /* of a signature, at most */
+#define FUZZ_WORDS    8u /* words per signature, at most */
 #define FUZZ_CHILDREN 3u
 
 static const char *const fuzz_lists[] = {"+l", "+L", "+w:0", "+w:4", "+w:1", "+w:4294967300",
@@ -25,8 +25,8 @@ static const char *const fuzz_sizes[] = {"I", "L", "C", "i", NULL, NULL, NULL, N
 
 typedef struct fuzz_table {
     const uint8_t *at, *end;
-    const char *list, *word, *id, *size; /* formats; NULL: there is no such column */
-    bool indexed;                        /* the words are a dictionary's */
+    const char *list, *word, *id, *size; /* formats; NULL: the table lacks the column */
+    bool indexed;                        /* words are dictionary-encoded */
     char *metadata;                      /* NULL: none */
 } fuzz_table;
 
@@ -125,7 +125,7 @@ static inline struct ArrowArray *fuzz_array(size_t length, size_t n_buffers, siz
     return out;
 }
 
-/* The null bits of the cells, where there are any. */
+/* The null bits of the cells, if the array has nulls. */
 static inline void fuzz_nulls(fuzz_table *t, struct ArrowArray *array, size_t cells, bool may)
 {
     if (!may)
@@ -168,7 +168,7 @@ static inline void fuzz_put_offset(uint8_t *offsets, size_t i, size_t width, uin
     memcpy(offsets + i * width, &value, width);
 }
 
-/* Cells of one or two letters. */
+/* Cells with one or two letters. */
 static inline struct ArrowArray *fuzz_text(fuzz_table *t, const char *format, size_t cells,
                                            bool nulls)
 {
@@ -216,7 +216,7 @@ static inline struct ArrowArray *fuzz_list(fuzz_table *t, size_t cells, bool nul
     return out;
 }
 
-/* `skipped` cells are before those that count. */
+/* Makes the first `skip` cells of the array lie before its offset. */
 static inline struct ArrowArray *fuzz_skip(struct ArrowArray *array, size_t skipped)
 {
     array->offset = (int64_t)skipped;
@@ -270,7 +270,7 @@ typedef struct fuzz_span {
     size_t size;
 } fuzz_span;
 
-/* `value`: of `key` in the schema's metadata. */
+/* `value`: the value of `key` in the schema's metadata. */
 static inline void fuzz_open_table(fuzz_span table, const char *key, fuzz_span value,
                                    struct ArrowArrayStream *out)
 {

@@ -18,7 +18,7 @@
         }                                                                                          \
     } while (0)
 
-/* The same bytes? Of none there may be no array. */
+/* Are the bytes the same? With no bytes, the pointer may be NULL. */
 static inline bool fuzz_same(const void *a, size_t n_a, const void *b, size_t n_b)
 {
     return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_cut.c -- any bytes as a file, and ranges that are cut out of the texts of its records. The
- * first byte chooses the format and the fields, the next seven the ranges. What is read of the
- * records that are left must be the texts without the ranges, and every byte of a record that no
- * edit names must still be there. */
+/* fuzz_cut.c -- arbitrary bytes as a file, and ranges that are cut out of its records' texts. The
+ * first byte chooses the format and the fields, the next seven the ranges. The remaining records
+ * must have the texts without the ranges, and every byte of a record that no edit touches must
+ * still be there. */
 #include <sys/mman.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 typedef struct cutting {
     bm_format format;
     uint64_t random;
-    bm_buf file, wanted, found; /* records that are left; texts, each with its length before it */
+    bm_buf file, wanted, found; /* remaining records; texts, each preceded by its length */
     size_t n_left;
     bm_text_range ranges[RANGES_MAX];
 } cutting;
@@ -46,20 +46,20 @@ static bm_str text_of(const bm_record *r)
     return r->as_read.data != NULL ? r->as_read : r->text;
 }
 
-/* Does a character begin there? Units never end within one. */
+/* Does a character begin here? Units never end inside one. */
 static bool is_begin(bm_str text, uint64_t at)
 {
     return at >= text.len || ((unsigned char)text.data[at] & 0xC0) != 0x80;
 }
 
-/* Lone surrogates that come to stand beside each other would be one character. */
+/* Is it a lone surrogate? Two that become adjacent would form one character. */
 static bool is_surrogate(bm_str text, uint64_t at)
 {
     return at + 1 < text.len && (unsigned char)text.data[at] == 0xED &&
            (unsigned char)text.data[at + 1] >= 0xA0;
 }
 
-/* Some ranges of a part, in order. */
+/* Chooses some ranges of a part, in order. */
 static size_t choose(cutting *c, bm_str text, const bm_text_part *part, size_t n)
 {
     uint64_t at = part->range.from;
@@ -71,11 +71,11 @@ static size_t choose(cutting *c, bm_str text, const bm_text_part *part, size_t n
         while (to < part->range.to && (!is_begin(text, to) || is_surrogate(text, to)))
             to++;
         to = to < part->range.to ? to : part->range.to;
-        /* a carriage return before a line's end would belong to that */
+        /* a carriage return before LF would become part of the line's end */
         const bool ends = to == part->range.to && from > 0 && text.data[from - 1] == '\r';
         if (from < to && !ends)
             c->ranges[n++] = (bm_text_range){from, to};
-        at = to + 1; /* something between two ranges stays */
+        at = to + 1; /* leaves at least one byte between two ranges */
     }
     return n;
 }
@@ -118,7 +118,7 @@ static bm_status cut(void *ctx, const bm_record *r, bm_error *err)
         at = c->ranges[i].to;
     }
     add(&c->wanted, text.data + at, (size_t)(text.len - at));
-    if (is_blank(&c->wanted, begin)) { /* such a document is removed */
+    if (is_blank(&c->wanted, begin)) { /* a document that becomes blank is removed */
         c->wanted.len = before;
         return BM_OK;
     }

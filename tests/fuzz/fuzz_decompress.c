@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_decompress.c -- any bytes as each kind of compression: at most what was asked for comes
- * out, and small steps give the same bytes, and end, as large ones do, also before damage. At most
- * 1 MiB is unpacked: more than a block of most kinds. */
+/* fuzz_decompress.c -- arbitrary bytes as each kind of compression: never more output than was
+ * asked for; small steps give the same bytes and the same end as large ones, also before damage. At
+ * most 1 MiB is unpacked: more than a block of most kinds. */
 #include <string.h>
 
 #include "fuzz_check.h"
@@ -9,7 +9,7 @@
 
 #define OUT_MAX ((size_t)1 << 20)
 
-/* What was unpacked; none where it was stopped at a bound that depends on the steps. */
+/* The unpacked bytes; empty if unpacking stopped at a limit that depends on the steps. */
 typedef struct unpacked {
     char bytes[OUT_MAX + 4096];
     size_t n;
@@ -18,7 +18,7 @@ typedef struct unpacked {
 static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, size_t step,
                         unpacked *all)
 {
-    static char out[4096]; /* of its own: what goes past it is seen */
+    static char out[4096]; /* a separate buffer, so that overruns are detected */
     bm_decompress *d;
     bm_error err = {0};
     size_t total = 0;

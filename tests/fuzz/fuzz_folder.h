@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_folder.h -- files for targets that read by path: a directory of the process's own, in memory
- * where the system has such a place, gone when the process ends by itself. Header only. */
+/* fuzz_folder.h -- files for targets that read by path: each process has its own directory, in
+ * memory where the system has such a place, removed when the process exits normally. Header only.
+ */
 #ifndef TEST_FUZZ_FOLDER_H
 #define TEST_FUZZ_FOLDER_H
 
@@ -21,7 +22,7 @@ static inline void fuzz_folder_end(void)
     remove_tree(fuzz_folder_path);
 }
 
-/* "FOLDER/NAME" in `out`, which is returned. */
+/* Writes "FOLDER/NAME" to `out` and returns it. */
 static inline const char *fuzz_path(const char *name, char out[FUZZ_PATH])
 {
     if (fuzz_folder_path[0] == '\0') {
@@ -34,14 +35,15 @@ static inline const char *fuzz_path(const char *name, char out[FUZZ_PATH])
     return out;
 }
 
-/* The file of this path with these bytes and no others. */
+/* Makes the file at this path contain exactly these bytes. */
 static inline void fuzz_write(const char *path, const void *data, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && write(fd, data, len) == (ssize_t)len && close(fd) == 0);
 }
 
-/* An input of two parts, which the line `---` parts; without one the second is empty. */
+/* An input of two parts, separated by the line `---`; without that line the second part is empty.
+ */
 typedef struct fuzz_parts {
     const uint8_t *first, *second;
     size_t n_first, n_second;

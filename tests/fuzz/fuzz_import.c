@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_import.c -- signatures that others made, as a directory of ours.
+/* fuzz_import.c -- signatures of other programs, imported as a directory of ours.
  *
- * The first byte of an input says the form (npy, leanminhash, tables twice), whether words are of 8
- * bytes, whether a list of ids is given, and whether a second file is read after the first. After
- * it stands the file, then `---`, the list of ids (of tables: the provenance in their metadata),
- * `---`, and the second file. Tables are made of the bytes (fuzz_arrow.h) by what stands in for
- * their reader here.
+ * The first byte of an input chooses the form (npy, leanminhash, tables in two ways), whether words
+ * have 8 bytes, whether there is a list of ids, and whether a second file follows. Then come the
+ * file, `---`, the list of ids (for tables: the provenance in their metadata), `---`, and the
+ * second file. A stand-in for the reader of tables makes them from the bytes (fuzz_arrow.h).
  *
- * Whatever is in them: a status that the documentation has, with words and without an output; or a
- * directory with as many ids as rows, of which the words of an array are those of the file, byte
+ * The import must end with a documented status, with a message and without an output; or with a
+ * directory that has as many ids as rows, and whose words, for an array, are those of the file byte
  * for byte. */
 #include <bandmill/exchange.h>
 
@@ -29,7 +28,7 @@ static struct {
     given now;
 } here;
 
-/* --- what reads tables --- */
+/* --- the stand-in for the reader of tables --- */
 
 static bm_status open_table(const bm_table_wish *wish, struct ArrowArrayStream *out,
                             bm_table_words *words)
@@ -83,7 +82,7 @@ static bm_status import(uint8_t how, const char *target, bm_error *err)
     o.duplicate_ids = (how & 32) != 0 ? BM_DUPLICATE_IDS_NUMBER : BM_DUPLICATE_IDS_ERROR;
     o.sketch.scheme = (how & 4) != 0 ? BM_SCHEME_AFFINE64 : BM_SCHEME_AFFINE32;
     o.set_fields = BM_FIELD_HASH;
-    if (how % 4 != LEAN) /* whose records say it */
+    if (how % 4 != LEAN) /* leanminhash records state both */
         o.set_fields |= BM_FIELD_SCHEME | BM_FIELD_SEED;
     o.resources = (bm_resource_options){.threads = 1, .memory = 512 << 20};
     o.output.path = target;
@@ -93,7 +92,7 @@ static bm_status import(uint8_t how, const char *target, bm_error *err)
     return status;
 }
 
-/* --- what came of it --- */
+/* --- the result --- */
 
 static const bm_buf *find(const folder *f, const char *name)
 {
@@ -112,7 +111,7 @@ static size_t lines_of(const bm_buf *text)
     return n;
 }
 
-/* The numbers of its shape, and bytes after its header. */
+/* Reads the numbers of the shape; returns the bytes after the header. */
 static size_t data_of(const bm_buf *npy, unsigned long shape[2])
 {
     const size_t head = 10 + (uint8_t)npy->data[8] + ((size_t)(uint8_t)npy->data[9] << 8);

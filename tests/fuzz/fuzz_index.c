@@ -142,7 +142,7 @@ static void check_state(const uint8_t *data, size_t size)
         CHECK((again = malloc(whole)) != NULL);
         bm_state_write(&state, again);
         bm_state other = {0};
-        if (bm_le32_get(bytes + BM_PIECE_HEAD_BYTES) != BM_STATE_VERSION) { /* an earlier one */
+        if (bm_le32_get(bytes + BM_PIECE_HEAD_BYTES) != BM_STATE_VERSION) { /* an earlier version */
             bm_piece_seal(again, whole);
             CHECK(bm_state_read(again, whole, &other, NULL) == BM_OK);
             CHECK(memcmp(&other.counts, &state.counts, sizeof state.counts) == 0);

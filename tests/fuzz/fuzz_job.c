@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_job.c -- whole jobs over directories of ours that were changed: signatures, a result of
- * dedup, the work of an interrupted dedup. Each is made once, and what each job makes of it.
+/* fuzz_job.c -- whole jobs over modified directories of ours: signatures, a result of dedup, and
+ * the work directory of an interrupted dedup. Each directory is made once, as is the output of each
+ * job from it.
  *
  * An input is a list of changes of eight bytes: job (with the highest bit: together with the next
- * change), file, what is done, place (2), value, length (2). After each the job ends with a status
- * that the documentation has, leaves nothing at its target when it fails, and succeeds only with
- * the bytes that it makes of the directory as it was. */
+ * change), file, kind of change, place (2), value, length (2). After each change the job must end
+ * with a documented status, leave nothing at its target if it fails, and succeed only with the
+ * output that it gives for the unmodified directory. */
 #include <bandmill/cluster.h>
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
@@ -16,7 +17,7 @@
 
 #define CHANGE 8u
 
-/* What a job has written: the files of its directory, or what it gave to `write`. */
+/* The output of a job: the files of its directory, or the bytes it passed to `write`. */
 typedef struct result {
     bm_status status;
     folder files;
@@ -27,14 +28,14 @@ typedef enum base { SIGNATURES, DEDUPED, LEFT_BY_DEDUP, LEFT_BY_SIGN, N_BASES } 
 
 typedef struct world {
     char input[FUZZ_PATH], target[FUZZ_PATH];
-    char resumed[N_BASES][FUZZ_PATH]; /* the targets of the jobs that were interrupted */
+    char resumed[N_BASES][FUZZ_PATH]; /* the targets of interrupted jobs */
     const char *paths[1];
     folder bases[N_BASES];
 } world;
 
 static world here;
 
-/* What must be done before anything is tried. */
+/* A step of the setup, which must succeed. */
 static void need(bm_status status, const bm_error *err)
 {
     if (status != BM_OK)
@@ -53,7 +54,7 @@ static const bm_device_options cpu = {.device = "cpu"};
 static const bm_resource_options little = {
     .threads = 1, .memory = 512 << 20, .checkpoint_seconds = -1};
 
-/* With callbacks it is sealed whenever it may be. */
+/* With callbacks, the job is sealed whenever possible. */
 static bm_status run_sign(const char *target, bool again, const bm_callbacks *callbacks,
                           bm_error *err)
 {
@@ -253,7 +254,7 @@ static bm_status resume_sign(result *r, bm_error *err)
 typedef struct job {
     base base;
     bm_status (*run)(result *r, bm_error *err);
-    bool unchecked; /* reads a file of anybody's: other bytes are other pairs */
+    bool unchecked; /* reads a file that may be anybody's: other bytes are other pairs */
     result wanted;
 } job;
 
@@ -285,9 +286,9 @@ static void run(const job *j, result *r, bm_error *err)
         here.bases[j->base].touched = true;
 }
 
-/* --- what they begin with --- */
+/* --- the directories before any change --- */
 
-/* Chains of documents that have a word less in common with each step, copies, an empty one, a bad
+/* Chains of documents that share one word less with each step, copies, an empty document, a bad
  * one. */
 static void write_input(void)
 {
@@ -298,7 +299,7 @@ static void write_input(void)
         for (unsigned w = 0; w < 24 && i < 11; w++)
             CHECK(bm_buf_add_format(&out, NULL, "%c%u ", w < i / 4 * 3 ? 'x' : 'a' + (int)(i % 4),
                                     w + (w < i / 4 * 3 ? i * 100 : 0)) == BM_OK);
-        for (unsigned w = 0; w < 24 && i == 13; w++) /* d1 again */
+        for (unsigned w = 0; w < 24 && i == 13; w++) /* a copy of d1 */
             CHECK(bm_buf_add_format(&out, NULL, "b%u ", w) == BM_OK);
         CHECK(bm_buf_add_text(&out, i == 11 ? "}\n" : "\"}\n", NULL) == BM_OK);
     }
@@ -320,7 +321,7 @@ static bool cancelled(void *ctx)
 typedef bm_status run_fn(const char *target, bool again, const bm_callbacks *callbacks,
                          bm_error *err);
 
-/* The work of a job that was interrupted as late as it could be. */
+/* Makes the work directory of a job that was interrupted as late as possible. */
 static void interrupt(base which, const char *name, run_fn *run_job)
 {
     folder *f = &here.bases[which];
@@ -341,7 +342,7 @@ static void interrupt(base which, const char *name, run_fn *run_job)
         folder seen = {.n = 0};
         memcpy(seen.path, f->path, sizeof seen.path);
         read_folder(&seen);
-        if (seen.n > 2) { /* it has been sealed */
+        if (seen.n > 2) { /* the job has been sealed */
             reset_folder(f);
             *f = seen;
         } else {
@@ -377,7 +378,7 @@ static void begin(void)
 
 /* --- changes --- */
 
-/* Replace `n` bytes from `at` on by others. */
+/* Replaces `n` bytes from `at` on. */
 static void put_for(bm_buf *b, size_t at, size_t n, const char *with, size_t n_with)
 {
     bm_buf out = {0};
@@ -391,7 +392,7 @@ static void put_for(bm_buf *b, size_t at, size_t n, const char *with, size_t n_w
     *b = out;
 }
 
-/* The bytes `b` of a file after a change; `other`: those of another file. */
+/* Changes the bytes `b` of a file; `other`: the bytes of another file. */
 static void change_bytes(bm_buf *b, const uint8_t *c, const bm_buf *other)
 {
     static const char zeros[256];
@@ -428,8 +429,8 @@ static void change_bytes(bm_buf *b, const uint8_t *c, const bm_buf *other)
 }
 
 typedef struct changes {
-    bool any;      /* the directory is not as it was */
-    bool unsealed; /* a report of it may say anything: nothing that it is held against is left */
+    bool any;      /* the directory has changed */
+    bool unsealed; /* a report may have any contents: nothing remains to check it against */
 } changes;
 
 static bool is_report(const char *name)
@@ -437,7 +438,7 @@ static bool is_report(const char *name)
     return strcmp(name, "report.json") == 0 || strcmp(name, "manifest.json") == 0;
 }
 
-/* Change the directory. */
+/* Applies a change to the directory. */
 static void change(folder *f, const uint8_t *c, changes *made)
 {
     static const char seal[] = "\"report_xxh3_128\"";
@@ -467,7 +468,7 @@ static void change(folder *f, const uint8_t *c, changes *made)
 
 /* --- comparing --- */
 
-/* A report up to what differs from run to run. */
+/* The length of a report without the part that differs between runs. */
 static size_t compared(const file *f)
 {
     const char *at = is_report(f->name) ? memmem(f->bytes.data, f->bytes.len, "\"run\"", 5) : NULL;
@@ -485,7 +486,7 @@ static void check_same(const result *got, const result *wanted)
     }
 }
 
-/* What a status may be that comes of files which are not what they were. */
+/* Checks a status that modified files may give. */
 static void check_refused(const result *r, const bm_error *err)
 {
     CHECK(r->status == BM_ERR_FORMAT || r->status == BM_ERR_INPUT || r->status == BM_ERR_IO ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_json.c -- any bytes as a JSON line. What simdjson accepts, our parser accepts with the same
- * values; every string handed out is valid UTF-8. */
+/* fuzz_json.c -- arbitrary bytes as a JSON line. Our parser accepts all that simdjson accepts, with
+ * the same values; every string it returns is valid UTF-8. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -16,7 +16,7 @@ static const bm_json_path paths[] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *bare = malloc(size > 0 ? size : 1); /* of its exact size, for AddressSanitizer */
+    char *bare = malloc(size > 0 ? size : 1); /* exact size, for AddressSanitizer */
     CHECK(bare != NULL);
     if (size > 0)
         memcpy(bare, data, size);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_manifest.c -- any bytes as manifest.json or report.json.
+/* fuzz_manifest.c -- arbitrary bytes as manifest.json or report.json.
  *
- * What is read becomes options that a shingler and a signer take, or an error that names the file.
- * `inspect` accepts what the reader accepts, and its output reads as a manifest of the same
- * meaning.
- * */
+ * The reader gives options that a shingler and a signer accept, or an error that names the file.
+ * `inspect` accepts whatever the reader accepts, and its output reads as a manifest with the same
+ * meaning. */
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
@@ -19,7 +18,7 @@ static void check_error(bm_status status, const bm_error *err, const char *path)
     CHECK(err->message[0] != '\0' && strcmp(err->file, path) == 0);
 }
 
-/* The options that a manifest becomes are ones that may be worked with. */
+/* Checks that the options of a manifest are usable. */
 static void check_settled(const bm_settings *s)
 {
     bm_shingler *shingler = NULL;
@@ -124,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bm_status status = bm_manifest_open(path, 0, &manifest, &err);
     if (status != BM_OK)
         check_error(status, &err, path);
-    /* `inspect` takes for groups what begins as they do, by whatever name */
+    /* `inspect` treats any file that begins like groups as groups */
     const bool groups = size >= 9 && memcmp(data, "{\"group\":", 9) == 0;
     if (status == BM_OK) {
         check_lists(manifest);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_members.c -- any bytes as members that lie whole in memory, beside the decoders of streams:
- * deflate data are what zlib says they are; what is cut off a file of gzip or Zstandard and
- * unpacked at once is what the stream gives, and what the stream refuses is refused. At most 384
- * KiB a member: three blocks of Zstandard. */
+/* fuzz_members.c -- arbitrary bytes as whole members in memory, compared with the stream decoders:
+ * deflate data unpack as zlib unpacks them; a member that is cut off a gzip or Zstandard file and
+ * unpacked at once gives the stream's bytes, and is refused if the stream is. At most 384 KiB a
+ * member: three blocks of Zstandard. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -16,7 +16,7 @@
 
 static char streamed[OUT_MAX + 1];
 
-/* Of zlib: is it whole? Then it was *used bytes, and is *given at `streamed`. */
+/* Runs zlib: is the data whole? Then sets *used and *given; the output is at `streamed`. */
 static bool zlib_run(bm_str in, size_t *used, size_t *given)
 {
     z_stream z = {.next_in = (z_const Bytef *)in.data,
@@ -37,7 +37,7 @@ static void check_inflate(bm_str in)
     size_t used, given, same_used = 0, same_given = 0;
     const bool whole = zlib_run(in, &used, &given);
     const size_t cap = whole ? given : OUT_MAX;
-    char *out = malloc(cap + 1); /* so that a byte after the last is seen */
+    char *out = malloc(cap + 1); /* one byte more, to detect an overrun */
     CHECK(out != NULL && bm_inflate_open(&inflate, NULL) == BM_OK);
     CHECK(bm_inflate_run(inflate, in, out, cap, &same_used, &same_given) == whole);
     CHECK(!whole || (used == same_used && fuzz_same(streamed, given, out, same_given)));
@@ -47,7 +47,8 @@ static void check_inflate(bm_str in)
     free(out);
 }
 
-/* Is it a whole file of the kind, of at most OUT_MAX bytes? Then they are *n at `streamed`. */
+/* Is it a whole file of the kind, with at most OUT_MAX bytes? Then sets *n; they are at `streamed`.
+ */
 static bool stream_run(bm_compression kind, bm_str in, size_t *n)
 {
     bm_decompress *d;
@@ -66,7 +67,7 @@ static bool stream_run(bm_compression kind, bm_str in, size_t *n)
     return whole;
 }
 
-/* One decoder has all members of the file; each is compared with the answer of a new one. */
+/* One decoder unpacks all members of the file; each is compared with a new decoder's result. */
 static void check_members(bm_compression kind, bm_str in)
 {
     bm_members *members;
@@ -80,7 +81,7 @@ static void check_members(bm_compression kind, bm_str in)
         const bool whole = stream_run(kind, one, &n),
                    same = bm_members_run(members, one, out, cut.plain);
         CHECK(!same || (whole && fuzz_same(streamed, n, out, cut.plain)));
-        /* Members of gzip are cut where they seem to end. */
+        /* members of gzip are cut where they seem to end */
         CHECK(same || !whole || n != cut.plain || kind == BM_COMPRESSION_GZ);
         free(out);
         in.data += cut.stored;

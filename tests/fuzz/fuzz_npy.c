@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_npy.c -- any bytes as arrays of NumPy. The first says how: one file, whose header is read;
- * or two, hashes and offsets, of which the next two bytes say where the second begins.
+/* fuzz_npy.c -- arbitrary bytes as NumPy arrays. The first byte chooses: one file, whose header is
+ * read; or two, hashes and offsets, with the start of the second in the next two bytes.
  *
- * What a header promises is in the file, and our own header of the same array reads as the same.
- * Documents of hashes are the same in blocks of any size, their digests those of the bytes. */
+ * The file has all the data that its header promises, and our own header of the same array reads
+ * the same. Documents of hashes are the same in blocks of any size, and their digests are those of
+ * the bytes. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -38,7 +39,7 @@ static void check_header(const uint8_t *data, size_t size)
     CHECK(!__builtin_mul_overflow(rows, columns, &promised));
     CHECK(!__builtin_mul_overflow(promised, cell, &promised) && promised == bytes);
     if (header.n_dims == 2 && columns == 0)
-        return; /* our writer has no such array */
+        return; /* our writer never writes such an array */
     char *ours = malloc(BM_NPY_HEADER_BYTES + bytes);
     CHECK(ours != NULL);
     bm_npy_header_write(header.type, rows, header.n_dims == 2 ? columns : 0, ours);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_records.c -- any bytes as a file. The first byte chooses the format and the options, the
- * second the batches. The records of the whole file in one batch must be those of small batches;
- * their raw bytes are in the file in order; ids and texts are valid UTF-8. */
+/* fuzz_records.c -- arbitrary bytes as a file. The first byte chooses the format and the options,
+ * the second the batches. Reading the file in one batch must give the same records as in small
+ * batches; their raw bytes are in the file in order; ids and texts are valid UTF-8. */
 #include <sys/mman.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ static bm_status take(void *ctx, const bm_record *r, bm_error *err)
     return BM_OK;
 }
 
-/* The status of reading, and all records in *d. */
+/* Returns the status of reading; *d gets all records. */
 static bm_status read_all(const bm_input_options *options, size_t batch_bytes, uint32_t limit,
                           digest *d)
 {

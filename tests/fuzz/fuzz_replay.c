@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_replay.c -- run a fuzz target over each file of a directory, and over each of its beginnings
- * and each single damaged byte where the file is small: a fixed, fast stand-in for libFuzzer. With
- * BANDMILL_TEST_SIZE=small a byte is damaged in one way, not in four, and one beginning in two is
+/* fuzz_replay.c -- runs a fuzz target on each file of a directory and, for small files, on each
+ * prefix and each single damaged byte: a fixed, fast substitute for libFuzzer. With
+ * BANDMILL_TEST_SIZE=small a byte is damaged in one way instead of four, and every second prefix is
  * run. */
 #include <dirent.h>
 #include <string.h>
@@ -57,5 +57,5 @@ int main(int argc, char **argv)
     }
     closedir(dir);
     printf("%d files replayed\n", n);
-    return n > 0 ? 0 : 1; /* a corpus that is not there proves nothing */
+    return n > 0 ? 0 : 1; /* a missing corpus is a failure */
 }

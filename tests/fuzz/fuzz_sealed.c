@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_sealed.c -- any bytes as what an interrupted job has left. The first says what they are: a
- * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or
- * of sealed matches, which are put into a file with right checksums first, so that what lies behind
- * these is reached too. With the bit CHANGED they are those that a job saves, with some bytes
- * changed, whatever the form of a record is.
+/* fuzz_sealed.c -- arbitrary bytes as the files of an interrupted job. The first byte chooses: a
+ * journal; the lines of one; a saved temporary file; or the records of sealed documents or matches,
+ * which are first put into a file with right checksums, so that the code behind the checksums is
+ * reached too. With the bit CHANGED the records are those that a job saves, with some bytes
+ * changed, whatever a record's format.
  *
- * It is taken as it was written, or refused with a message (BM_ERR_FORMAT); what was loaded holds
- * together, and groups can be made of it. */
+ * The file is accepted as it was written, or refused with a message (BM_ERR_FORMAT). Loaded data is
+ * consistent, and groups can be made of it. */
 #include <fcntl.h>
 
 #include "fuzz_folder.h"
@@ -16,13 +16,13 @@
 #include "spill/spill_saved.h"
 #include "tests/unit/match/ranked.h"
 
-#define N_DOCS  12u /* of a job that is saved, and that matches are among */
+#define N_DOCS  12u /* documents of the saved job, between which matches are */
 #define CHANGED 0x80u
 
 /* --- journals --- */
 
-/* Sums of arrays count for the documents that the next line names, and for those alone. `so_far`:
- * what the lines before this one said. */
+/* A line may contain sums of arrays only for the documents that the next line names. `so_far`: the
+ * state after the lines before. */
 static void check_sums(const char *line, bm_checkpoint_saved *so_far)
 {
     const bm_checkpoint_saved before = *so_far;
@@ -45,7 +45,7 @@ static void check_sums(const char *line, bm_checkpoint_saved *so_far)
     CHECK(again.sums.known && memcmp(again.sums.of, so_far->sums.of, sizeof again.sums.of) == 0);
 }
 
-/* The facts of a job in a line are written as the same line. */
+/* The facts of a job read from a line are written as the same line. */
 static void check_line(const char *line, bm_checkpoint_saved *so_far)
 {
     bm_checkpoint_saved saved = {0}, again = {0};
@@ -73,7 +73,7 @@ static bm_status open_journal(const char *path, bm_journal **out)
     return status;
 }
 
-/* The lines of `a` are the first of `b`. */
+/* Checks that the lines of `a` are the first lines of `b`. */
 static void check_begins(const bm_journal *a, const bm_journal *b)
 {
     CHECK(bm_journal_count(a) <= bm_journal_count(b));
@@ -81,7 +81,7 @@ static void check_begins(const bm_journal *a, const bm_journal *b)
         CHECK(strcmp(bm_journal_line(a, i), bm_journal_line(b, i)) == 0);
 }
 
-/* Lines may be added to what was opened, and are there when it is opened again. */
+/* Lines can be added to an opened journal, and are there when it is opened again. */
 static void check_goes_on(const char *path)
 {
     bm_journal *journal, *again;
@@ -98,8 +98,8 @@ static void check_goes_on(const char *path)
     bm_journal_close(journal);
 }
 
-/* With `lines` as they were written, cut or with another byte at `place`: the beginning, or damage.
- */
+/* With `lines` as written, cut off or with a changed byte at `place`: opening gives the first
+ * lines, or an error. */
 static void check_damage(const char *path, const bm_journal *whole, const bm_buf *bytes,
                          size_t place)
 {
@@ -181,7 +181,7 @@ static void check_spill(const char *path, const uint8_t *data, size_t size)
     CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
 }
 
-/* A file of records, each after its length in two bytes. */
+/* Makes a file of records, each preceded by its length in two bytes. */
 static bm_spill_file *records_of(bm_spill_kind kind, const uint8_t *data, size_t size)
 {
     bm_spill_file *file;
@@ -208,8 +208,8 @@ static bm_status add_record(void *ctx, uint64_t place, const void *data, size_t 
     return bm_buf_add(ctx, data, len, err);
 }
 
-/* The records of `file`, which is closed, with changes of three bytes each: a place, and the bits
- * that change there. */
+/* Copies the records of `file`, which is closed, with changes of three bytes each: a position, and
+ * the bits that change there. */
 static bm_spill_file *changed(bm_spill_kind kind, bm_spill_file *file, const uint8_t *data,
                               size_t size)
 {
@@ -242,7 +242,8 @@ static bm_input_set *open_inputs(void)
     return inputs;
 }
 
-/* Rows in order, their ids all there; copies of representatives, which come before. */
+/* Checks that rows are in order with all their ids, and that copies come after their
+ * representatives. */
 static void check_documents(const bm_doc_table *docs, const bm_corpus *corpus)
 {
     for (size_t i = 0; i < docs->n; i++) {
@@ -255,7 +256,7 @@ static void check_documents(const bm_doc_table *docs, const bm_corpus *corpus)
         CHECK(docs->skipped[i].file < 2 && docs->skipped[i].reason != NULL);
 }
 
-/* Documents of which some are alike, one is empty and one a copy. */
+/* Documents of which some are similar, one is empty and one is a copy. */
 static void fill_corpus(bm_corpus *corpus, bm_doc_table *docs)
 {
     uint64_t keys[N_DOCS][2];
@@ -279,7 +280,7 @@ static void fill_corpus(bm_corpus *corpus, bm_doc_table *docs)
     bm_shingle_batch_reset(s);
 }
 
-/* Documents that a job saves, alone or with the corpus, whose sets are saved and, for `what`,
+/* Saves documents as a job does, alone or with the corpus, whose sets are saved and, for `what`,
  * restored. */
 static bm_spill_file *save_documents(const bm_checkpoint_documents *what)
 {
@@ -334,7 +335,7 @@ static void check_sealed_documents(const uint8_t *data, size_t size)
     bm_spill_file *file = form & CHANGED ? changed(BM_SPILL_ROWS, save_documents(&what), data, size)
                                          : records_of(BM_SPILL_ROWS, data, size);
     bm_status status = bm_checkpoint_documents_load(&what, file, &err);
-    /* an id twice is told as what it is */
+    /* a duplicate id has its own status */
     CHECK(status == BM_OK || status == BM_ERR_FORMAT || status == BM_ERR_INPUT);
     CHECK(status == BM_OK || err.message[0] != '\0');
     CHECK(status == BM_OK || !(form & CHANGED) || size >= 3);
@@ -370,7 +371,7 @@ static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_c
     bm_keep_rank_reset(&rank);
 }
 
-/* The matches of the same documents, as a job saves them. */
+/* Saves the matches of the same documents, as a job does. */
 static bm_spill_file *save_matches(const bm_match *match)
 {
     bm_match found = {.settings = match->settings};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_tables.c -- any bytes as a table that bandmill writes. The first says which: pairs, groups,
- * a table of TSV, groups and removed together, pairs to be clustered.
+/* fuzz_tables.c -- arbitrary bytes as a table that bandmill writes. The first byte chooses: pairs,
+ * groups, a TSV table, groups and removed together, pairs to cluster.
  *
- * What can be read is written again, and reads as the same; an error names the file. Clusters are
+ * A readable table is written again and reads the same; an error names the file. Clusters equal
  * those of a plain model. */
 #include <math.h>
 
@@ -23,10 +23,10 @@ static void check_error(bm_status status, const bm_error *err, const char *path)
     CHECK(status == BM_ERR_NOMEM || strcmp(err->file, path) == 0);
 }
 
-/* The writer's bytes, and whether all could be read. */
+/* Writes the table again to *out; returns whether all of it could be read. */
 typedef bool rewrite_fn(const char *path, bm_buf *out);
 
-/* What was read and written reads and writes as itself. */
+/* A table that was rewritten must rewrite to itself. */
 static void check_fixed(const char *path, rewrite_fn *rewrite)
 {
     char again[FUZZ_PATH];
@@ -149,7 +149,7 @@ static bool rewrite_table(const char *path, bm_buf *out)
 
 /* --- groups and removed --- */
 
-/* A report that lists the two files as they are, and counts so many groups. */
+/* A report that lists the two files unchanged and states this number of groups. */
 static bm_manifest *list_files(const char *groups, const char *removed, size_t n_groups)
 {
     char path[FUZZ_PATH], text[512];
@@ -297,7 +297,7 @@ static void check_clusters(const char *path)
         if (status == BM_OK && !m.too_many)
             model_compare(&m, &summary);
         fuzz_write(fuzz_path("clusters", again), rows.data, rows.len);
-        if (status == BM_OK && rows.len < 4096) { /* what rewrite_groups lets a row be */
+        if (status == BM_OK && rows.len < 4096) { /* the limit of a row in rewrite_groups */
             CHECK(rewrite_groups(again, &once));
             CHECK(fuzz_same(rows.data, rows.len, once.data, once.len));
         }

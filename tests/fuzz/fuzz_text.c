@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_text.c -- any bytes as the text of a document. The first three choose how it is cut, the
- * fourth how it is signed. Every instruction set of this processor cuts the shingles that the slow
- * way does (shingle_oracle.h), in one pass and in two, and leaves for a device what gives the same;
- * then it signs them as the scheme's scalar reference does. */
+/* fuzz_text.c -- arbitrary bytes as the text of a document. The first three choose how it is cut,
+ * the fourth how it is signed. Every instruction set of this processor gives the shingles of the
+ * slow way (shingle_oracle.h), in one pass and in two, and prepares the same for a device; signing
+ * gives the words of the scheme's scalar reference. */
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
@@ -26,7 +26,7 @@ static bm_text_options text_options(const uint8_t *data)
                                .shingle = (bm_shingle_kind)((data[1] >> 1) % 3),
                                .short_rule = data[1] & 8 ? BM_SHORT_SKIP : BM_SHORT_WHOLE,
                                .shingle_k = 1 + data[2] % 40u};
-    if ((data[1] & 48) == 48) /* was of no meaning */
+    if ((data[1] & 48) == 48) /* older inputs do not use this value */
         options.words = BM_WORDS_TEXT_DEDUP;
     if ((data[0] & 128) != 0)
         options.normalize |= BM_NORM_INVISIBLE;
@@ -43,7 +43,7 @@ static bm_text_options text_options(const uint8_t *data)
     return options;
 }
 
-/* Document `doc` of `batch` is the first of `right`. */
+/* Checks that document `doc` of `batch` equals the first of `right`. */
 static void check_document(const bm_shingle_batch *batch, size_t doc, const bm_shingle_batch *right)
 {
     const uint64_t begin = batch->offsets[doc], n = batch->offsets[doc + 1] - begin;
@@ -54,8 +54,8 @@ static void check_document(const bm_shingle_batch *batch, size_t doc, const bm_s
     CHECK(memcmp(&batch->content[doc], &right->content[0], sizeof right->content[0]) == 0);
 }
 
-/* The text as a file of stop words: a list, of words that are themselves in it, or an error that
- * names a line. */
+/* Reads the text as a file of stop words: a list whose words are each a word of the list, or an
+ * error that names a line. */
 static void check_list(bm_text_options options, bm_str text)
 {
     char *words = NULL;
@@ -82,7 +82,7 @@ static void check_list(bm_text_options options, bm_str text)
     bm_free(words);
 }
 
-/* What a device would be given of it, cut by the host again. */
+/* Checks the text prepared for a device, when the host cuts it again. */
 static void check_unit_text(bm_shingler *shingler, const bm_text_options *options, bm_str text,
                             const bm_shingle_batch *right)
 {
@@ -99,7 +99,7 @@ static void check_unit_text(bm_shingler *shingler, const bm_text_options *option
     bm_text_batch_reset(&units);
 }
 
-/* One after another into one batch, by one shingler, as in a job. */
+/* Adds documents one after another to one batch with one shingler, as in a job. */
 static void check_cuts(const char *cpu, const bm_text_options *options, bm_str text,
                        const bm_shingle_batch *right)
 {
@@ -120,7 +120,7 @@ static void check_cuts(const char *cpu, const bm_text_options *options, bm_str t
     bm_shingler_close(shingler);
 }
 
-/* A way of signing, opened once for all inputs: what is drawn for it takes longer than a document.
+/* A way of signing, opened once for all inputs: drawing its coefficients takes longer than signing.
  */
 typedef struct signing {
     bm_scheme_params params;
@@ -152,7 +152,7 @@ static const signing *signing_of(uint8_t choice)
     return s;
 }
 
-/* The document and, after it, an empty one. */
+/* Signs the document and, after it, an empty one. */
 static void check_signs(const signing *s, size_t isa, const bm_shingle_batch *right,
                         const uint32_t *words)
 {
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bm_buf valid = {0};
     uint64_t n_replaced = 0;
     CHECK(bm_utf8_repair((const char *)data + 4, size - 4, &valid, &n_replaced, NULL) == BM_OK);
-    /* in a block of exactly its size */
+    /* in an allocation of exactly its size */
     char *block = malloc(valid.len + (valid.len == 0));
     CHECK(block != NULL);
     if (valid.len > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_tree.h -- a directory that is known file by file: kept in memory, written again, compared.
+/* fuzz_tree.h -- the files of a directory, kept in memory: to write them again, and to compare.
  * Header only. */
 #ifndef TEST_FUZZ_TREE_H
 #define TEST_FUZZ_TREE_H
@@ -21,7 +21,7 @@ typedef struct folder {
     char path[FUZZ_PATH];
     file files[N_FILES];
     size_t n;
-    bool touched; /* it may not be as it was */
+    bool touched; /* the file may have changed */
 } folder;
 
 static inline void reset_folder(folder *f)
@@ -55,7 +55,7 @@ static inline void read_one(folder *f, const char *name, const struct stat *info
     close(fd);
 }
 
-/* `below`: the directory in it, with a slash after, or "". */
+/* `below`: a subdirectory with a slash at the end, or "". */
 static inline void read_below(folder *f, const char *below)
 {
     char path[FUZZ_PATH];
@@ -77,7 +77,8 @@ static inline void read_below(folder *f, const char *below)
     closedir(dir);
 }
 
-/* All files that lie in it and below, by name; none where it is not there. */
+/* Reads all files of the directory and its subdirectories, sorted by name; none if it does not
+ * exist. */
 static inline void read_folder(folder *f)
 {
     reset_folder(f);
@@ -85,7 +86,7 @@ static inline void read_folder(folder *f)
     qsort(f->files, f->n, sizeof f->files[0], by_name);
 }
 
-/* The directory as it was. */
+/* Restores the directory. */
 static inline void restore(folder *f)
 {
     char path[FUZZ_PATH];
@@ -95,7 +96,7 @@ static inline void restore(folder *f)
     CHECK(mkdir(f->path, 0700) == 0);
     for (size_t i = 0; i < f->n; i++) {
         char *slash = strrchr(strcpy(path, f->files[i].name), '/'), below[FUZZ_PATH];
-        if (slash != NULL) { /* no deeper than one */
+        if (slash != NULL) { /* only one level deep */
             *slash = '\0';
             CHECK(mkdir(path_in(f, path, below), 0700) == 0 || errno == EEXIST);
         }

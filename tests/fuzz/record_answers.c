@@ -60,7 +60,7 @@ static bm_format format_of(const char *word)
     return BM_FORMAT_AUTO;
 }
 
-/* The next part of a line, which is cut there. */
+/* Cuts the next part off a line. */
 static char *part(char **line)
 {
     char *text = strsep(line, "\t\n");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_shape.c -- what a GPU of a vendor is given to build: kernel_shape VENDOR PERMS [ROW]
+/* kernel_shape.c -- prints how kernels are built for a vendor's GPU: kernel_shape VENDOR PERMS
+ * [ROW]
  *
- * Prints each, team, teams, tile and unroll (kernels/sign_gpu.cl) and the group of text_*.cl for
- * the row of kernels/tuning/opencl.csv that the vendor gets, or for ROW, a line as there.
- * scripts/inspect-kernels.sh builds the kernels with them. */
+ * Prints each, team, teams, tile and unroll (kernels/sign_gpu.cl) and the group of text_*.cl, from
+ * the vendor's row of kernels/tuning/opencl.csv, or from ROW, a line in that format.
+ * scripts/inspect-kernels.sh builds the kernels with these values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

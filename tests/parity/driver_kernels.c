@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_kernels.c -- what a driver makes of the kernels: driver_kernels DEVICE gpu|cpu
+/* driver_kernels.c -- reports what a driver makes of the kernels: driver_kernels DEVICE gpu|cpu
  *
- * Builds the program of each scheme that devices sign by in that shape, of affine32 also for texts,
- * and prints a line a kernel: the scheme, the shape, what is given to it, the kernel, and the bytes
- * of private memory and of spilled registers that the driver reports (`-`: it does not say). Then
- * it copies to the device and back, and prints what the device is. Nothing here needs a device that
- * computes. tests/parity/test_intel_gpu.sh runs it. */
+ * Builds the program of each scheme that devices support in that shape (for affine32 also the
+ * program for texts), and prints a line per kernel: scheme, shape, kind of input, kernel, and the
+ * bytes of private memory and spilled registers that the driver reports (`-`: not reported). Then
+ * it copies to the device and back, and describes the device. The device need not compute.
+ * tests/parity/test_intel_gpu.sh runs it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bm_cl_device device;
 static cl_context context;
 static kernel_info kernel_info_of;
 
-/* In bytes, as text. */
+/* The number of bytes, as text. */
 static const char *bytes_of(cl_kernel kernel, cl_kernel_work_group_info what, char out[24])
 {
     cl_ulong bytes = 0;
@@ -111,5 +111,5 @@ int main(int argc, char **argv)
     if (status != BM_OK)
         fprintf(stderr, "driver_kernels: %s\n", err.message);
     fflush(stdout);
-    _exit(status == BM_OK ? 0 : 1); /* a driver's exit handlers have no say */
+    _exit(status == BM_OK ? 0 : 1); /* skip the driver's exit handlers */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program that bm_cl_probe_run runs, as small as it can be (the command line has the same
- * inside). */
+/* The smallest program that bm_cl_probe_run can run (the command line program contains the same).
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,5 +15,5 @@ int main(int argc, char **argv)
     bm_status status = bm_backend_opencl_try(argv[2], argv[3], &err);
     if (status != BM_OK)
         fprintf(stderr, "\n%s\n", err.message);
-    _exit(status == BM_OK ? 0 : 5); /* a driver's exit handlers have no say */
+    _exit(status == BM_OK ? 0 : 5); /* skip the driver's exit handlers */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parity_batch.h -- documents made by a seeded generator, their right words and keys by the scalar
- * reference, and the comparison. Shared by the tests that run a backend against the reference. */
+/* parity_batch.h -- documents from a seeded generator, their right words and keys by the scalar
+ * reference, and the comparison. Shared by the tests that compare a backend with the reference. */
 #ifndef TESTS_PARITY_BATCH_H
 #define TESTS_PARITY_BATCH_H
 
@@ -15,7 +15,7 @@
 #include "tests/world/world_random.h"
 
 typedef struct parity_batch {
-    uint32_t row, bands, rows; /* row: uints of the words of a document */
+    uint32_t row, bands, rows; /* row: 32-bit words of a document's signature */
     size_t n_docs;
     uint64_t *offsets, *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
@@ -26,15 +26,15 @@ static uint64_t parity_random(uint64_t *state)
     return world_split(state);
 }
 
-/* What documents are made of. */
+/* How to make the documents. */
 typedef struct parity_docs {
-    const uint32_t *sizes; /* of n_docs documents, in hashes */
+    const uint32_t *sizes; /* sizes of n_docs documents, in hashes */
     size_t n_docs;
     uint64_t seed;
-    uint64_t distinct; /* of no more than so many different hashes, 0: of any */
+    uint64_t distinct; /* number of different hashes at most; 0: any */
 } parity_docs;
 
-/* The right words and keys of the hashes that the batch has. */
+/* Computes the right words and keys of the batch's hashes. */
 static void parity_answer(parity_batch *b, const bm_backend_cfg *cfg)
 {
     const bm_scheme_ops *ops = bm_scheme_get(cfg->sketch.scheme);
@@ -86,7 +86,7 @@ static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32
     parity_make_docs(b, cfg, &(parity_docs){sizes, n_docs, seed, 0});
 }
 
-static void parity_forget(parity_batch *b) /* the last answers */
+static void parity_forget(parity_batch *b) /* discards the last results */
 {
     memset(b->words, 0xA5, b->n_docs * b->row * sizeof *b->words);
     memset(b->keys, 0xA5, b->n_docs * b->bands * sizeof *b->keys);

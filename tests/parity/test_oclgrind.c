@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right answers.
- * And Oclgrind sees such errors here: one of each is planted in the real source and must be
- * reported.
+/* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right results.
+ * To show that Oclgrind detects such errors here, one of each is planted in the real source and
+ * must be reported.
  *
- * Oclgrind is chosen by OCL_ICD_VENDORS, before the loader is opened; the platform's name proves
- * that it runs. */
+ * OCL_ICD_VENDORS selects Oclgrind before the loader is opened; the platform's name proves that it
+ * is in use. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ static void begin(void)
     setenv("OCLGRIND_LOG", log_path, 1);
 }
 
-/* What Oclgrind wrote; "" if nothing. */
+/* Reads Oclgrind's messages; "" if there are none. */
 static void read_log(char *out, size_t cap)
 {
     char command[128];
@@ -85,14 +85,15 @@ Test(oclgrind, finds_nothing_in_any_kernel)
     char log[4096];
     begin();
     static const char *const families[] = {"cpu", "gpu"};
-    for (size_t s = 0; s < 2; ++s) { /* the known answers at open meet the split documents too */
+    for (size_t s = 0; s < 2; ++s) { /* the known answers at open also run on split documents */
         for (int scheme = BM_SCHEME_AFFINE32; scheme <= BM_SCHEME_OPH; ++scheme) {
             sign_clean(families[s], (bm_scheme)scheme, 1, 1, 1);
             sign_clean(families[s], (bm_scheme)scheme, 21, 4, 5);
             sign_clean(families[s], (bm_scheme)scheme, 16, 0, 0);
         }
         sign_clean(families[s], BM_SCHEME_OPH, 130, 13, 10);
-        sign_clean(families[s], BM_SCHEME_LEGACY, 21, 4, 5); /* kernels of 64-bit coefficients */
+        /* the kernels of 64-bit coefficients */
+        sign_clean(families[s], BM_SCHEME_LEGACY, 21, 4, 5);
         sign_clean(families[s], BM_SCHEME_AFFINE64, 21, 4, 5);
         sign_clean(families[s], BM_SCHEME_LANCE, 16, 0, 0);
     }
@@ -100,7 +101,7 @@ Test(oclgrind, finds_nothing_in_any_kernel)
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
 }
 
-/* The known answers at open run the kernels of texts over packed, whole and split documents. */
+/* The known answers at open run the text kernels on packed, whole and split documents. */
 Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
 {
     char log[4096];
@@ -132,7 +133,7 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
 }
 
-/* sign_gpu.cl with `from` changed to `to`, after its usual company. */
+/* The source of sign_gpu.cl with its includes, and with `from` replaced by `to`. */
 static char *plant(const char *from, const char *to)
 {
     static const char *const names[] = {"affine32.h", "band_keys.cl", "teams.cl", "sign_gpu.cl"};
@@ -150,7 +151,7 @@ static char *plant(const char *from, const char *to)
     return text;
 }
 
-/* Run bm_sign of a planted program over a few documents; what Oclgrind says goes to `log`. */
+/* Runs bm_sign of a planted program on a few documents; `log` gets Oclgrind's messages. */
 static void run_planted(const char *from, const char *to, char *log, size_t cap)
 {
     static const uint32_t sizes[] = {40, 0, 25, 7};

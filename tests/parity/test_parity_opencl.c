@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every OpenCL device here, with both families of kernels, gives the words and keys of the scalar
- * reference. Which numbers of words on which device with which family: a cover (parity_able.h).
+/* On every OpenCL device here, both families of kernels give the words and keys of the scalar
+ * reference. A covering selection (parity_able.h) decides which numbers of words run on which
+ * device with which family.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
- * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, and none is a
- * failure. */
+ * Without a device the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
+ * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: only that device, which must exist. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +55,8 @@ static devices find_devices(void)
     return d;
 }
 
-/* `limit` of a buffer, 0: the device's. staged: the device uses no memory of the task. */
+/* `limit`: of a buffer, 0: the device's. staged: the device does not use the task's memory
+ * directly. */
 static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *family, size_t limit,
                                bool staged)
 {
@@ -82,7 +83,7 @@ static void sign(bm_backend *backend, bm_sign_task *task)
     cr_assert_eq(backend->ops->wait(backend, task, &err), BM_OK, "%s", err.message);
 }
 
-/* Sizes that meet each path: none, one, quads not full, packed, a chunk of its own, in parts. */
+/* Sizes for each path: empty, one hash, incomplete quads, packed, a chunk of its own, in parts. */
 static size_t make_sizes(uint32_t *sizes, uint32_t longest)
 {
     static const uint32_t edges[] = {0,   1,    2,    3,    4, 5,    0,    0,    17,
@@ -101,8 +102,8 @@ static size_t make_sizes(uint32_t *sizes, uint32_t longest)
     return n;
 }
 
-/* `plan`: perms, bands and rows. Of the four pairs of two devices and two families it meets two, by
- * `turn`: each family and each device. */
+/* `plan`: perms, bands and rows. Runs two of the four pairs of two devices and two families, chosen
+ * by `turn`: each family and each device once. */
 static void check_scheme(const devices *d, bm_scheme scheme, const uint32_t plan[3], size_t turn)
 {
     const uint32_t perms = plan[0], bands = plan[1];
@@ -156,8 +157,8 @@ Test(parity_opencl, many_permutations_equal_the_reference)
     check_plans(BM_SCHEME_AFFINE32, plans, sizeof plans / sizeof *plans);
 }
 
-/* Numbers of bins on both sides of where the kernels change: offers that name their donor,
- * documents of a round. */
+/* Numbers of bins on both sides of each threshold of the kernels: offers that name their donor,
+ * documents per round. */
 Test(parity_opencl, oph_of_any_number_of_bins_equals_the_reference)
 {
     static const uint32_t plans[][3] = {
@@ -165,7 +166,7 @@ Test(parity_opencl, oph_of_any_number_of_bins_equals_the_reference)
     check_plans(BM_SCHEME_OPH, plans, sizeof plans / sizeof *plans);
 }
 
-/* The last vector of words, and the last team's, are not full. */
+/* The last vector of words and the last team's words are incomplete. */
 Test(parity_opencl, the_schemes_of_others_equal_the_reference)
 {
     static const uint32_t plan[3] = {130, 13, 10};
@@ -173,14 +174,15 @@ Test(parity_opencl, the_schemes_of_others_equal_the_reference)
     const bm_scheme_ops *ops;
     size_t turn = 1;
     for (bm_scheme scheme = BM_SCHEME_LEGACY; (ops = bm_scheme_get(scheme)) != NULL; ++scheme) {
-        if (ops->device.sign_cpu != NULL && scheme != BM_SCHEME_TEXT_DEDUP) /* legacy's kernels */
+        /* text_dedup uses legacy's kernels */
+        if (ops->device.sign_cpu != NULL && scheme != BM_SCHEME_TEXT_DEDUP)
             check_scheme(&d, scheme, plan, turn++);
     }
     bm_free(d.infos);
 }
 
-/* Hashes whose value before the modulus, a * h + b mod 2^64, is at one of the places where reducing
- * it mod 2^61 - 1 changes: no random hash meets them. */
+/* Hashes for which a * h + b mod 2^64 is at a boundary of the reduction mod 2^61 - 1: random hashes
+ * never reach it. */
 Test(parity_opencl, values_at_the_modulus_equal_the_reference)
 {
     static const uint64_t high[] = {0, 1, 6, 7}, low[] = {0, 1, 2, 5, 6, 7, 8};
@@ -199,7 +201,9 @@ Test(parity_opencl, values_at_the_modulus_equal_the_reference)
     uint64_t *hash = batch.hashes + batch.offsets[0];
     size_t odd = 0;
     for (size_t k = 0; k < PERMS; ++k) {
-        uint64_t inverse = 1; /* of an odd a, mod 2^64: each step doubles its right bits */
+        /* Newton's iteration for the inverse of an odd a mod 2^64: each step doubles the right
+         * bits */
+        uint64_t inverse = 1;
         for (int step = 0; step < 6; ++step)
             inverse *= 2 - params.a64[k] * inverse;
         odd += params.a64[k] % 2;
@@ -228,9 +232,8 @@ Test(parity_opencl, values_at_the_modulus_equal_the_reference)
     bm_free(d.infos);
 }
 
-/* Parameters that the table gives to devices that are not here, and the ends of what
- * bench/kernel_tune tries. Intel's compiler for CPUs crashes on the first four, whose loops are the
- * longest. */
+/* Parameter rows for devices that are not here, and the extremes that bench/kernel_tune tries.
+ * Intel's compiler for CPUs crashes on the first four, which have the longest loops. */
 Test(parity_opencl, rows_of_parameters_equal_the_reference)
 {
     static const char *const rows[] = {"*,*,*,gpu,16,8,4,64,256,256,256,4096,128,0,8",
@@ -253,7 +256,8 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
     for (size_t i = 0; i < d.n; ++i)
         for (size_t r = strstr(d.infos[i].platform, "Intel") != NULL ? 4 : 0;
              r < sizeof rows / sizeof *rows; ++r) {
-            if (d.n > 1 && r >= 4 && (i + r) % 2 != 0 && !parity_whole()) /* on a device each */
+            /* each row on one device only */
+            if (d.n > 1 && r >= 4 && (i + r) % 2 != 0 && !parity_whole())
                 continue;
             if (strstr(rows[r], ",cpu,") != NULL && !parity_able(&d.infos[i], "cpu"))
                 continue;
@@ -321,7 +325,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     bm_free(d.infos);
 }
 
-/* Other tests here have the programs of this plan. */
+/* Uses a plan whose programs other tests here compile too. */
 static void check_cut(bm_scheme scheme, const uint32_t plan[3], uint64_t distinct)
 {
     devices d = find_devices();
@@ -333,13 +337,13 @@ static void check_cut(bm_scheme scheme, const uint32_t plan[3], uint64_t distinc
     const size_t n = make_sizes(sizes, 100000);
     parity_make_docs(&batch, &cfg, &(parity_docs){sizes, n, 8, distinct});
     for (size_t i = 0; i < d.n; ++i)
-        for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's family without zero copy */
+        for (size_t s = 0; s < 3; ++s) { /* the third setting: the CPU family without zero copy */
             if (!parity_able(&d.infos[i], families[s % 2]))
                 continue;
             cfg.device = d.infos[i].spec;
             cfg.cache_dir = parity_programs(&d.infos[i]);
             bm_backend *backend = open_staged(&cfg, families[s % 2], 65536,
-                                              s == 2); /* 8,192 hashes a batch at most */
+                                              s == 2); /* at most 8,192 hashes per batch */
             bm_sign_task task = parity_task(&batch, 0, n, true, true);
             parity_forget(&batch);
             sign(backend, &task);
@@ -359,7 +363,7 @@ Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_be
     check_cut(BM_SCHEME_AFFINE32, (const uint32_t[]){128, 16, 8}, 0);
 }
 
-/* Few different hashes: long documents have empty bins too, in their parts and as a whole. */
+/* With few different hashes even long documents have empty bins, in their parts and as a whole. */
 Test(parity_opencl,
      a_task_of_oph_beyond_the_limits_is_cut_and_bins_that_stay_empty_are_filled_at_the_end)
 {
@@ -368,7 +372,8 @@ Test(parity_opencl,
     check_cut(BM_SCHEME_OPH, (const uint32_t[]){128, 16, 8}, 3);
 }
 
-/* Documents that no batch holds: words of 64 bits meet on the host, and those of lance cannot. */
+/* Documents larger than any batch: 64-bit words are merged on the host, and those of lance cannot
+ * be merged. */
 Test(parity_opencl, tasks_of_the_schemes_of_others_beyond_the_limits_are_cut_and_put_together)
 {
     check_cut(BM_SCHEME_AFFINE64, (const uint32_t[]){130, 13, 10}, 0);
@@ -384,7 +389,7 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
         .sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
     for (size_t i = 0; i < d.n; ++i) {
         cfg.device = d.infos[i].spec;
-        /* Each line damages the entry in its way; the last leaves it whole. */
+        /* Each command damages the cache entry in one way; the last leaves it intact. */
         static const char *const damages[] = {"true", "truncate -s -1 %s/opencl/*.clbin",
                                               "truncate -s 20 %s/opencl/*.clbin",
                                               ("f=$(echo %s/opencl/*.clbin); printf X | dd of=$f "
@@ -415,7 +420,7 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
     bm_free(d.infos);
 }
 
-/* The key of the one entry of a cache that is not `not_this`. */
+/* The key of the only cache entry other than `not_this`. */
 static bm_cl_key only_key(const char *dir, bm_cl_key not_this)
 {
     char path[128];
@@ -445,7 +450,7 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
                                .rows = 8,
                                .device = d.infos[i].spec,
                                .cache_dir = dir};
-        bm_backend_cfg foreign = ours; /* same kernels and arguments, other keys */
+        bm_backend_cfg foreign = ours; /* the same kernels and arguments, but other keys */
         foreign.bands = 4;
         foreign.rows = 4;
         bm_backend *backend = open_device(&ours, NULL, 0);

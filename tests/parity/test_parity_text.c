@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys,
- * counts of distinct shingles and content hashes equal the exact shingler's hashes under the scalar
+ * counts of distinct shingles and content hashes equal those of the exact shingler and the scalar
  * reference.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
- * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with
- * each K; none is a failure. */
+ * Without a device the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
+ * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: only that device, which must exist, in
+ * both shapes with each K. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void add_text(corpus *c, char *data, size_t len)
     c->texts[c->n_docs++] = (bm_str){data, len};
 }
 
-/* A text of n pieces; those of `kind` 0 are ASCII letters alone, of 1 words, of 2 anything. */
+/* A text of n pieces. Kind 0: only ASCII letters; 1: words; 2: anything. */
 static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
 {
     static const char *const pieces[] = {"a",
@@ -106,8 +106,7 @@ static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
     add_text(c, data, len);
 }
 
-/* Lengths that meet each path of the shapes: none, around K, packed, a chunk of its own, in
- * parts. */
+/* Lengths for each path of the shapes: empty, around K, packed, a chunk of its own, in parts. */
 static corpus make_corpus(uint32_t k, uint64_t seed)
 {
     corpus c = {0};
@@ -131,7 +130,7 @@ static void free_corpus(corpus *c)
     free(c->texts);
 }
 
-/* --- what must come out, and what does --- */
+/* --- expected and actual results --- */
 
 typedef struct result {
     bm_text_batch text;
@@ -163,8 +162,7 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
                      BM_OK);
         const bm_str text = n_bad > 0 ? (bm_str){fixed.data, fixed.len} : c->texts[i];
         cr_assert_eq(bm_unit_text_add(shingler, text, &r->text, &err), BM_OK, "%s", err.message);
-        /* The exact path is quadratic: long documents by the fast one, which has tests of its
-         * own. */
+        /* The exact path is quadratic: long documents use the fast one, which has its own tests. */
         bm_status status = text.len < 4000 ? shingle_exactly(options, text, &r->right, &err)
                                            : bm_shingler_add(shingler, text, &r->right, &err);
         cr_assert_eq(status, BM_OK, "%s", err.message);
@@ -253,8 +251,7 @@ static bm_backend *open_device(const bm_device_info *device, const bm_text_optio
     return backend;
 }
 
-/* Of the four pairs of two devices and two shapes, or the two of one device, one is met with each
- * K, in turn. */
+/* With each K, one of the pairs of device and shape runs, in rotation. */
 static void check_options(const bm_device_info *infos, size_t n, const bm_text_options *options,
                           size_t turn)
 {
@@ -287,8 +284,8 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
     free_corpus(&c);
 }
 
-/* In an order in which lengths of one case of XXH3 meet both shapes, and PoCL, where it is the
- * second device, has the programs of tests/cli/cases/device_text.sh. */
+/* The order of K: lengths of one case of XXH3 meet both shapes, and PoCL, as the second device, has
+ * the programs of tests/cli/cases/device_text.sh. */
 static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
 {
     size_t n;

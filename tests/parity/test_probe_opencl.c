@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver that ends the process ends the probe's, not ours: PoCL with a broken cache. */
+/* A driver that ends its process ends only the probe: PoCL with a broken cache. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static bm_status open_and_close(const char *spec, const char *cache, bm_error *e
     return status;
 }
 
-/* Devices of platforms whose name contains `platform`. In the parent of no OpenCL call yet, so the
- * variables hold. */
+/* Devices of platforms whose name contains `platform`. The parent process has not called OpenCL
+ * yet, so the environment variables take effect. */
 static bm_device_info *find(const char *platform, size_t *n)
 {
     bm_cl_listing listing;

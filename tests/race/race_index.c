@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race_index.c -- queries of several threads through one handle of an index, while another thread
- * adds, removes and commits: few documents, by the thread of the call, and many, by the threads of
- * the pool. Meanwhile the process forks; and an index is closed beside queries. */
+/* race_index.c -- several threads query one handle of an index while another thread adds, removes
+ * and commits. Small queries run on the calling thread, large ones on the pool's threads. Meanwhile
+ * the process forks; and an index is closed during queries. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ static char texts[N][256];
 static bm_str text[N];
 static atomic_bool stop;
 static atomic_int failures;
-static pthread_rwlock_t pause_of_readers; /* locked for writing: for a quiet fork */
+static pthread_rwlock_t pause_of_readers; /* locked for writing: readers pause for a fork */
 
 static void expect(bool holds, const char *what, const bm_error *err)
 {

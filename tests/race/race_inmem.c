@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race_inmem.c -- a program for sanitizers: the calls in memory with several threads, cancelled in
- * the middle, submitted and waited for from several threads, closed beside calls and used in forked
- * children, on the CPU and every OpenCL device. What comes out must be what one thread makes.
- * Prints "N passed, N failed"; exits 1 if any failed.
- *  */
+/* race_inmem.c -- a program for sanitizers: in-memory calls with several threads, cancelled in the
+ * middle, submitted and waited for from several threads, closed during calls and used in forked
+ * children, on the CPU and every OpenCL device. Results must equal those of one thread. Prints "N
+ * passed, N failed"; exits with 1 if any failed. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -92,7 +91,7 @@ typedef struct user {
     bool ok;
 } user;
 
-/* Calls and tasks in turn. */
+/* Alternates between calls and tasks. */
 static void *use(void *arg)
 {
     user *u = arg;
@@ -132,7 +131,7 @@ static void test_signer(const char *device)
     }
 }
 
-/* Calls of its own size, one after the other. */
+/* A thread that makes calls of one size, one after another. */
 typedef struct caller {
     bm_signer *signer;
     size_t docs_a_call;
@@ -175,9 +174,9 @@ static void test_callers(const char *device, size_t smallest)
     bm_signer_close(signer);
 }
 
-/* --- closed --- */
+/* --- closing --- */
 
-/* Threads that make a call each; all calls are under way when the signer is closed. */
+/* Threads that make one call each; all calls are running when the signer is closed. */
 static atomic_uint n_inside;
 static _Thread_local bool counted;
 
@@ -263,7 +262,7 @@ static void test_forks(const char *device)
     bm_signer_close(signer);
 }
 
-/* --- cancelled --- */
+/* --- cancelling --- */
 
 static bool stop_later(void *ctx)
 {
@@ -281,7 +280,7 @@ static void tell(void *ctx, const bm_progress *progress)
 
 static void test_cancel(const char *device)
 {
-    atomic_int left = 1000000; /* opening asks too */
+    atomic_int left = 1000000; /* opening also checks for cancellation */
     bm_callbacks callbacks = {.ctx = &left, .cancelled = stop_later, .progress = tell};
     bm_signer *signer = open_signer(device, 3, &callbacks);
     rows *r = calloc(1, sizeof *r);
@@ -298,7 +297,7 @@ static void test_cancel(const char *device)
     for (int i = 0; i < 5; i++)
         check(bm_signer_submit(signer, &docs, &out, &tasks[i], NULL) == BM_OK, "a task");
     check(bm_signer_wait(signer, tasks[0], NULL) == BM_OK, "the first task");
-    bm_signer_close(signer); /* with tasks that nobody waited for */
+    bm_signer_close(signer); /* while tasks have not been waited for */
     free(r);
 }
 

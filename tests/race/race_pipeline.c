@@ -3,8 +3,8 @@
  *
  * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and
  * pairs with several threads, small batches, repeated ids, callbacks, a cancel in the middle, and
- * every OpenCL device beside the CPU; two jobs at once. What comes out must be what one thread
- * makes. Prints "N passed, N failed"; exits 1 if any failed. */
+ * every OpenCL device beside the CPU; two jobs at once. Results must equal those of one thread.
+ * Prints "N passed, N failed"; exits with 1 if any failed. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -82,7 +82,7 @@ static bm_status add_range(void *ctx, uint32_t thread, size_t begin, size_t end,
     (void)thread;
     (void)err;
     for (size_t i = begin; i < end; i++)
-        ((size_t *)ctx)[i] += i; /* each item by one thread */
+        ((size_t *)ctx)[i] += i; /* each item is done by exactly one thread */
     return BM_OK;
 }
 
@@ -108,7 +108,7 @@ static void test_threads(void)
 
 /* --- compression in blocks --- */
 
-/* By 0 threads: as it is. */
+/* With 0 threads the file is not compressed. */
 static void write_packed(const char *path, uint32_t threads, bool whole)
 {
     bm_out_file *file = NULL;
@@ -119,7 +119,8 @@ static void write_packed(const char *path, uint32_t threads, bool whole)
                                               (bm_pack_lanes){.threads = threads}, NULL) == BM_OK);
     for (unsigned i = 0; i < 60 && right; i++) {
         memset(piece, 'a' + (int)(i % 26), sizeof piece);
-        for (unsigned j = 0; j < 2000; j++) /* so that it stays larger than what is not handed on */
+        /* hard to compress: the file must be large enough for several threads */
+        for (unsigned j = 0; j < 2000; j++)
             piece[j] = (char)((i * 2000 + j) * 2654435761u >> 13);
         right = bm_out_file_write(file, piece, sizeof piece, NULL) == BM_OK;
     }
@@ -156,8 +157,8 @@ static void *help(void *ahead)
     return NULL;
 }
 
-/* Bytes of all sources until one fails, when `yields`, or when the reader leaves; its own threads
- * unpack ahead, or those that help. */
+/* Reads all sources until one fails or `leaves` bytes have come, and yields now and then if
+ * `yields`; returns the bytes read. Either the set's own threads unpack ahead, or helpers do. */
 static size_t read_ahead(bm_input_set *set, bool helped, bool yields, size_t leaves,
                          bm_status *status)
 {
@@ -225,7 +226,7 @@ static void test_ahead(void)
         remove(paths[i]);
 }
 
-/* --- plain files that several threads read by position --- */
+/* --- plain files read by several threads by position --- */
 
 typedef struct range_readers {
     bm_reader *reader;
@@ -254,8 +255,8 @@ static void *read_ranges(void *ctx)
     }
 }
 
-/* As a whole, and cut off while ranges after its end are handed out. `guesses`: some end where no
- * record does, so that batches depend on who was first. */
+/* Reads the ranges completely, and cut off while ranges after the end are handed out. `guesses`:
+ * some ranges end inside a record, so that batches depend on timing. */
 static void test_ranges(const char *const *paths, size_t n_paths, bm_format format, bool guesses)
 {
     enum { N = 5, BATCH = 5000 };
@@ -435,7 +436,7 @@ static void test_jobs(const char *device)
 
 /* --- all pairs --- */
 
-/* Two sums of what comes: one that depends on its order, and one that does not. */
+/* Two sums of the pairs: one depends on their order, the other does not. */
 typedef struct sums {
     uint64_t ordered, any;
 } sums;
@@ -458,7 +459,7 @@ static void test_all_pairs(void)
     uint64_t *hashes = calloc((size_t)N * MOST, sizeof *hashes);
     const uint64_t **docs = calloc(N, sizeof *docs);
     uint32_t *sizes = calloc(N, sizeof *sizes);
-    for (size_t i = 0; i < N; i++) { /* ascending, each third shared with many */
+    for (size_t i = 0; i < N; i++) { /* ascending; every third hash is shared with many */
         docs[i] = hashes + i * MOST;
         sizes[i] = (uint32_t)(1 + i % MOST);
         for (size_t k = 0; k < sizes[i]; k++)
@@ -466,7 +467,8 @@ static void test_all_pairs(void)
     }
     sums sum[4] = {{0, 0}};
     uint64_t blocks = 0;
-    for (int run = 0; run < 4; run++) { /* one thread and five; with all memory and with little */
+    /* one thread and five, each with full memory and with little */
+    for (int run = 0; run < 4; run++) {
         bm_all_pairs_job job = {.docs = docs,
                                 .sizes = sizes,
                                 .n_docs = N,
@@ -493,7 +495,7 @@ static void test_all_pairs(void)
 
 enum { FILE_DOCS = 1600, FILE_MOST = 700 };
 
-/* Documents of up to FILE_MOST shingles, each near the one before it. */
+/* Documents of up to FILE_MOST shingles, each similar to the one before it. */
 static bool fill_corpus(bm_corpus *corpus)
 {
     static uint64_t hashes[FILE_MOST];
@@ -513,7 +515,7 @@ static bool fill_corpus(bm_corpus *corpus)
     return ok && bm_corpus_end_adding(corpus, NULL) == BM_OK;
 }
 
-/* Prefixes by way of counts in parts: a sum of all of them. */
+/* Makes prefixes with counts in parts; returns a sum over all of them. */
 static uint64_t sum_prefixes(bm_corpus *corpus, bm_pool *pool, bm_meter *meter)
 {
     bm_set_prefixes p;
@@ -598,8 +600,8 @@ static void test_pairs(void)
     }
 }
 
-/* Batches of one to five documents meet in the shards of ids; then the last id, or two, are those
- * of earlier lines. */
+/* Batches of one to five documents meet in the shards of ids; then the last one or two ids repeat
+ * earlier lines' ids. */
 static void test_ids(void)
 {
     enum { N = 6000 };

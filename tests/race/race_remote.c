@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race_remote.c -- threads that read files at addresses, in order, here and there, and together,
- * while loaders load ahead. */
+/* race_remote.c -- threads that read remote files in order, at random places, and together, while
+ * loaders read ahead. */
 #include <stdatomic.h>
 
 #include "remote/remote_file.h"
@@ -26,7 +26,7 @@ static void read_at(unsigned seed, uint64_t at, char *bytes)
             atomic_store(&failed, true);
 }
 
-/* Parts of all files in order, as they are free, and one part of any file beside each. */
+/* Takes the next free part of all files in order, and with each reads one part of a random file. */
 static void *read_all(void *ctx)
 {
     const unsigned parts = (SIZE + PART - 1) / PART;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_pairs.h -- what the tests of both schemes share: pairs of signatures of known similarity, and
- * whether they become candidates of the plans that are looked at. Header only. */
+/* set_pairs.h -- shared by the tests of both schemes: pairs of signatures of known similarity, and
+ * whether they become candidates under the tested plans. Header only. */
 #ifndef BM_TESTS_SET_PAIRS_H
 #define BM_TESTS_SET_PAIRS_H
 
@@ -19,13 +19,13 @@ typedef struct plan {
 static const plan plans[] = {{20, 5}, {16, 8}, {42, 3}};
 #define N_PLANS (sizeof plans / sizeof plans[0])
 
-/* Of two sets of `set` members each, `common` of them the same. */
+/* The similarity of two sets of `set` members each that share `common`. */
 static inline double similarity_of(size_t set, size_t common)
 {
     return (double)common / (double)(2 * set - common);
 }
 
-/* Is there a band in which the signatures at `pair` and `pair + PERMS` have one key? */
+/* Do the signatures at `pair` and `pair + PERMS` have an equal key in any band? */
 static inline bool is_candidate(const uint32_t *pair, plan p)
 {
     uint64_t x[64], y[64];
@@ -37,8 +37,8 @@ static inline bool is_candidate(const uint32_t *pair, plan p)
     return false;
 }
 
-/* PERMS words a document of the task, by the native backend; the coefficients are those of trial
- * `trial`. */
+/* Signs the documents of the task with PERMS words each, by the native backend, with the
+ * coefficients of trial `trial`. */
 static inline void sign_trial(bm_scheme scheme, uint32_t trial, bm_sign_task *task)
 {
     const bm_backend_cfg cfg = {

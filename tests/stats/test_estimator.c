@@ -22,10 +22,10 @@ typedef struct outcome {
     unsigned candidates[N_PLANS];
 } outcome;
 
-/* How the members of a set look: uniform, or badly mixed on purpose. */
+/* The members of a set: random, or badly mixed on purpose. */
 typedef enum members { RANDOM_MEMBERS, CONSECUTIVE_MEMBERS } members;
 
-/* Two sets with `common` shared members, one after the other in `hashes`. */
+/* Two sets that share `common` members, one after the other in `hashes`. */
 static void draw_pair(bm_random *random, members kind, size_t common, uint64_t *hashes)
 {
     uint64_t first = bm_random_u32(random);
@@ -69,8 +69,8 @@ static outcome run(members kind, size_t common)
     return out;
 }
 
-/* P(X <= k) for X binomial(n, p), from log p and log(1 - p): both may be so small that 1 - p is not
- * a double of its own. */
+/* P(X <= k) for a binomial(n, p) variable X, from log p and log(1 - p), since p may be so close to
+ * 0 or 1 that 1 - p is inexact. */
 static double binomial_cdf(unsigned k, unsigned n, double log_p, double log_q)
 {
     double sum = 0;
@@ -93,7 +93,8 @@ static void expect_ideal(members kind, size_t common)
         double expected = -expm1(log_q), log_p = log(expected);
         unsigned n = got.candidates[p];
         double at_most = binomial_cdf(n, TRIALS, log_p, log_q);
-        double at_least = binomial_cdf(TRIALS - n, TRIALS, log_q, log_p); /* as few misses */
+        /* as few misses as observed */
+        double at_least = binomial_cdf(TRIALS - n, TRIALS, log_q, log_p);
         cr_expect(at_most > .005 && at_least > .005,
                   "J = %.3f, %u x %u: %u of %d candidates, %.1f expected", similarity,
                   plans[p].bands, plans[p].rows, n, TRIALS, expected * TRIALS);
@@ -107,7 +108,7 @@ Test(estimator, random_members_are_estimated_without_bias_and_with_the_ideal_err
         expect_ideal(RANDOM_MEMBERS, common[i]);
 }
 
-/* The premix is there for these: a linear family alone is off by .03 on consecutive integers. */
+/* The premix exists for these: a linear family alone is off by .03 on consecutive integers. */
 Test(estimator, consecutive_members_are_estimated_as_well_as_random_ones)
 {
     static const size_t common[] = {34, 67, 89};

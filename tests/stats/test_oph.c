@@ -22,7 +22,8 @@ enum { SEEDS = 100, PAIRS = 40, SET_MAX = 10 * PERMS };
 
 typedef struct outcome {
     double bias, rmse;
-    double mean[N_PLANS], error[N_PLANS]; /* of the seeds' shares of candidates */
+    /* mean and standard error of the candidates' share over the seeds */
+    double mean[N_PLANS], error[N_PLANS];
 } outcome;
 
 static void draw_pairs(uint64_t *state, size_t set, size_t common, uint64_t *hashes)
@@ -76,7 +77,7 @@ static outcome run(size_t set, size_t common)
     return out;
 }
 
-/* A scatter that the seeds happen not to show is taken from the binomial distribution. */
+/* If the seeds happen to show no scatter, it is taken from the binomial distribution. */
 static void expect_s_curve(const outcome *got, double similarity, size_t set)
 {
     for (size_t p = 0; p < N_PLANS; p++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgit2_stub.c -- replaces libgit2 in every test program, which Criterion starts in each
- * process, and every Test() is one: it would load eighteen more libraries and read the machine's
- * certificates, two thirds of what a short test takes. Criterion calls it for the differences that
- * asserts of <criterion/new/assert.h> show; no test has such, and one that had would end here when
- * it fails, which says so. */
+/* libgit2_stub.c -- replaces libgit2 in every test program. Criterion starts libgit2 in each
+ * process, and every Test() is a process: the real one would load eighteen more libraries and read
+ * the machine's certificates, two thirds of the time of a short test. Criterion uses it only to
+ * show differences of the asserts of <criterion/new/assert.h>. No test has these; a test that did
+ * would end here with a message that says so. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ int git_diff_buffers(void);
 
 int git_libgit2_init(void)
 {
-    return 1; /* how often it was started */
+    return 1; /* the number of times it was initialised */
 }
 
 int git_libgit2_shutdown(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_random.h -- the random numbers of tests. A state belongs to the test, which begins it with
- * a seed of its own, so each test draws the same numbers in every run, on every machine. */
+/* world_random.h -- random numbers for tests. Each test has a state of its own, which it seeds, so
+ * it draws the same numbers in every run, on every machine. */
 #pragma once
 
 #include <stdint.h>
 
-/* SplitMix64 (Vigna): all 64 bits are good. */
+/* SplitMix64 (Vigna): all 64 bits are well mixed. */
 static inline uint64_t world_split(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
@@ -28,13 +28,13 @@ static inline uint64_t world_congruent(uint64_t *state)
     return *state >> 33;
 }
 
-/* A number below n, n > 0, from world_congruent. */
+/* A number below n, from world_congruent; n > 0. */
 static inline uint32_t world_below(uint64_t *state, uint32_t n)
 {
     return (uint32_t)(world_congruent(state) % n);
 }
 
-/* Marsaglia's xorshift; the state is not 0. */
+/* Marsaglia's xorshift; the state must not be 0. */
 static inline uint64_t world_shift(uint64_t *state)
 {
     *state ^= *state << 13;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consumer.c -- a program of somebody else's: signs two texts and hashes, chooses a plan, finds a
- * pair and runs a whole job, with nothing but <bandmill/bandmill.h>. Exit 0 only if all of it
- * answered rightly. */
+/* consumer.c -- an outside program: signs two texts and hashes, chooses a plan, finds a pair and
+ * runs a whole job, including only <bandmill/bandmill.h>. Exits with 0 only if every result is
+ * right. */
 #include <bandmill/bandmill.h>
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static int failed(const char *what, const bm_error *err)
     return 1;
 }
 
-/* Identical sets have equal signatures; the empty one has none. */
+/* Identical sets have equal signatures; an empty set has no shingles. */
 static int check_signer(bm_error *err)
 {
     bm_signer_options options;
@@ -86,14 +86,14 @@ static int check_job(const char *input, const char *output, bm_error *err)
     return !right;
 }
 
-/* What is not right is refused, and the field named. */
+/* Invalid options are refused with the name of the field. */
 static int check_refusals(void)
 {
     bm_dedup_options options;
     bm_summary *summary = NULL;
     bm_error err;
 
-    memset(&options, 0, sizeof options); /* not initialised */
+    memset(&options, 0, sizeof options); /* as if never initialised */
     if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE ||
         strcmp(err.field, "struct_size") != 0)
         return 1;

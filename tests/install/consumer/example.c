@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     }
     const char *inputs[] = {argv[1]};
     bm_dedup_options options;
-    bm_dedup_options_init(&options); /* every default, and struct_size */
+    bm_dedup_options_init(&options); /* sets all defaults, and struct_size */
     options.input.paths = inputs;
     options.input.n_paths = 1;
     options.bands.threshold = 0.7;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin.c -- a plugin of somebody else's, which signs with the static library and exports one
- * function, its own. */
+/* plugin.c -- an outside plugin that signs with the static library and exports only its own
+ * function. */
 #include <bandmill/bandmill.h>
 
 __attribute__((visibility("default"))) unsigned plugin_first_word(const char *text, size_t len);
