@@ -65,16 +65,18 @@ typedef struct arg_option {
     /* For a choice of `words`: the first value that is allowed, and the last that is offered (0:
      * all). */
     uint64_t min, max;
-    unsigned without; /* a value of `words` that is not allowed; 0: none */
+    unsigned without; /* a value of `words` that is not allowed; 0: all are allowed */
     double low, high;
     int open;
     const arg_choice *choices; /* NULL: the words of the library's `words` */
     bm_option words;
-    const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
+    const char *const *later; /* choices of a later version, ended by NULL; NULL: there are no such
+                               * choices */
     /* Fill `field` from `text`, or return false and the expected form in `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
     /* Completions for the value, if neither the words of a choice nor the value's name give them.
-     * Separated by blanks: words, ARG_OFFER_*, and file endings such as "*.svg". NULL: none. */
+     * Separated by blanks: words, ARG_OFFER_*, and file endings such as "*.svg". NULL: no
+     * completions. */
     const char *offer;
     uint64_t bit; /* BM_FIELD_* bit (types.h) of the field that the option sets explicitly; 0: no
                    * bit */

@@ -21,7 +21,8 @@ typedef struct device_verdict {
     uint32_t n_checks;
     bm_error error;
     const char *spec;
-    char note[1024]; /* the first message the library logged while testing the device; "": none */
+    char note[1024]; /* the first message the library logged while testing the device; "": no
+                      * message */
 } device_verdict;
 
 static const char *kind_name(bm_device_kind kind)

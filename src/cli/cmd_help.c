@@ -52,7 +52,7 @@ static void put_command_json(FILE *to, unsigned id)
     fputs("]}", to);
 }
 
-/* Print the words for a value: those of a choice, or of arg_option.offer. */
+/* Print the words for a value: the words of a choice, or of arg_option.offer. */
 static void put_words_json(FILE *to, const arg_option *option)
 {
     char text[64];

@@ -77,10 +77,11 @@ static void name_driver(void)
     }
 }
 
-/* Called when a driver ends the process, or the parent does so after its time limit. */
+/* Called when a driver ends the process, or when the parent ends it after its time limit. */
 static void on_signal(int number)
 {
-    alarm(ENDS_WITHIN_SECONDS); /* in case the interrupted code holds a lock needed here */
+    alarm(ENDS_WITHIN_SECONDS); /* ends the process if the interrupted code holds a lock needed
+                                 * here */
     name_driver();
     signal(number, SIG_DFL);
     raise(number);

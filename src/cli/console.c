@@ -188,7 +188,7 @@ static void put_plain(FILE *to, const char *text, size_t len)
     }
 }
 
-/* *out: the status as a word: "input" for BM_ERR_INPUT. */
+/* Set *out to the status as a word: "input" for BM_ERR_INPUT. */
 static void status_word(bm_status status, char *out, size_t cap)
 {
     const char *name = "";
@@ -265,7 +265,7 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* `kind`: "warning", "info" …; "" for a note. `bold`: a part to show in bold; NULL: none. */
+/* `kind`: "warning", "info" …; "" for a note. `bold`: a part to show in bold; NULL: no part. */
 static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
     const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;

@@ -23,7 +23,7 @@ typedef struct cli_console {
     bool emphasis; /* `err` is a terminal that can show bold text */
     uint32_t verbose;
     unsigned command; /* a cli_command_id; messages name the options of this command */
-    cli_meter *meter; /* NULL: none */
+    cli_meter *meter; /* NULL: no meter */
     int out_errno;    /* errno of the first write to stdout that failed; 0: none failed */
 } cli_console;
 

@@ -40,7 +40,7 @@ static const char *print_scalar(cli_console *console, const char *at)
     return len > 0 ? at + len : NULL;
 }
 
-/* After an element: skip a comma, or the closing bracket, which sets *end. */
+/* Called after an element: skip a comma, or the closing bracket, which sets *end. */
 static const char *next_element(const char *at, char close, bool *end)
 {
     if (at == NULL)

@@ -31,7 +31,7 @@ typedef struct bm_export_block {
     const uint32_t *n_shingles; /* n numbers */
     const uint64_t *keys;       /* n * bands keys if keys are exported; else NULL */
     const char *ids;            /* n ids one after another; NULL if not requested */
-    const size_t *ends;         /* where each id ends */
+    const size_t *ends;         /* offset at which each id ends */
 } bm_export_block;
 
 static inline bm_str bm_export_block_id(const bm_export_block *block, size_t i)
@@ -156,7 +156,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
 #define BM_LEAN_HEAD_MOST 13u /* most bytes of a head */
 
 typedef struct bm_lean_head {
-    const char *scheme; /* by name; NULL: unknown */
+    const char *scheme; /* name of the scheme; NULL: unknown */
     int64_t seed;
     int64_t perms; /* 1 or more if the head is valid */
     uint32_t word_bytes;

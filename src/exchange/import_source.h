@@ -29,7 +29,7 @@ typedef struct bm_import_block {
     const void *words;          /* n * perms words */
     const uint32_t *n_shingles; /* NULL: unknown */
     const char *ids;            /* n ids one after another; NULL: there are none */
-    const size_t *ends;         /* where each id ends */
+    const size_t *ends;         /* offset at which each id ends */
 } bm_import_block;
 
 #define BM_IMPORT_BLOCK_ROWS 1024u

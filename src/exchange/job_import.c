@@ -35,7 +35,7 @@
 typedef struct input {
     bm_import_place place;
     bm_import_source *source;   /* NULL: the file is not open */
-    bm_manifest_input recorded; /* for the report */
+    bm_manifest_input recorded; /* facts of the file for the report */
     char digest[BM_HASH128_HEX];
 } input;
 

@@ -735,8 +735,8 @@ out:
  *
  * Add, remove and commit; one call at a time.
  *
- * The ids in the index are those of the last commit, which the newest view shows, plus the changes
- * since then, which are kept until the next commit. */
+ * The ids in the index are the ids of the last commit (shown by the newest view), plus the changes
+ * since then. Changes are kept until the next commit. */
 
 #define SHOWN    200
 #define NO_INPUT UINT32_MAX /* marks documents that do not come from a named input */

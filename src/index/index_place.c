@@ -77,7 +77,7 @@ static bm_status bad(const char *path, const char *field, bm_error *err)
 typedef struct recorded_plan {
     double threshold, recall; /* 0 ... 1 */
     uint64_t bands, rows;
-    bm_str store; /* in quotes */
+    bm_str store; /* the word, in quotes */
 } recorded_plan;
 
 static const bm_json_row plan_rows[] = {
@@ -96,7 +96,7 @@ static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, c
     return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-/* *store: the word, in quotes. */
+/* Set *store to the word, in quotes. */
 static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
     const bm_json_reader from = {

@@ -16,7 +16,7 @@
  * The members are those of a manifest (output/manifest.h). Of the provenance, only the settings for
  * cutting and signing are fixed; how the first inputs were read is only recorded. */
 
-#define BM_INDEX_KIND "index" /* in its settings, and in the output of `info` */
+#define BM_INDEX_KIND "index" /* the kind, as written in its settings and in the output of `info` */
 
 /* Write the text, for a job with a resolved plan. The caller resets `out`, also on failure. */
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
@@ -36,9 +36,9 @@ extern const bm_out_kind bm_index_kind;
 
 /* The division of a job's memory, besides what reading and signing take. */
 typedef struct bm_index_shares {
-    uint64_t store;  /* for sorting and merging in the store */
+    uint64_t store;  /* memory for sorting and merging in the store */
     uint64_t gather; /* for each of the two batches that are gathered */
-    uint64_t search; /* for the results of a search */
+    uint64_t search; /* memory for the results of a search */
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 

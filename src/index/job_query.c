@@ -49,7 +49,7 @@ typedef struct answer_rows {
     const bm_store_view *view;
     bm_meter *meter;
     bm_measure measure;
-    bool json;          /* as JSON Lines */
+    bool json;          /* write rows as JSON Lines */
     uint64_t n_rows;    /* written so far */
     uint64_t n_matched; /* queries with a row */
 } answer_rows;
@@ -88,7 +88,8 @@ static bm_status answer_rows_add(answer_rows *out, const bm_search_result *resul
     return status;
 }
 
-/* Called after all queries: log how many the filters did not help. */
+/* Called after all queries: log for how many of them all documents were read, although there are
+ * filters. */
 static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)

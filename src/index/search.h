@@ -46,7 +46,8 @@ typedef struct bm_search_result {
                          key that omits it */
     uint64_t
         read_all;   /* with containment: queries for which every document of the index was read */
-    uint64_t steps; /* of the comparisons: pairs, lists of crowded buckets, and kinds in them */
+    uint64_t steps; /* steps of the comparisons: pairs, lists of crowded buckets, and kinds in
+                     * them */
 } bm_search_result;
 
 /* BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */

@@ -223,7 +223,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
 typedef struct pattern {
     const uint32_t *list;
     size_t len;
-    uint32_t size; /* of its document */
+    uint32_t size; /* size of its document */
     uint64_t hash;
 } pattern;
 

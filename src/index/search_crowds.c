@@ -286,7 +286,7 @@ typedef struct crowd_block {
     uint32_t *places;
     uint64_t *before;     /* if queries have a bound: bits of the first BEFORE_STEP documents of the
                              block, of the first 2 * BEFORE_STEP, … */
-    const uint32_t *docs; /* of the batch */
+    const uint32_t *docs; /* documents of the batch */
     size_t n_docs, grain;
     bm_found_list *found; /* for each range of queries; with `top`, for each query */
     joined_range *joined; /* for each range, with cfg->joins */
@@ -372,7 +372,7 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
 
 /* --- the queries of a block --- */
 
-/* With cfg->joins: what the queries of a range found in a block. */
+/* With cfg->joins: the documents that the queries of a range found in a block. */
 typedef struct joining {
     uint64_t *found;   /* bits of places */
     uint32_t *finder;  /* for each place found: the first query that found it, by its place in the
@@ -394,7 +394,7 @@ typedef struct asker {
     uint32_t *least; /* for each size: the number of shared shingles that suffices; NONE: none
                         does */
     joining joining;
-    joined_range *joined; /* with joins */
+    joined_range *joined; /* used with joins */
 } asker;
 
 static void asker_reset(asker *a)
@@ -853,7 +853,7 @@ out:
     return status;
 }
 
-/* With joins there are fewer ranges, since each finds everything anew. */
+/* With joins there are fewer ranges, because each range finds all answers anew. */
 static size_t docs_a_range(const bm_search_cfg *cfg, size_t n_docs)
 {
     const size_t threads = cfg->pool != NULL ? bm_pool_size(cfg->pool) : 1;

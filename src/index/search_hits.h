@@ -95,7 +95,7 @@ typedef struct bm_search_hits {
     uint32_t *last; /* for each document of the batch: the largest number of a candidate; NULL:
                        there is no bound */
     uint64_t *left; /* for each document of the batch: hits above `last`, once for each crowded key
-                       and once for all other keys together; NULL: none */
+                     * and once for all other keys together; NULL: there are no such hits */
 } bm_search_hits;   /* {0} is empty */
 
 #define BM_SEARCH_TOGETHER 4096u /* keys or hits that are worth several threads */
@@ -108,7 +108,7 @@ typedef struct bm_key_batch {
     size_t n;
     const uint64_t *keys;       /* n * bands */
     const uint32_t *n_shingles; /* for each document; 0: it finds nothing */
-    const uint32_t *same;       /* as in bm_search_batch */
+    const uint32_t *same;       /* see bm_search_batch */
     size_t most;                /* most hits */
     bool alone;                 /* a single document is searched for: `most` does not limit it */
     uint32_t first;             /* the most candidates of a document, those with the smallest
@@ -273,7 +273,7 @@ typedef struct bm_found {
 typedef struct bm_found_list {
     bm_found *list;
     size_t n, cap;
-    uint64_t candidates, verified, steps; /* as in bm_search_result */
+    uint64_t candidates, verified, steps; /* see bm_search_result */
 } bm_found_list;
 
 /* Add an answer to a list that keeps only the best `top`; 0: all. In a full list the first entry is

@@ -68,7 +68,7 @@ static bm_status same_inputs(const bm_job_context *job, const bm_manifest *repor
     return status;
 }
 
-/* *whole: does every file that the report lists exist? */
+/* Set *whole: does every file that the report lists exist? */
 static bm_status is_whole(const char *target, const bm_manifest *report, bool *whole, bm_error *err)
 {
     bm_buf path = {0};
@@ -281,8 +281,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    /* Only a job that pairs signatures, which may have no inputs, does not check whether it is
-     * done. */
+    /* All jobs check whether they are done, except jobs that pair signatures, which may have no
+     * inputs. */
     const bool looks = saves || !bm_job_does(settings, BM_JOB_MATCHES);
     const bool stays =
         looks && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;

@@ -32,7 +32,7 @@ enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
     MATCH_LABELS,       /* uint32_t */
-    MATCH_EARLIER,      /* uint32_t: the earlier document of its first edge; BM_NO_DOC: none */
+    MATCH_EARLIER,      /* uint32_t: the earlier document of its first edge; BM_NO_DOC: no edge */
     MATCH_SIMILARITIES, /* double: the similarity of that edge */
     N_MATCH_COLUMNS
 };
@@ -67,7 +67,7 @@ static bm_status put_groups(bm_match *match, size_t at, size_t n, bm_spill_colum
     }
     BM_TRY(bm_spill_columns_end(out, err));
     for (size_t i = at; edges != NULL && i < at + n; i++) {
-        const uint32_t doc = edges[i].behind - 1; /* BM_NO_DOC: none */
+        const uint32_t doc = edges[i].behind - 1; /* BM_NO_DOC if there is no edge */
         BM_TRY(bm_buf_add(&out->buf, &doc, sizeof doc, err));
     }
     BM_TRY(bm_spill_columns_end(out, err));
@@ -402,7 +402,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
     bm_spill_columns out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
-    do { /* at least one record, for the counts */
+    do { /* write at least one record, for the counts */
         n = docs->n - at < most ? docs->n - at : most;
         const doc_head head = {at, *what->counts};
         BM_TRY_OUT(bm_spill_columns_begin(&out, N_DOC_COLUMNS, err));
@@ -595,7 +595,7 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     documents_loading l = {.what = what};
     const bool saves = what->keep != NULL && what->keep->saves;
     if (saves)
-        what->keep->saves = false; /* these keys are already saved */
+        what->keep->saves = false; /* keys that are loaded need not be saved again */
     const bm_status status = bm_spill_walk(file, load_documents, &l, err);
     if (saves)
         what->keep->saves = true;

@@ -87,7 +87,7 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     return BM_OK;
 }
 
-/* *own: does the file of sets at `path` belong to this work directory? */
+/* Set *own: does the file of sets at `path` belong to this work directory? */
 static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool *own, bm_error *err)
 {
     char name[NAME_BYTES];

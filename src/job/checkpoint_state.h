@@ -99,7 +99,7 @@ typedef struct bm_checkpoint {
     bool reading;    /* documents are being ingested */
     bool read_all;   /* all documents were ingested */
     bm_match *match; /* the match, once it has run */
-    double last;     /* when something was last saved */
+    double last;     /* time of the last save */
     double rate;     /* bytes per second that saving writes */
     double every;    /* requested seconds between checkpoints; < 0: automatic */
 } bm_checkpoint;
@@ -174,9 +174,9 @@ typedef struct bm_checkpoint_documents {
     bm_counts *counts;
     bm_corpus *corpus;              /* NULL: the job has none */
     bm_keep_keys *keep;             /* NULL: documents have no ranking keys */
-    bm_input_set *inputs;           /* for the digests of fully read inputs */
-    bool complete;                  /* for saving: all inputs were read */
-    const bm_checkpoint_more *more; /* for loading */
+    bm_input_set *inputs;           /* used for the digests of fully read inputs */
+    bool complete;                  /* used when saving: all inputs were read */
+    const bm_checkpoint_more *more; /* used when loading */
 } bm_checkpoint_documents;
 
 /* Append the documents from `first_doc` and the skipped records from `first_skipped` on, with the

@@ -478,7 +478,8 @@ out:
     return status;
 }
 
-/* A decoder's window: that of xz and zstd at usual levels, and the largest accepted. */
+/* The window of a decoder: the window of xz and zstd at usual levels, and the largest window
+ * accepted. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
 #define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents besides windows */

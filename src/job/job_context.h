@@ -34,7 +34,7 @@ typedef struct bm_stage {
 /* The time at which the job and its stage began, and the duration of each stage. */
 typedef struct bm_stage_clock {
     double began, stage_began;
-    time_t date;       /* when the job began */
+    time_t date;       /* time at which the job began */
     const char *stage; /* NULL: no stage is running */
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;
@@ -222,8 +222,8 @@ bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_
 bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
                           bm_error *err);
 
-/* *out: bytes that tables read from a directory may take; 0: no limit. If memory is too small for
- * any work, the error names the least `memory`. */
+/* Set *out to the bytes that tables read from a directory may take; 0: no limit. If memory is too
+ * small for any work, the error names the least `memory`. */
 bm_status bm_table_budget(const bm_settings *settings, uint64_t *out, bm_error *err);
 /* The tables would take `bytes`: BM_ERR_NOMEM, naming `what` they are and a sufficient `memory`. */
 bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
@@ -233,7 +233,8 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
 
 typedef struct bm_input_places {
     const char *manifest;          /* path of the manifest */
-    const char *sources;           /* a directory to search, given by the caller; NULL: none */
+    const char *sources;           /* a directory to search, given by the caller; NULL: no
+                                    * directory */
     const bm_callbacks *callbacks; /* while digests are computed; may be NULL */
 } bm_input_places;
 
@@ -250,9 +251,9 @@ typedef struct bm_input_places {
 bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
                         bm_error *err);
 
-/* *same: does the file at `path`, or `remote` (see bm_stored_open), have the bytes that were read?
- * The whole file is digested. `callbacks` may be NULL. BM_ERR_IO, BM_ERR_INPUT (no regular file),
- * BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Set *same: does the file at `path`, or `remote` (see bm_stored_open), have the bytes that were
+ * read? The whole file is digested. `callbacks` may be NULL. BM_ERR_IO, BM_ERR_INPUT (no regular
+ * file), BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_remote *remote,
                            const bm_callbacks *callbacks, bool *same, bm_error *err);
 
@@ -262,7 +263,7 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
  * It runs before the main pass, on all threads, and reads the inputs in the same way. An input that
  * has changed by the second pass ends the job (input/input_bytes.c). */
 
-/* Once the inputs are open: count, and keep the table in the job, so that bm_job_context_ingest
- * weighs documents. The counts are stored in settings->recorded.weighed. BM_ERR_FORMAT: a manifest
- * named a digest, which differs. Without weights, do nothing. */
+/* Call once the inputs are open. Counts the shingles, and keeps the table in the job, so that
+ * bm_job_context_ingest weighs documents. The counts are stored in settings->recorded.weighed.
+ * BM_ERR_FORMAT: a manifest named a digest, which differs. Without weights, does nothing. */
 bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);

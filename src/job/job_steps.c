@@ -72,7 +72,7 @@ static bm_status check_report_place(bm_job *job, bm_error *err)
     status = bm_manifest_open(s->output.report, s->memory, &report, &why);
     if (status == BM_OK)
         status = bm_report_is_of(&job->context, report, &same, err);
-    else if (status == BM_ERR_FORMAT) /* not a report of ours */
+    else if (status == BM_ERR_FORMAT) /* the existing file is not a report of ours */
         status = BM_OK;
     else if (err != NULL)
         *err = why;

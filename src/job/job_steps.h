@@ -43,7 +43,7 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
 /* How a job ends. */
 typedef struct bm_job_ending {
     bm_out_dir *dir;         /* NULL: no directory */
-    const char *report_name; /* name of the report in the directory; NULL: none */
+    const char *report_name; /* name of the report in the directory; NULL: no report */
     const bm_grouping *grouping;
     bool commit_checkpoint; /* `dir` belongs to the checkpoint; both are committed together */
 } bm_job_ending;

@@ -68,7 +68,7 @@ typedef struct lane {
     copy *c;
     bm_batch_parser *parser;
     uint64_t number; /* number of the batch */
-    bool in_turn;    /* it is the batch's turn */
+    bool in_turn;    /* the turn of the batch has come */
     bool begun;      /* file, line and `from` of its first record are set */
     uint32_t file;
     uint64_t line;
@@ -149,7 +149,7 @@ static bm_status write_placed(lane *l, bm_error *err)
     return status;
 }
 
-/* Finish the open files and begin those of `file`, once no other thread writes. */
+/* Finish the open files and begin the files of input `file`, once no other thread writes. */
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
     pthread_mutex_lock(&c->lock);

@@ -462,7 +462,7 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
                                 bm_error *err)
 {
     for (size_t i = 0; i < recipe->n_inputs; i++) {
-        /* it was readable: it has a digest */
+        /* an input that was readable has a digest */
         if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_HASH128_HEX - 1)
             BM_TRY(check_file(recipe, i, recipe->paths[i], NULL, callbacks, err));
     }

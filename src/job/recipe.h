@@ -13,7 +13,8 @@ typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
     const char *only;                 /* name of the only input that is read; NULL: all */
-    const bm_manifest_input **inputs; /* once resolved; point into the manifests or `joined` */
+    const bm_manifest_input **inputs; /* set once the recipe is resolved; point into the manifests
+                                       * or `joined` */
     const char **names;               /* the inputs' names */
     const bm_manifest **sources;      /* per input, its first manifest; NULL: the only one */
     bm_manifest_input *joined;        /* files read in parts; `parts` has all their parts */
@@ -23,7 +24,7 @@ typedef struct bm_recipe {
     char *offsets; /* path of the offsets of arrays of hashes, once found */
 } bm_recipe;
 
-/* *out: are the inputs directories that `sign` wrote? BM_ERR_USAGE: only some of them are. */
+/* Set *out: are the inputs directories that `sign` wrote? BM_ERR_USAGE: only some of them are. */
 bm_status bm_recipe_are_signed(const bm_settings *settings, bool *out, bm_error *err);
 /* Put input, text and sketch options of the manifests and the names of the inputs into the
  * settings, which borrow from the recipe until its reset. BM_ERR_FORMAT: the manifests' inputs were

@@ -547,7 +547,7 @@ static bool elsewhere(const bm_source *source)
 }
 
 /* Write into "run" the paths at which inputs were found, if they differ from their names, and their
- * paths relative to the directory of outputs (NULL: none). */
+ * paths relative to the directory of outputs (NULL: there is no directory). */
 static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
@@ -670,7 +670,7 @@ void bm_summary_free(bm_summary *summary)
 
 typedef struct section_writer {
     bm_json *json;
-    int open; /* the open section; -1: none */
+    int open; /* the open section; -1: no section is open */
 } section_writer;
 
 static void end_section(section_writer *w)

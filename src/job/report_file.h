@@ -62,11 +62,11 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 /* report_read -- reads the report of an earlier job, to check whether the present job is already
  * done. */
 
-/* *same: did a job with the same program, settings and outputs write the report? The inputs are not
- * compared. BM_ERR_NOMEM. */
+/* Set *same: did a job with the same program, settings and outputs write the report? The inputs are
+ * not compared. BM_ERR_NOMEM. */
 bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, bool *same,
                           bm_error *err);
-/* *out: the summary of the job that wrote the report; the caller frees it. BM_ERR_FORMAT,
+/* Set *out to the summary of the job that wrote the report; the caller frees it. BM_ERR_FORMAT,
  * BM_ERR_NOMEM. */
 bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, bm_summary **out,
                          bm_error *err);

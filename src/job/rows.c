@@ -324,7 +324,7 @@ const char *bm_reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept for document i; data NULL: none. */
+/* The id of the document that is kept for document i. Without data: no document is kept for it. */
 static bm_str kept_id(const context *c, size_t i, bm_buf *room)
 {
     const bm_grouping *g = c->grouping;
@@ -498,7 +498,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_row *row = bm_doc_table_row(docs, r->next);
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
-        return BM_OK; /* not in the sample; or the input changed, which the end detects */
+        return BM_OK; /* not in the sample; or the input changed, which is detected at the end */
     const size_t doc = r->next++;
     r->enough = r->next == docs->n;
     if (!r->wanted[doc])
@@ -659,7 +659,7 @@ typedef struct partners {
     bm_pair gathered[GATHERED];
     bm_edit_pair edits[GATHERED];
     size_t n_gathered;
-    bm_buf room[2]; /* for ids */
+    bm_buf room[2]; /* memory for ids */
 } partners;
 
 static int by_doc(const void *x, const void *y)

@@ -389,7 +389,7 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
     }
 }
 
-/* `format`: that of the open inputs. */
+/* `format`: the format of the open inputs. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
@@ -701,7 +701,7 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 uint64_t bm_default_memory(void)
 {
     bm_machine_limits limits;
-    uint64_t free_bytes = UINT64_C(2) << 30; /* if free memory is unknown */
+    uint64_t free_bytes = UINT64_C(2) << 30; /* used if free memory is unknown */
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -720,7 +720,8 @@ uint64_t bm_default_memory(void)
     return free_bytes < 2 ? 1 : free_bytes / 2;
 }
 
-/* Find the directory of temporary files: the one asked for, else that of the output, else /tmp. */
+/* Find the directory of temporary files: the one asked for, else the directory of the output, else
+ * /tmp. */
 static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 {
     if (settings->resources.temp_dir != NULL || settings->output.path == NULL) {

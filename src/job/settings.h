@@ -72,7 +72,7 @@ typedef struct bm_weighed {
 /* For inputs that manifests record. Only set_fields is used by all jobs. */
 typedef struct bm_recorded_inputs {
     uint64_t set_fields;      /* BM_FIELD_* bits: the fields that the caller set */
-    const char *sources;      /* a directory to search for the inputs; NULL: none */
+    const char *sources;      /* a directory to search for the inputs; NULL: no directory */
     const char *const *names; /* names of the files in ids and outputs; NULL: as found */
     size_t n_names;
     const char *offsets_name; /* name of the file of offsets of arrays of hashes; NULL: as found */
@@ -86,7 +86,7 @@ uint64_t bm_default_memory(void);
 
 /* The source of the stop words; the text options hold the loaded list (text/stop_words.h). */
 typedef struct bm_stop_settings {
-    const char *path; /* file that the words were read from; NULL: none */
+    const char *path; /* file that the words were read from; NULL: no file */
     char *words;      /* owned list; NULL: English, or borrowed */
 } bm_stop_settings;
 

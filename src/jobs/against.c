@@ -83,7 +83,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
     bm_status status = bm_recipe_apply(&against->recipe, known, err);
-    known->input.patterns = (bm_name_patterns){0}; /* they select the job's own inputs */
+    known->input.patterns = (bm_name_patterns){0}; /* the patterns select the job's own inputs */
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
     known->plan.rows = settings->bands.rows;

@@ -51,7 +51,7 @@ typedef struct target {
 
 /* --- lines --- */
 
-/* Called for each line without its newline; anything but BM_OK stops. */
+/* Called for each line without its newline; any status except BM_OK stops. */
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
 typedef struct bound {
@@ -337,9 +337,9 @@ out:
     return status;
 }
 
-/* *out: the manifest of the directory. It belongs to *signatures if the directory holds signatures
- * (the shapes of their arrays are then checked), else to *own. Close whichever of the two is not
- * NULL. */
+/* Set *out to the manifest of the directory. It belongs to *signatures if the directory holds
+ * signatures (the shapes of their arrays are then checked), else to *own. Close whichever of the
+ * two is not NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
 {

@@ -44,7 +44,8 @@
 typedef struct bm_cluster_groups {
     size_t n;
     size_t *begins;    /* n + 1 places in `members` */
-    uint32_t *members; /* by group; groups in the order of their first members, members ascending */
+    uint32_t *members; /* members by group; groups in the order of their first members, members
+                        * ascending */
     uint32_t *kept;    /* the kept document of each group */
     uint64_t n_members, largest;
 } bm_cluster_groups; /* {0} is empty */
@@ -196,7 +197,7 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
     return BM_OK;
 }
 
-/* *out: the report beside a file; NULL: there is none, or another program wrote it. */
+/* Set *out to the report beside a file. NULL: there is no report, or another program wrote it. */
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;

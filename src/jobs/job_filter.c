@@ -70,7 +70,7 @@ typedef struct bm_drop_list {
 typedef struct bm_drops {
     bool by_id;
     bool no_lines;                 /* dedup had only signatures */
-    bm_id_set bases;               /* if no_lines: X of each removed document X#N */
+    bm_id_set bases;               /* if no_lines: the id X of each removed document X#N */
     const bm_settings *settings;   /* borrowed; holds the memory limit */
     bm_drop_list removed, skipped; /* if by_id, both kinds go into `removed`, while the tables are
                                     * read */
@@ -86,7 +86,7 @@ typedef struct loading {
     bool removed;             /* removed.tsv; else skipped.tsv */
     uint64_t n;               /* rows of this table so far */
     uint64_t budget;          /* bytes available; 0: no limit */
-    uint64_t n_ids, id_bytes; /* so far */
+    uint64_t n_ids, id_bytes; /* numbers so far */
 } loading;
 
 static int by_place(bm_drop a, bm_drop b)
@@ -140,7 +140,7 @@ static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
         bm_source_walk_row(&now->rows, row, now->removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err));
     bm_drop drop = {.file = (uint32_t)now->rows.file};
     now->n++;
-    /* if the first row has no line, no row has one */
+    /* if the first row has no line, no row has a line */
     if (now->removed && list->n == 0 && row->fields[line].len == 0)
         out->by_id = out->no_lines = true;
     if (out->by_id)

@@ -82,7 +82,7 @@ static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *
  * only if there are texts. */
 typedef struct row_column {
     bm_npy_array array;
-    size_t at, bytes; /* in bm_doc_row */
+    size_t at, bytes; /* place and size of the member in bm_doc_row */
 } row_column;
 
 static const row_column columns[] = {

@@ -26,7 +26,7 @@ static bool is_of_keys(const bm_settings *s)
     return s->input.format == BM_FORMAT_KEYS;
 }
 
-/* With exact verification, compute only the words that make the keys, if the scheme can. */
+/* With exact verification, compute only the words that make the keys, if the scheme allows it. */
 static void choose_words(bm_settings *s)
 {
     s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
@@ -91,7 +91,7 @@ static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t fi
                               bm_error *err)
 {
     const ranking_sink *s = ctx;
-    if (!batch->turn.all_put) /* else they were added in the first call */
+    if (!batch->turn.all_put) /* else the keys were added in the first call */
         BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -128,7 +128,7 @@ static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t fir
                              bm_error *err)
 {
     const parts_sink *s = ctx;
-    if (!batch->turn.all_put) /* else it was passed on in the first call */
+    if (!batch->turn.all_put) /* else the batch was passed on in the first call */
         BM_TRY(s->parts->place(s->parts->ctx, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -424,7 +424,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
-/* Count the copies whose text differs, or may differ, from that of the first copy. */
+/* Count the copies whose text differs, or may differ, from the text of the first copy. */
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;

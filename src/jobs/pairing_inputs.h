@@ -37,7 +37,7 @@ typedef struct bm_against {
     bm_settings known; /* text, sketch, plan; for signatures also how they were read */
     /* If the known documents are signatures: */
     const bm_manifest *manifest;
-    bm_recipe recipe;   /* with the places of inputs that are read again */
+    bm_recipe recipe;   /* includes the places of inputs that are read again */
     bool may_fall_back; /* no option asks for exact verification */
     bool changed;       /* an input that was read again differs from the one that was signed */
     bm_error why;       /* why exact verification was given up */
@@ -75,8 +75,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter);
  * bm_corpus_end_adding. Fills `known`, with the ids of the known documents found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err);
-/* Compute the similarities that grouping left open: those of chained documents to the known
- * document that is kept for them. */
+/* Compute the similarities that grouping left open: of each chained document to the known document
+ * that is kept for it. */
 bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
                              bm_error *err);
 

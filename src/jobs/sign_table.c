@@ -35,9 +35,9 @@ struct bm_signed {
     bm_doc_table docs; /* ids; empty for a table without ids, until they are asked for */
     bool has_table;    /* `docs` holds all documents */
     bm_id_kind ids;    /* type of the ids */
-    bm_counts counts;  /* of the documents */
+    bm_counts counts;  /* counts of the documents */
     bm_stage_clock clock;
-    double seconds;      /* that signing took */
+    double seconds;      /* seconds that signing took */
     bm_summary *summary; /* without outputs */
 };
 
@@ -81,7 +81,7 @@ static bm_status reserve(bm_signed *made, size_t first, uint64_t n_docs, bm_erro
 
 typedef struct table_sink {
     bm_signed *made;
-    const char *name; /* of the table */
+    const char *name; /* name of the table */
 } table_sink;
 
 /* Called in order: count the documents and make room for them. */

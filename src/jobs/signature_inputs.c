@@ -88,7 +88,7 @@ static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bo
         BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
         BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
-        /* this number is free */
+        /* this number is free, so `sign` would have given it */
         if (other == BM_ID_NONE || !ids->seen[other])
             break;
     }

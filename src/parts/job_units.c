@@ -81,7 +81,8 @@ struct bm_units {
     bm_hash_filter filter; /* its `words` are NULL until it is made */
     bm_span_grams grams;
     uint64_t n_units; /* units in all documents so far */
-    /* Only if the units are documents of another job; `places`: place of each unit, by number. */
+    /* Used only if the units are documents of another job. `places`: the place of each unit, by
+     * number. */
     bool pairs;
     unit_reading reading;
     bm_units_pair_fn *pair;
@@ -97,7 +98,7 @@ struct bm_units {
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf pair_ids[2];
     bm_buf kept_id;   /* cached id of the document that has the last kept unit */
-    size_t kept_next; /* number of that document plus 1; 0: none */
+    size_t kept_next; /* number of that document plus 1; 0: no document */
     uint8_t *dropped; /* per document: reason, if it is left empty */
 };
 

@@ -363,7 +363,7 @@ static bm_status make_groups(bm_items *items, bm_error *err)
     bm_status status = BM_OK;
     uint64_t *counts = NULL;
     const size_t n = items->n_classes;
-    bm_hash_table_reset(&items->by_set); /* from here on it finds groups, not classes */
+    bm_hash_table_reset(&items->by_set); /* from here on, by_set finds groups, not classes */
     counts = count_classes(items, err);
     if (counts == NULL)
         return BM_ERR_NOMEM;

@@ -49,11 +49,11 @@ typedef struct overlap_lane {
     bm_shingler *shingler;
     words places;          /* shingle << 32 | unit, sorted after the whole document is scanned */
     words touched;         /* class or group << 32 | hits, finally sorted and unique */
-    words scratch;         /* for sorting */
+    words scratch;         /* scratch memory for sorting */
     words run;             /* first units of a class's shingles, sorted */
     words held;            /* group << 32 | number in `touched`, sorted */
     words better;          /* hits << 32 | class */
-    bm_stretch *stretches; /* of the current group */
+    bm_stretch *stretches; /* stretches of the current group */
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* the longest of `stretches` */
     /* The rows, and the places where their runs begin and end in the document. */

@@ -139,7 +139,7 @@ typedef struct bm_items {
     uint32_t *lengths;    /* the different unit counts of short items, ascending */
     size_t n_lengths;
     uint8_t *anchors; /* bit per shingle: first least_units units of a short item */
-    uint64_t bytes;   /* in memory, once complete */
+    uint64_t bytes;   /* bytes in memory, once complete */
 } bm_items;           /* {0} is empty */
 
 /* Read and complete the items; `build` is the job that reads them (its inputs are open).
@@ -184,8 +184,8 @@ typedef struct bm_overlap_rows {
 typedef struct bm_overlap_found {
     const bm_items *items;
     const bm_doc_table *docs;
-    bm_column column;     /* of the rows */
-    bm_overlap_row *rows; /* by document; classes before groups before cuts */
+    bm_column column;     /* column of the rows */
+    bm_overlap_row *rows; /* sorted by document; in each, classes before groups before cuts */
     uint64_t n_rows, n_saved;
     uint64_t memory; /* bytes of rows in memory; more are in a file in temp_dir */
     const char *temp_dir;

@@ -231,7 +231,7 @@ typedef struct list64 {
 
 struct bm_span_lane {
     const bm_hash_filter *filter;
-    bm_text_options text, words; /* to find units; and words, if units are not words */
+    bm_text_options text, words; /* options to find units; and words, if units are not words */
     bool of_words;
     list64 hashes;      /* hashes of the shorter grams of a text; later of its units */
     list64 window;      /* queue of grams with ascending hashes: the first is the minimizer */
@@ -243,7 +243,7 @@ struct bm_span_lane {
     bm_str whole, as_read;
     bm_utf8_places parts, begins,
         ends;                 /* last positions converted: of fields, first and last units */
-    uint64_t n_units, filled; /* in the previous fields */
+    uint64_t n_units, filled; /* numbers of units and of filled bytes in the previous fields */
 };
 
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,

@@ -65,7 +65,7 @@ typedef struct bm_span_gram {
 
 /* K-grams in the order of their places. Only one thread may use it. */
 typedef struct bm_span_grams {
-    bm_column column; /* of the K-grams */
+    bm_column column; /* column of the K-grams */
     const bm_span_gram *list;
     uint64_t n;
     bm_sorted_runs *by_hash;
@@ -82,7 +82,7 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
 /* A run of repeated K-grams, from the begin of the first to the end of the last. */
 typedef struct bm_span {
     uint64_t from, to;
-    uint64_t kept; /* where the first of its K-grams occurred first */
+    uint64_t kept; /* place at which the first of its K-grams occurred first */
     uint32_t words, filled[2];
 } bm_span;
 typedef bm_status bm_span_fn(void *ctx, const bm_span *span, bm_error *err);

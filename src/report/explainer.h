@@ -28,8 +28,8 @@
 
 typedef struct bm_explain_sets {
     size_t n;             /* documents found, in input order */
-    uint32_t *numbers;    /* of each document, its number in the set of wanted ids */
-    uint32_t *place;      /* of each wanted id, its index above; BM_ID_NONE: not in the inputs */
+    uint32_t *numbers;    /* for each document, its number in the set of wanted ids */
+    uint32_t *place;      /* for each wanted id, its index above; BM_ID_NONE: not in the inputs */
     uint64_t *offsets;    /* n + 1 offsets into `hashes` */
     bm_hash128 *contents; /* per document: equal for identical documents */
     uint64_t *hashes;
@@ -39,8 +39,8 @@ typedef struct bm_explain_sets {
 
 /* Read all inputs of the manifest with its settings, and fill *out with the wanted documents.
  * `settings`: threads, memory and callbacks. `rows`: the rows of a table in memory, which are
- * moved; NULL: none. BM_ERR_FORMAT names an input that differs from the one in the manifest;
- * BM_ERR_IO one that is missing; BM_ERR_NOMEM: they do not fit. */
+ * moved; NULL: there is no table. BM_ERR_FORMAT names an input that differs from the one in the
+ * manifest; BM_ERR_IO one that is missing; BM_ERR_NOMEM: they do not fit. */
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                bm_explain_sets *out, bm_error *err);
@@ -59,7 +59,7 @@ typedef struct bm_explain_records {
     void *ctx;
     const char *const **names; /* set to the inputs' names while reading; NULL: not wanted */
 } bm_explain_records;
-/* *text: how the texts were cut into shingles. BM_ERR_INPUT: the inputs have no texts. */
+/* Set *text to how the texts were cut into shingles. BM_ERR_INPUT: the inputs have no texts. */
 bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
                                   struct ArrowArrayStream *rows, const bm_explain_records *wanted,
                                   bm_text_options *text, bm_error *err);

@@ -89,7 +89,7 @@ typedef struct bm_page_pair {
     uint32_t a, b;     /* numbers of shown documents; if b was removed, a is the document kept for
                         * it */
     double jaccard;    /* NAN: not known */
-    const char *label; /* of a sampled pair: "right" or "wrong"; NULL: not labelled */
+    const char *label; /* label of a sampled pair: "right" or "wrong"; NULL: not labelled */
 } bm_page_pair;
 
 typedef struct bm_page_pairs {
@@ -157,7 +157,7 @@ typedef struct bm_page_item {
 
 typedef struct bm_page_overlap {
     bool is;               /* `overlap` wrote the directory; if not, all other members are empty */
-    bm_manifest *manifest; /* of the items */
+    bm_manifest *manifest; /* manifest of the items */
     bm_page_item *items;   /* sorted by coverage, then by number of documents (both falling), then
                             * in file order */
     size_t n, cap;
@@ -244,7 +244,7 @@ typedef struct bm_page_graph {
     size_t *bridge_order; /* indexes of bridges; those that separate most documents first */
     size_t *point_order;  /* indexes of articulation points; those with most parts first */
     bm_page_node *nodes;  /* the drawn nodes, sorted by doc */
-    uint32_t *node_of;    /* of each member, its index among the nodes; BM_ID_NONE: not drawn */
+    uint32_t *node_of;    /* for each member, its index among the nodes; BM_ID_NONE: not drawn */
     size_t n_nodes;
     size_t *weakest; /* indexes of pairs, the least similar first */
     size_t n_weakest;
@@ -278,7 +278,8 @@ typedef struct bm_page {
     uint64_t n_similarities;
     bm_page_group *groups; /* the largest first; ties in file order */
     size_t n_groups, cap_groups;
-    uint64_t largest_chained; /* number of the largest group with chained documents; 0: none */
+    uint64_t largest_chained; /* number of the largest group with chained documents; 0: there is
+                               * none */
     bm_page_pairs near, chained, sample;
     bm_page_what_if what_if;
     bm_page_graph graph;
@@ -366,10 +367,10 @@ bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
 /* Read the whole texts of the items; if that fails, page->overlap.no_texts is the reason. */
 bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
-/* Called when document `number` is read: stores what is shown of it, and trims the items' texts. */
+/* Call when document `number` is read: stores what is shown of it, and trims the items' texts. */
 bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
                                    bm_error *err);
-/* After the last document: items without their document keep the beginning of their texts. */
+/* Call after the last document. Items without their document keep the beginning of their texts. */
 bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
 void bm_page_overlap_reset(bm_page_overlap *overlap);
 
@@ -382,7 +383,7 @@ bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to,
 
 /* Read cuts.tsv. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
 bm_status bm_page_units_tables(bm_page *page, bm_error *err);
-/* Called when document `number` is read: stores what is shown of it. */
+/* Call when document `number` is read: stores what is shown of it. */
 bm_status bm_page_units_document(bm_page *page, uint32_t number, const bm_record *record,
                                  bm_error *err);
 void bm_page_units_reset(bm_page_units *units);
@@ -406,8 +407,9 @@ bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_byt
  * The white space is ignored when words are compared. */
 
 typedef struct bm_diff_word {
-    size_t begin; /* where the white space before it begins */
-    size_t word;  /* where the word itself begins; empty for white space at the end of a text */
+    size_t begin; /* offset at which the white space before the word begins */
+    size_t word;  /* offset at which the word itself begins; empty for white space at the end of a
+                   * text */
     size_t end;
     uint64_t hash;
     bool common;

@@ -459,7 +459,7 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
 /* Choose the next thresholds: three steps of .05, or smaller steps if these do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
-    static const long steps[] = {500, 200, 100}; /* in units of 1/10,000 */
+    static const long steps[] = {500, 200, 100}; /* steps in units of 1/10,000 */
     const long from = lround(threshold * 10000);
     size_t n = 0, i = 0;
     while (i < 2 && from + (long)BM_PAGE_CHOICES * steps[i] > 10000)

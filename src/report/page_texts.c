@@ -235,7 +235,7 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
                  most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
     doc->held = bm_utf8_valid_prefix(text.data, text.len < most ? text.len : most);
-    doc->text = bm_alloc(doc->held, 1); /* whole characters only */
+    doc->text = bm_alloc(doc->held, 1); /* the text is cut to whole characters */
     if (doc->text == NULL)
         return bm_fail_nomem(err, doc->held);
     if (doc->held > 0)

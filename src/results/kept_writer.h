@@ -75,7 +75,7 @@ typedef struct bm_kept_writer_ops {
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
     bm_status (*write)(void *state, bm_str raw, bm_error *err);
     bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* more bytes of the last record */
-    /* Like bm_kept_writer_reserve. */
+    /* See bm_kept_writer_reserve. */
     bm_status (*reserve)(void *state, uint64_t len, bm_kept_place *out, bm_error *err);
     bm_status (*end_file)(void *state, bm_error *err);
     bm_status (*id)(void *state, bm_str id, bm_error *err);

@@ -61,7 +61,7 @@ typedef struct bm_listed_doc {
     uint64_t key, place; /* sort keys: input order is by `key`, then by `place` */
     uint64_t rows;       /* number of rows with this document */
     uint32_t a;          /* the a of the last row in which this document is b */
-    bool leads;          /* it is the a of a row */
+    bool leads;          /* it is the document a of a row */
     bool equal;          /* its last row as b has similarity 1 */
 } bm_listed_doc;
 

@@ -8,7 +8,7 @@
 #include "output/out_dir.h"
 #include "model/stream_hash.h"
 
-#define BM_NPY_HEADER_BYTES 128u /* in every file that we write */
+#define BM_NPY_HEADER_BYTES 128u /* size of the header in every file that we write */
 
 typedef struct bm_npy_header {
     char type[4];    /* "<u4", "<u8", "<i8", "|u1" */
@@ -28,7 +28,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
  * close rewrites it. */
 typedef struct bm_npy_array {
     const char *name; /* name of the file in its directory */
-    const char *type; /* as in bm_npy_header */
+    const char *type; /* see bm_npy_header */
     uint64_t n_cols;  /* 0: one-dimensional */
 } bm_npy_array;
 

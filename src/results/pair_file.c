@@ -116,7 +116,7 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
 {
     static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
     char copy[NUMBER_MAX + 1];
-    if (bm_table_similarity(text, &file->similarity)) /* as we write it */
+    if (bm_table_similarity(text, &file->similarity)) /* true for numbers as we write them */
         return BM_OK;
     if (text.len > NUMBER_MAX || !is_number(text))
         return bad_row(file, err, "jaccard", wanted);

@@ -36,7 +36,7 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
 void bm_pair_file_close(bm_pair_file *file);
 /* Read the next row. *more false: there was no further row. */
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);
-/* Called for each row; anything but BM_OK ends the walk. */
+/* Called for each row; any status except BM_OK ends the walk. */
 typedef bm_status (*bm_pair_row_fn)(void *ctx, const bm_pair_file *row, bm_error *err);
 /* Walk over all rows of a file that was just opened. `listed`: the expected digest, compared at the
  * end of the file (NULL: not listed). */
@@ -76,7 +76,7 @@ bool bm_group_file_parse(bm_group_file *file, bm_str row);
 /* Read the row's next member; *more false: all `size` members were read. BM_ERR_FORMAT: the number
  * of members is wrong. */
 bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err);
-/* Called for each member of a row; anything but BM_OK ends the walk. */
+/* Called for each member of a row; any status except BM_OK ends the walk. */
 typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm_str id,
                                         bm_error *err);
 /* Walk over all members of the current row, then set *kept to the kept id. */

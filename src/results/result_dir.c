@@ -45,7 +45,7 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 typedef struct fact {
     unsigned bit; /* the bm_result_fact */
     bm_json_row row;
-    bm_option option; /* for a word, which is stored as an unsigned */
+    bm_option option; /* the option, for a word, which is stored as an unsigned */
 } fact;
 
 #define WORD(bit, member, option)                                                                  \

@@ -75,8 +75,8 @@ bool bm_result_is_against(const bm_manifest *manifest);
 
 /* --- its tables --- */
 
-/* Called for each row; anything but BM_OK ends the walk. *stop also ends it; the file is then not
- * compared with the report. */
+/* Called for each row; any status except BM_OK ends the walk. *stop also ends it; the file is then
+ * not compared with the report. */
 typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
 bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
                            bm_error *err);

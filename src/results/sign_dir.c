@@ -36,7 +36,7 @@ struct bm_sign_dir {
     bm_manifest *manifest;
     const bm_provenance *provenance;
     part words, counts, ids;
-    part bytes, content, texts; /* not open if the directory has an older form */
+    part bytes, content, texts; /* not open if the directory is of an older version */
     uint64_t n_docs;
     uint32_t perms, word_bytes; /* words per row of signatures.npy; bytes of a word */
     uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of the end */

@@ -24,13 +24,13 @@
 
 typedef struct bm_sign_dir bm_sign_dir;
 
-/* *is: does the directory contain a manifest.json of ours? Then it holds signatures, not documents.
- * BM_ERR_FORMAT: there are signatures beside a damaged manifest. `memory`: the most that the
- * manifest may take (bm_manifest_open). */
+/* Set *is: does the directory contain a manifest.json of ours? Then it holds signatures, not
+ * documents. BM_ERR_FORMAT: there are signatures beside a damaged manifest. `memory`: the most that
+ * the manifest may take (bm_manifest_open). */
 bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err);
 /* Open one of several directories. BM_ERR_FORMAT also if its signatures cannot be used together
- * with those of `first`, the first directory (NULL: this is the first). */
+ * with the signatures of `first`, the first directory (NULL: this is the first directory). */
 bm_status bm_sign_dir_open_beside(const bm_sign_dir *first, const char *path, uint64_t memory,
                                   bm_sign_dir **out, bm_error *err);
 /* BM_ERR_USAGE, naming the first of the paths that contains signatures, for jobs that need

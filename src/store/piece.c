@@ -655,7 +655,7 @@ typedef struct place {
     size_t guess;
 } place;
 
-/* Only if first < key <= last. */
+/* Valid only if first < key <= last. */
 static inline place place_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;

@@ -155,7 +155,7 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
 #define BM_DOCUMENT_NUMBERS 48u /* bytes of a document before its id */
 
 typedef struct bm_store_doc {
-    bm_str id;           /* not empty; as given (not escaped) */
+    bm_str id;           /* id, not empty; as given (not escaped) */
     bm_hash128 content;  /* equal for identical documents (model/stream_hash.h) */
     uint64_t text_bytes; /* bytes of its text, as read */
     uint64_t line;       /* number of the line in its input at which its record begins */

@@ -333,7 +333,8 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
-/* No id that was ever given to a document may be given again, not even that of a removed one. */
+/* No id that was ever given to a document may be given again, not even the id of a removed
+ * document. */
 static void copy_ids(copying *c)
 {
     const bm_store_counts from = bm_store_view_counts(c->view);

@@ -27,6 +27,6 @@ uint64_t bm_store_filters_end(const bm_snapshot *snapshot);
 /* Open the filter in a piece. The sum is not checked. Returns false if the piece is damaged. */
 bool bm_store_filter_open(const bm_snapshot *snapshot, const bm_piece_ref *ref,
                           bm_filter_piece *out);
-/* *right: does filter i directly follow the filter before it, and equal the filter made anew from
- * its documents? */
+/* Set *right: does filter i directly follow the filter before it, and equal the filter made anew
+ * from its documents? */
 bm_status bm_store_filter_check(const bm_snapshot *snapshot, size_t i, bool *right, bm_error *err);

@@ -508,7 +508,7 @@ static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *valu
     if (to->n > 1 && bm_piece_key_order(&ref[-1].key, &ref->key) >= 0)
         return pages_damaged(r, "its keys are not in order");
     ref->size = (uint32_t)value->mv_size;
-    ref->bytes = value->mv_data; /* in LMDB's map */
+    ref->bytes = value->mv_data; /* an address in LMDB's map */
     return BM_OK;
 }
 
@@ -551,7 +551,7 @@ out:
     return status;
 }
 
-/* *base: the address of page 0 in LMDB's map. The page at the lowest address of a value is
+/* Set *base to the address of page 0 in LMDB's map. The page at the lowest address of a value is
  * identified by its bytes: it is the first page in the file that equals it, among the pages that
  * are neither free nor LMDB's own. */
 static bm_status find_base(const reading *r, const uint8_t **base)
@@ -1094,7 +1094,8 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;
         if (info.st_blocks < size / 512 && fallocate(fd, 0, 0, size) != 0 &&
-            (errno == ENOSPC || errno == EDQUOT)) /* not every file system supports fallocate */
+            (errno == ENOSPC || errno == EDQUOT)) /* other errors are ignored, since not every file
+                                                   * system supports fallocate */
             code = errno;
     }
     if (fd >= 0)

@@ -62,7 +62,7 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
 
 typedef struct bm_store_env {
     bm_lmdb_library lib;
-    MDB_env *env;     /* NULL: none */
+    MDB_env *env;     /* NULL: not open */
     const char *name; /* name of the file, for messages; borrowed */
     MDB_txn *txn;     /* transaction being written; NULL: none is open */
     MDB_dbi table;    /* LMDB's table of keys, in txn */

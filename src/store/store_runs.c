@@ -12,7 +12,7 @@
 
 #define FACTOR    4u
 #define VERY_MANY 16u
-#define SIZES     33u /* for 0 … 32 base-4 digits */
+#define SIZES     33u /* size classes for 0 … 32 base-4 digits */
 
 /* --- reading --- */
 

@@ -29,7 +29,7 @@ bm_status bm_run_write(bm_store *store, uint32_t first_table, uint32_t n_tables,
                        void *ctx, bm_error *err);
 
 typedef enum bm_merge_rule {
-    BM_MERGE_SOME, /* only if there are very many runs */
+    BM_MERGE_SOME, /* merge only if there are very many runs */
     BM_MERGE_ALL   /* until at most three of each size class are left */
 } bm_merge_rule;
 bm_status bm_store_merge(bm_store *store, bm_merge_rule rule, bm_error *err);

@@ -56,7 +56,7 @@ typedef struct bm_snapshot {
     const uint8_t *map;
     size_t file_bytes;     /* size of the file when the snapshot was opened */
     bm_store_record pages; /* pages of the transaction; its sums are not filled in */
-    bool recorded;         /* it is the transaction of the last recorded commit */
+    bool recorded;         /* the snapshot is of the last recorded commit */
     bm_state state;
     bm_piece_refs pieces;                    /* pieces that the state names, in the order of their
                                               * keys */

@@ -17,7 +17,8 @@ struct bm_writer {
     bm_document_writer tail;
     bool tail_begun;  /* `tail` replaces or follows the last piece in the file */
     bool tail_new;    /* `tail` has documents that are not in the file yet */
-    uint8_t *removed; /* one bit for each number; NULL: none was removed since the last commit */
+    uint8_t *removed; /* one bit for each number; NULL: no document was removed since the last
+                       * commit */
     size_t removed_bytes;
     bm_buf notes[BM_STORE_NOTES];
     bm_store_filters filters;
