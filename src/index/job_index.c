@@ -244,8 +244,8 @@ static bm_status remove_line(removal *r, id_lines *lines, char *id, size_t len, 
     return remove_id(r, (bm_str){id, len}, err);
 }
 
-/* Process the complete lines of the bytes read so far; at the end, the last one without a newline
- * too. */
+/* Process the complete lines of the bytes read so far; at the end, also a last line without a
+ * newline. */
 static bm_status remove_lines(removal *r, id_lines *lines, bool end, bm_error *err)
 {
     bm_status status = BM_OK;

@@ -98,7 +98,7 @@ static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_e
 typedef struct making {
     bm_search_block *block;
     uint32_t *ids;           /* shingles of all documents, in the order of their sets */
-    uint64_t *begin;         /* for each document; n + 1 */
+    uint64_t *begin;         /* for each document, where it begins in `ids`; n + 1 entries */
     uint32_t *counts;        /* for each shingle, its number of documents */
     uint32_t *kinds;         /* for each document of the block */
     uint32_t *sizes;         /* for each document */

@@ -78,12 +78,14 @@ typedef struct crowds {
     size_t n;
     const bm_crowded_key **keys; /* keys, crowd by crowd */
     size_t n_keys;
-    size_t *keys_begin, *docs_begin, *numbers_begin; /* for each crowd; n + 1 */
+    size_t *keys_begin, *docs_begin, *numbers_begin; /* for each crowd, where its keys, documents
+                                                      * and numbers begin; n + 1 entries */
     uint32_t *crowd_of;                              /* for each document of the batch; NONE: in no
                                                       * crowd */
     uint32_t *docs;                                  /* documents of the batch, crowd by crowd,
                                                       * ascending in each */
-    size_t *doc_keys_begin;                          /* for each document of the batch; n + 1 */
+    size_t *doc_keys_begin;                          /* for each document of the batch, where its
+                                                      * keys begin in `doc_keys`; n + 1 entries */
     uint32_t *doc_keys;                              /* indexes in `keys` */
     uint32_t *numbers;                               /* numbers of documents of the index, crowd by
                                                       * crowd, ascending in each */

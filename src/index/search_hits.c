@@ -118,7 +118,7 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
-    uint32_t *place = s->begin; /* for each bucket; n + 1 */
+    uint32_t *place = s->begin; /* for each bucket, its write position; n_buckets + 1 entries */
     while ((size_t)2 << bits <= batch->n)
         bits++;
     const size_t n_buckets = batch->n < 2 ? 1 : (size_t)1 << bits;
@@ -266,8 +266,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
         s->left[s->found.rest[i].asked] += s->found.rest[i].n;
     for (size_t i = 0; i < n_keys; i++)
         s->ends[i + 1] += s->ends[i];
-    for (size_t i = s->found.n; i > 0; i--) /* moves ends[i + 1] back to where the numbers of key i
-                                             * begin */
+    for (size_t i = s->found.n; i > 0; i--) /* moves ends[i + 1] back to the begin of the numbers of
+                                             * key i */
         s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
     for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
         const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
@@ -356,7 +356,8 @@ typedef struct bounding {
         *met; /* docs: documents that have not reached their bound; met: for each document of the
                * batch, how many numbers it has found so far */
     size_t n_docs;
-    size_t *keys_begin; /* for each document of the batch; n + 2 */
+    size_t *keys_begin; /* for each document of the batch, where its keys begin in `doc_keys`; n + 2
+                         * entries */
     uint32_t *doc_keys;
     uint64_t *extras; /* document << 32 | number, ascending: hits that are listed */
     size_t n_extras, cap_extras, *extra_at;

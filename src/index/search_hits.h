@@ -179,7 +179,7 @@ typedef struct bm_search_target {
     uint64_t *set;
     uint32_t *words;
     size_t cap_set, cap_words;
-} bm_search_target; /* {0} before bm_search_target_find */
+} bm_search_target; /* must be {0} before bm_search_target_find */
 
 /* Find the document. BM_ERR_FORMAT: it is missing, although a posting names it. */
 bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
@@ -212,7 +212,7 @@ typedef struct bm_search_block {
     uint8_t *roles;       /* for each shingle: CORE, SOME or RARE */
     uint32_t *core;       /* the core shingles */
     uint32_t *core_at;    /* for each core shingle, its index in `core` */
-    uint64_t *list_begin; /* for each shingle, where its list begins in `lists`; n + 1 */
+    uint64_t *list_begin; /* for each shingle, where its list begins in `lists`; n + 1 entries */
     uint32_t *lists;
 } bm_search_block; /* must be {0} before bm_search_block_make */
 
@@ -306,7 +306,8 @@ typedef struct bm_scan {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n;                /* documents of the batch that are searched for */
-    const uint32_t *weights; /* for each document, for how many it answers; NULL: 1 */
+    const uint32_t *weights; /* for each document, how many documents its answers are for; NULL:
+                              * 1 */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool alone;              /* a single document is searched for: `most` does not limit it */
     bool many;               /* there are more answers: the list is incomplete */

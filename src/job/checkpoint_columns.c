@@ -139,8 +139,8 @@ static bool is_similarity(double value)
     return !(value < 0) && !(value > 1);
 }
 
-/* Load the edges of n documents from `first` on. False: one does not lead to an earlier
- * document. */
+/* Load the edges of n documents from `first` on. Returns false if an edge does not lead to an
+ * earlier document. */
 static bool load_earlier(bm_earlier_edge *edges, size_t first, size_t n, const uint32_t *docs,
                          const double *similarities)
 {
@@ -362,8 +362,8 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-/* Save the inputs with known digests: all before the input of the last document, which may still be
- * being read. */
+/* Save the inputs with known digests: all inputs before the input of the last document, because
+ * that one may still be being read. */
 static bm_status put_sources(const bm_checkpoint_documents *what, bm_spill_columns *out,
                              bm_error *err)
 {

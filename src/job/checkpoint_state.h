@@ -86,7 +86,7 @@ typedef struct bm_checkpoint {
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
     bm_checkpoint_more more; /* save NULL: the job saves only documents */
-    bool can_save;           /* false: inputs that cannot be read again, or saving failed */
+    bool can_save;           /* false if inputs cannot be read again, or if saving failed */
     bm_summary *done;        /* summary of a job that was already done; else NULL */
     bool loading;            /* saved work is being loaded, so it must not be removed */
     bm_journal *journal;

@@ -90,7 +90,7 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
 
 /* --- in turn, and after it --- */
 
-/* Wait until it is the batch's turn. False: the pass has failed. */
+/* Wait until it is the batch's turn. Returns false if the pass has failed. */
 static bool wait_for_turn(lane *l)
 {
     copy *c = l->c;
@@ -431,7 +431,7 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
         fail(c, status, error);
 }
 
-/* Read a batch and copy it. False: there are no more batches. */
+/* Read a batch and copy it. Returns false if there are no more batches. */
 static bool copy_next(lane *l)
 {
     copy *c = l->c;

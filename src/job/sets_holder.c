@@ -52,7 +52,7 @@ static bool has_name(int fd, int folder, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Read the line and its length. False: we did not write this file for this user. */
+/* Read the line and its length. Returns false if we did not write this file for this user. */
 static bool read_line(int fd, char line[LINE_BYTES], size_t *len)
 {
     struct stat info;

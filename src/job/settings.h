@@ -153,7 +153,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
 /* Check the values of the rule. */
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
-/* The option parts of settings of jobs over documents. */
+/* Return the option parts that the settings of jobs over documents have. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* Complete the settings of any job: check the parts that the caller gave, and resolve threads,
  * memory and places. */

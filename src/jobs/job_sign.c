@@ -71,7 +71,8 @@ static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first
     return BM_OK;
 }
 
-/* Close the array. An earlier failure in `status` is returned first. */
+/* Close the array. If `status` is an earlier failure, it is returned instead of the status of
+ * closing. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);

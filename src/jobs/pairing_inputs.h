@@ -63,7 +63,7 @@ void bm_against_resolve(const bm_against *against, bm_settings *settings);
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
 /* Call after the job ended with `status` and *why. If the cause was a changed input of the known
  * documents, and no option asks for exact verification, switches to verification by signature.
- * True: the job may be run again. */
+ * Returns true if the job may be run again. */
 bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
                           const bm_error *why);
 /* Log a fall-back to verification by signature. */

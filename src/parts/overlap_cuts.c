@@ -25,8 +25,8 @@
 
 /* --- cuts of a document --- */
 
-/* Unite overlapping rows; they must be ascending. Merged characters give units that share bytes.
- * Returns how many rows are left. */
+/* Unite overlapping rows; they must be ascending. They overlap even without common units where
+ * characters were merged, since such units share bytes. Returns how many rows are left. */
 static size_t unite(bm_overlap_row *rows, size_t n)
 {
     size_t kept = 0;

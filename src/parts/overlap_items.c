@@ -453,7 +453,8 @@ bm_status bm_items_settle(bm_items *items, bm_error *err)
     const size_t n_all = items->n_classes + items->n_groups;
     uint64_t *room = NULL;
     bm_status status = BM_OK;
-    for (size_t i = n_all; i-- > 0;) { /* groups first: their classes add their numbers */
+    for (size_t i = n_all; i-- > 0;) { /* groups come first, because their classes add the numbers
+                                        * of their groups */
         bm_item_class *class = &items->classes[i];
         class->n = count_those(items, class);
         if (class->group != BM_NO_CLASS)

@@ -78,7 +78,7 @@ typedef struct bm_stretch {
 
 /* Make stretches from ascending, unique places; `out` needs space for n. Returns how many. */
 size_t bm_stretches_make(const uint64_t *places, size_t n, bm_stretch *out);
-/* The longest stretch; of equals the first. If n is 0, an empty stretch. */
+/* The longest stretch; of equals the first. If n is 0, it is empty. */
 bm_stretch bm_stretches_longest(const bm_stretch *stretches, size_t n);
 /* The longest stretch after the single `places` are merged with `stretches`; of equals the first.
  * No place may lie within a stretch. `longest`: the longest of `stretches` alone. */
@@ -112,13 +112,14 @@ typedef struct bm_lists {
 
 typedef struct bm_items {
     const bm_settings *settings; /* the job's settings; borrowed */
-    uint64_t most_bytes;         /* more bytes are BM_ERR_NOMEM; 0: no limit */
+    uint64_t most_bytes;         /* BM_ERR_NOMEM for more bytes; 0: no limit */
     bm_item *items;
     size_t n, cap;
-    uint64_t n_short, n_empty; /* items not searched for: too few words; no words */
+    uint64_t n_short, n_empty; /* numbers of items that are not searched for: too few words; no
+                                * words */
     bm_shingle_table table;
     size_t n_own;     /* shingles below n_own are of items; the others are only anchors */
-    uint8_t *stopped; /* bit per shingle: it does not count; NULL: all count */
+    uint8_t *stopped; /* bit per shingle: 1 if it does not count; NULL: all count */
     /* Classes, then groups, and their shingles one after another. */
     bm_item_class *classes;
     size_t n_classes, n_groups, cap_classes;
@@ -210,7 +211,8 @@ static inline bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64
 }
 /* A scan that only counts the documents of each shingle. */
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found);
-/* The functions with which a checkpoint saves and loads `found`, their ctx (bm_checkpoint_more). */
+/* The functions with which a checkpoint saves and loads `found` (bm_checkpoint_more); `found` is
+ * their ctx. */
 bm_checkpoint_more bm_overlap_saved(bm_overlap_found *found);
 
 /* What a lane passes to the ordered sink for a document: this head, then n_rows bm_overlap_row,

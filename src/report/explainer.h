@@ -46,9 +46,9 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
                                bm_explain_sets *out, bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
-/* Called for each valid record of the inputs. It sets *kept if it keeps the text; the text, and the
- * memory needed to compare it, must then fit into the memory (else BM_ERR_NOMEM). Otherwise like
- * bm_explain_sets_read. */
+/* Called for each valid record of the inputs. The function sets *kept if it keeps the text. The
+ * text, and the memory needed to compare it, must then fit into the memory (else BM_ERR_NOMEM).
+ * Otherwise like bm_explain_sets_read. */
 typedef bm_status (*bm_explain_record_fn)(void *ctx, const bm_record *record, bool *kept,
                                           bm_error *err);
 typedef struct bm_explain_records {

@@ -69,7 +69,7 @@ void bm_group_file_close(bm_group_file *file);
 /* Read the next row. *more false: there was no further row. BM_ERR_FORMAT: the row is not a group,
  * or not the next one. */
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
-/* Parse a row into a file that is {0} or open; false: it is not a group. */
+/* Parse a row into a file that is {0} or open. Returns false if the row is not a group. */
 bool bm_group_file_parse(bm_group_file *file, bm_str row);
 /* Ids are returned byte for byte as dedup had them, UTF-8 or not. They stay valid until the next id
  * or row is read. */

@@ -64,8 +64,8 @@ typedef struct bm_result_facts {
     uint64_t bands, rows, perms;
 } bm_result_facts;
 
-/* `wanted`: an OR of bm_result_fact. BM_ERR_FORMAT names the first field that is missing or has an
- * impossible value. */
+/* `wanted`: an OR of bm_result_fact. BM_ERR_FORMAT: a field is missing or has an impossible value;
+ * the message names the first such field. */
 bm_status bm_result_facts_read(const bm_manifest *manifest, unsigned wanted, bm_result_facts *out,
                                bm_error *err);
 /* Fail with BM_ERR_FORMAT: "`field` is not known to this version". */
