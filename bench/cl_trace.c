@@ -48,7 +48,7 @@ typedef struct record {
     char kernel[24];
     size_t bytes;
     uint64_t begin, end;
-    cl_event event; /* NULL: a call and no command */
+    cl_event event; /* NULL: a call that is not a command */
 } record;
 
 static struct trace {
@@ -57,7 +57,7 @@ static struct trace {
     bm_cl_api real;
     __typeof__(clGetKernelWorkGroupInfo) *kernel_info;
     const char *folder;
-    unsigned long batches; /* of each device */
+    unsigned long batches; /* to record, for each device */
     uint64_t begin;
     cl_platform_id platforms[MAX_DEVICES];
     size_t n_platforms;
@@ -75,7 +75,7 @@ static struct trace {
     struct {
         cl_kernel kernel;
         char name[24];
-    } kernels[MAX_KERNELS]; /* the last ones made, in a ring */
+    } kernels[MAX_KERNELS]; /* a ring of the kernels made last */
     size_t n_kernels;
     record *records;
     size_t n_records, cap_records;
@@ -126,8 +126,7 @@ static const bm_cl_api *real(void)
     return &trace.real;
 }
 
-/* A file of this process, to be written behind what it has; NULL: it cannot be. Its head, if it is
- * new. */
+/* Opens a file of this process for appending, and writes the head of a new file; NULL: failure. */
 static FILE *open_file(const char *name, const char *head)
 {
     char path[4096];
@@ -147,7 +146,7 @@ static void write_bytes(const char *name, const void *bytes, size_t len)
     fclose(file);
 }
 
-/* --- devices, queues, kernels by number or name; the lock is held --- */
+/* --- devices, queues, kernels by number or name; callers hold the lock --- */
 
 static uint32_t device_number(cl_device_id id)
 {
@@ -193,7 +192,7 @@ static void add_record(const record *r)
     trace.records[trace.n_records++] = *r;
 }
 
-/* A call on a queue, if its device still has batches to be recorded. */
+/* A call on a queue, if batches of its device are still recorded. */
 typedef struct call {
     const char *name;
     cl_command_queue queue;
@@ -214,7 +213,7 @@ static call begin_call(const char *name, cl_command_queue queue, size_t bytes, c
     return c;
 }
 
-/* `event` is ours; NULL: none. */
+/* `event` is the library's own; NULL: none. */
 static void end_call(const call *c, cl_event event)
 {
     const uint64_t end = now();
@@ -257,7 +256,7 @@ static void write_record(FILE *file, const record *r)
     fputc('\n', file);
 }
 
-/* Write the records of a queue, all of which have ended, and those of no queue. */
+/* Writes the records of a queue, all of which have ended, and those without a queue. */
 static void write_records(cl_command_queue queue)
 {
     pthread_mutex_lock(&trace.lock);
@@ -285,14 +284,14 @@ static void write_records(cl_command_queue queue)
     free(ours);
 }
 
-/* A call that has no queue. */
+/* Records a call without a queue. */
 static void record_call(const char *name, size_t bytes, uint64_t begin)
 {
     const call c = {.name = name, .bytes = bytes, .begin = begin};
     end_call(&c, NULL);
 }
 
-/* --- calls that are passed on as they are --- */
+/* --- calls that are only passed on --- */
 
 #define PASS(type, name, parameters, arguments)                                                    \
     type CL_API_CALL name parameters                                                               \
@@ -332,7 +331,7 @@ PASS(cl_int, clGetEventProfilingInfo,
 PASS(cl_int, clReleaseEvent, (cl_event event), (event))
 PASS(cl_int, clRetainEvent, (cl_event event), (event))
 
-/* --- what there is --- */
+/* --- platforms and devices --- */
 
 cl_int CL_API_CALL clGetPlatformIDs(cl_uint n, cl_platform_id *out, cl_uint *n_out)
 {
@@ -417,7 +416,7 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t
 
 /* --- programs and kernels --- */
 
-/* The log and the binary of a program for one device, whose number is `n`. */
+/* Writes the log and the binary of program number `n` for one device. */
 static void write_program(cl_program program, cl_device_id device, unsigned n, cl_int code)
 {
     char name[32];
@@ -502,7 +501,7 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char *name, cl_in
 
 /* --- commands --- */
 
-/* Both the caller's event, if it wants one, and ours. */
+/* Makes both the caller's event, if it wants one, and ours. */
 static cl_event shared(cl_int code, cl_event *theirs, cl_event ours)
 {
     if (code != CL_SUCCESS)
@@ -579,7 +578,7 @@ cl_int CL_API_CALL clFinish(cl_command_queue queue)
     return code;
 }
 
-/* A wait has no queue: it is recorded while any device has batches to be recorded. */
+/* A wait has no queue: it is recorded while batches of any device are. */
 cl_int CL_API_CALL clWaitForEvents(cl_uint n, const cl_event *events)
 {
     const uint64_t begin = now();

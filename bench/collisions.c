@@ -28,7 +28,7 @@
 #define LANES     8u
 #define STEP      UINT64_C(0x9E3779B97F4A7C15)
 
-/* A sum of u of one word or more, and which rows of two lists it was made of. */
+/* The sum of u over one or more words, and the rows of two lists that it was made from. */
 typedef struct row {
     uint64_t sum;
     uint32_t left, right;
@@ -63,7 +63,7 @@ static void *reserve(size_t n, size_t size)
     return block;
 }
 
-/* The words that may stand at the position `lane`: block `lane`, row 0. */
+/* The words allowed at position `lane`: block `lane`, row 0. */
 static list words_of(unsigned lane)
 {
     list out = {reserve(LIST, sizeof(row)), LIST};
@@ -78,7 +78,7 @@ static list words_of(unsigned lane)
     return out;
 }
 
-/* Rows of a and b whose sum is 0 in the `bits` bits from `shift` on. */
+/* Joins rows of a and b whose sum is 0 in the `bits` bits from `shift` on. */
 static list join(const list *a, const list *b, unsigned shift, unsigned bits)
 {
     const size_t n_buckets = (size_t)1 << bits;
@@ -89,7 +89,7 @@ static list join(const list *a, const list *b, unsigned shift, unsigned bits)
         ends[(b->rows[i].sum >> shift & mask) + 1]++;
     for (size_t i = 0; i < n_buckets; i++)
         ends[i + 1] += ends[i];
-    for (size_t i = b->n; i-- > 0;) /* each end moves to its begin */
+    for (size_t i = b->n; i-- > 0;) /* moves each end to its begin */
         order[--ends[(b->rows[i].sum >> shift & mask) + 1]] = (uint32_t)i;
     for (size_t i = 0; i < a->n && out.n < LIST_CAP; i++) {
         const size_t bucket = (0 - (a->rows[i].sum >> shift)) & mask;

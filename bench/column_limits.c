@@ -46,7 +46,7 @@ static double now(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The number after a word of a file of /proc, in KiB. */
+/* The number after a word in a file of /proc, in KiB. */
 static long kib(const char *file, const char *word)
 {
     char line[256] = "";
@@ -97,7 +97,7 @@ static void commit_sums(const char *dir)
 
 typedef struct disk {
     size_t bytes;
-    bm_column column; /* mapped; else by calls */
+    bm_column column; /* if mapped; else calls are used */
     int fd;
     bool mapped;
     uint64_t sum;
@@ -136,7 +136,7 @@ static void in_order(disk *d, bool write, const char *what)
     const long before = kib("/proc/self/io", "read_bytes:") >> 20;
     const double began[2] = {now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID)};
     for (size_t at = 0; at < d->bytes; at += PIECE) {
-        memset(buffer, (int)(at / PIECE), PIECE); /* for writing */
+        memset(buffer, (int)(at / PIECE), PIECE); /* the data to write */
         piece(d, at, write, buffer);
         d->sum += (unsigned char)buffer[at / PIECE % PIECE];
     }

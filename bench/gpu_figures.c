@@ -24,17 +24,17 @@
 
 typedef enum fact_type {
     FACT_TEXT,
-    FACT_NUMBER, /* of 4 or 8 bytes, as the device answers */
+    FACT_NUMBER, /* 4 or 8 bytes, whatever the device returns */
     FACT_FLAG,
-    FACT_BYTES, /* in hexadecimal digits */
+    FACT_BYTES, /* printed as hexadecimal digits */
 } fact_type;
 
-/* In the order of the output. Codes without a name are those of the extension's own document. */
+/* In the order of the output. Codes without a name are from the extension's specification. */
 static const struct {
     const char *name;
     cl_device_info code;
     fact_type type;
-    const char *extension; /* NULL: every device has it */
+    const char *extension; /* NULL: every device has the fact */
 } facts[] = {
     {"name", CL_DEVICE_NAME, FACT_TEXT, NULL},
     {"vendor", CL_DEVICE_VENDOR, FACT_TEXT, NULL},
@@ -78,7 +78,7 @@ static const struct {
     {"nv_pci_bus", 0x4008, FACT_NUMBER, "cl_nv_device_attribute_query"},
     {"nv_pci_slot", 0x4009, FACT_NUMBER, "cl_nv_device_attribute_query"},
     {"nv_pci_domain", 0x400A, FACT_NUMBER, "cl_nv_device_attribute_query"},
-    /* 24 bytes; the last three that are used are bus, device, function */
+    /* 24 bytes; the last three in use are bus, device, function */
     {"amd_topology", 0x4037, FACT_BYTES, "cl_amd_device_attribute_query"},
     {"amd_board", 0x4038, FACT_TEXT, "cl_amd_device_attribute_query"},
     {"amd_simds_per_unit", 0x4040, FACT_NUMBER, "cl_amd_device_attribute_query"},
@@ -99,7 +99,7 @@ static const struct {
     {"extensions", CL_DEVICE_EXTENSIONS, FACT_TEXT, NULL},
 };
 
-/* A device of the list, with the place that gives it its name. */
+/* A device of the list, and its position, which gives its name. */
 typedef struct listed {
     cl_device_id id;
     char spec[32], platform[128], platform_version[128];
@@ -151,7 +151,7 @@ static bm_status list_devices(listing *l, bm_error *err)
     return BM_OK;
 }
 
-/* Is the word one of the extensions, which are separated by blanks? */
+/* Is the word among the extensions, which are separated by spaces? */
 static bool has_word(const char *words, const char *word)
 {
     const size_t len = strlen(word);
@@ -216,7 +216,7 @@ static void write_facts(const gpu_api *api, const listed *device, bm_json *json)
     }
 }
 
-/* All devices' facts; with `spec` those of one device, and its rates. */
+/* Writes the facts of all devices; with `spec`, the facts and rates of one device. */
 static bm_status write_all(listing *l, const char *spec, bool quick, bm_json *json, bm_error *err)
 {
     size_t n_written = 0;

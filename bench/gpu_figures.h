@@ -17,7 +17,7 @@ typedef struct gpu_api {
     } more;
 } gpu_api;
 
-/* The members "rates" of one device: arithmetic, launches, copies, waiting. What the device cannot
- * do is a row with a reason. `quick`: each rate is measured once and briefly. */
+/* Writes the members "rates" of one device: arithmetic, launches, copies, waiting. A rate that the
+ * device cannot run is a row with a reason. `quick`: each rate is measured once and briefly. */
 bm_status gpu_rates_write(const gpu_api *api, cl_device_id device, bool quick, bm_json *json,
                           bm_error *err);

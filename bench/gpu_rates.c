@@ -21,9 +21,9 @@
 #include "gpu_figures.h"
 
 #define CHAINS       8u
-#define TURNS        16u /* operations of a chain in one turn of the loop */
+#define TURNS        16u /* operations of a chain per iteration of the loop */
 #define GROUP        128u
-#define ITEMS        2048u /* for each compute unit of a GPU */
+#define ITEMS        2048u /* per compute unit of a GPU */
 #define CHECK_ROUNDS 3u
 #define MOST_ROUNDS  (1u << 24)
 #define LAUNCHES     1000u
@@ -38,13 +38,13 @@ typedef struct device {
     cl_context context;
     cl_command_queue queue, other; /* both with profiling */
     size_t items, group;
-    uint32_t runs;       /* of a figure */
-    double least;        /* seconds of a run of arithmetic */
-    uint64_t most_bytes; /* of a buffer */
+    uint32_t runs;       /* runs per figure */
+    double least;        /* minimum seconds of an arithmetic run */
+    uint64_t most_bytes; /* the device's limit of a buffer */
     bool has_dots;
 } device;
 
-/* `status` of the call; its name and code in *err. */
+/* Turns `status` of the call into an error with its name and code. */
 static bm_status check(cl_int code, const char *call, bm_error *err)
 {
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, call);
@@ -72,7 +72,7 @@ static double median(double *values, size_t n)
     return n == 0 ? 0 : n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Seconds between two stamps of an event that has ended; 0: the device does not say. */
+/* Seconds between two time stamps of an event that has ended; 0: the device has no stamps. */
 static double between(const device *d, cl_event event, cl_profiling_info from, cl_profiling_info to)
 {
     cl_ulong begin = 0, end = 0;
@@ -83,7 +83,7 @@ static double between(const device *d, cl_event event, cl_profiling_info from, c
     return (double)(end - begin) * 1e-9;
 }
 
-/* Begin a row's object. end_row closes it, with the reason if the row failed. */
+/* Begins a row's object. end_row closes it, with the reason if the row failed. */
 static void begin_row(bm_json *json, const char *what)
 {
     bm_json_begin_object(json);
@@ -99,7 +99,7 @@ static void end_row(bm_json *json, bm_status status, const bm_error *why)
 
 /* --- programs --- */
 
-/* Definitions are text: not every driver reads parentheses in the options of a build. */
+/* The definitions are source text, since not every driver accepts parentheses in build options. */
 static bm_status build(const device *d, const char *definitions, const char *source,
                        cl_program *out, bm_error *err)
 {
@@ -116,7 +116,7 @@ static bm_status build(const device *d, const char *definitions, const char *sou
                    log);
 }
 
-/* A kernel of a program of its own. */
+/* A kernel with its own program. */
 typedef struct built {
     cl_program program;
     cl_kernel kernel;
@@ -274,7 +274,7 @@ static uint64_t expected(const operation *op, const constants *k, uint64_t item,
     return all;
 }
 
-/* One launch: seconds by the device's clock, or by the host's where the device has none. */
+/* One launch: seconds by the device's clock, or by the host's if the device has none. */
 static bm_status run_chains(const device *d, cl_kernel kernel, uint32_t rounds, double *seconds,
                             bm_error *err)
 {
@@ -302,7 +302,7 @@ static bm_status check_chains(const device *d, const operation *op, const consta
     const size_t places[] = {0, d->items / 3, d->items - 1};
     const size_t len = op->wide ? 8 : 4;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        uint64_t found = 0; /* little-endian: the low half, where there is no other */
+        uint64_t found = 0; /* little-endian: a 32-bit value fills the low half */
         BM_TRY(check(d->cl->clEnqueueReadBuffer(d->queue, out, CL_TRUE, places[i] * len, len,
                                                 &found, 0, NULL, NULL),
                      "clEnqueueReadBuffer", err));
@@ -312,7 +312,7 @@ static bm_status check_chains(const device *d, const operation *op, const consta
     return BM_OK;
 }
 
-/* More rounds until a launch takes d->least; then the runs. */
+/* Adds rounds until a launch takes d->least, then does the runs. */
 static bm_status time_chains(const device *d, cl_kernel kernel, bm_json *json, bm_error *err)
 {
     double seconds = 0, runs[MAX_RUNS];
@@ -404,7 +404,7 @@ static bm_status enqueue(const device *d, cl_command_queue queue, cl_kernel kern
         "clEnqueueNDRangeKernel", err);
 }
 
-/* One at a time, and how its time divides. */
+/* One launch at a time, and how its time divides. */
 static bm_status launch_alone(const device *d, cl_kernel kernel, bm_json *json, bm_error *err)
 {
     double wall[MAX_RUNS], queued[MAX_RUNS], submitted[MAX_RUNS], runs[MAX_RUNS];
@@ -461,7 +461,7 @@ out:
 
 /* --- copies --- */
 
-/* A buffer of the device, and memory of the host: of its own, or that of a mapped buffer, which the
+/* A buffer of the device and memory of the host: ordinary memory, or a mapped buffer, which the
  * driver has pinned. */
 typedef struct copy {
     size_t bytes;
@@ -507,7 +507,7 @@ static bm_status copy_open(const device *d, size_t bytes, bool pinned, copy *c, 
     return BM_OK;
 }
 
-/* Enqueue one copy. *call: seconds that the call took. */
+/* Enqueues one copy. *call: seconds that the call took. */
 static bm_status begin_copy(const device *d, cl_command_queue queue, const copy *c, bool up,
                             cl_event *event, double *call, bm_error *err)
 {
@@ -542,7 +542,7 @@ static bm_status time_copy(const device *d, const copy *c, bool up, bm_json *jso
     return BM_OK;
 }
 
-/* Up on one queue and down on the other, from pinned memory. */
+/* Copies up on one queue and down on the other at once, from pinned memory. */
 static bm_status time_both_ways(const device *d, bm_json *json, bm_error *err)
 {
     copy up = {.bytes = 0}, down = {.bytes = 0};
@@ -595,11 +595,11 @@ static void measure_copies(const device *d, bm_json *json)
     bm_json_end_array(json);
 }
 
-/* --- enqueueing and waiting, beside a kernel that takes a while --- */
+/* --- enqueueing and waiting while a long kernel runs --- */
 
 #define BUSY_SECONDS .05
 
-/* The chains of the first operation, with as many rounds as take BUSY_SECONDS. */
+/* The chains of the first operation, with rounds for BUSY_SECONDS. */
 typedef struct busy {
     built b;
     cl_mem out;
@@ -634,7 +634,7 @@ static void busy_close(const device *d, busy *k)
     built_reset(d, &k->b);
 }
 
-/* A second kernel, and copies, are enqueued while the first kernel runs. */
+/* Enqueues a second kernel, and copies, while the first kernel runs. */
 static bm_status time_enqueueing(const device *d, const busy *k, bm_json *json, bm_error *err)
 {
     copy c[2] = {{.bytes = 0}, {.bytes = 0}};

@@ -19,7 +19,7 @@
 #define KEYS_A_TURN                                                                                \
     340u /* of a piece: a batch of some thousand documents and an index of a million */
 
-static uint64_t sink; /* what would not be computed otherwise */
+static uint64_t sink; /* keeps the compiler from dropping the work */
 
 static double now_ns(void)
 {
@@ -55,7 +55,7 @@ static void *must(void *block)
 /* --- sets --- */
 
 typedef struct sets {
-    size_t n, count, size; /* hashes of each, sets, bytes of each */
+    size_t n, count, size; /* n: hashes per set; count: sets; size: bytes per set */
     uint8_t *codes;
     uint64_t *raw, *out;
 } sets;
@@ -111,10 +111,11 @@ static void bench_sets(size_t n, size_t count)
 /* --- postings --- */
 
 typedef struct pieces {
-    size_t n, count, n_asked; /* entries of each, pieces, keys that are asked of each */
+    /* n: entries per piece; count: pieces; n_asked: keys looked up per piece */
+    size_t n, count, n_asked;
     uint8_t *bytes;
     bm_posting_piece *list;
-    uint64_t *keys, *asked; /* of all */
+    uint64_t *keys, *asked; /* over all pieces */
 } pieces;
 
 static double find_keys(const pieces *p)
@@ -160,7 +161,7 @@ static void fill_piece(pieces *p, size_t i, bm_posting *entries, uint8_t *at)
     bm_posting_piece_write(entries, p->n, at);
     if (!bm_posting_piece_open(at, size, NULL, &p->list[i]))
         exit(1);
-    for (size_t j = 0; j < p->n_asked; j++) /* half of them are there */
+    for (size_t j = 0; j < p->n_asked; j++) /* half of them exist */
         asked[j] = j % 2 ? keys[number_of(j) % p->n] : number_of(i << 40 | j);
     qsort(asked, p->n_asked, 8, order);
 }
@@ -176,7 +177,7 @@ static void bench_postings(size_t n, size_t count, size_t n_asked)
     p.asked = must(malloc(8 * n_asked * count));
     bm_posting *entries = must(malloc(n * sizeof *entries));
     for (size_t i = 0; i < count; i++)
-        fill_piece(&p, i, entries, p.bytes + i * stride + 16); /* as LMDB lays it */
+        fill_piece(&p, i, entries, p.bytes + i * stride + 16); /* aligned as in LMDB */
     for (int r = 0; r < ROUNDS; r++) {
         const double a = find_keys(&p), b = search_keys(&p);
         find = a < find ? a : find;
@@ -199,5 +200,5 @@ int main(void)
     bench_postings(300, 1, 10000);
     bench_postings(BM_POSTING_PIECE, 1, 100000);
     bench_postings(BM_POSTING_PIECE, 300, KEYS_A_TURN);
-    return sink == 42; /* it is not */
+    return sink == 42; /* never true */
 }

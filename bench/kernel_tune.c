@@ -56,15 +56,15 @@
 /* A row that was tried. */
 typedef struct bm_kernel_tune_tried {
     bm_kernel_params row;
-    bm_kernel_tune_score score; /* 0: it cannot be used, */
-    char why[160];              /* because */
+    bm_kernel_tune_score score; /* 0: the row cannot be used */
+    char why[160];              /* the reason */
 } bm_kernel_tune_tried;
 
 typedef struct bm_kernel_tune_result {
     bm_device_info info;
     bm_kernel_params present, best;   /* best is named after the device */
-    bm_kernel_tune_score before, now; /* of the two, in turns, at the end */
-    bool better;                      /* else `best` has the numbers of `present` */
+    bm_kernel_tune_score before, now; /* of present and best, run in turns at the end */
+    bool better;                      /* false: `best` has the numbers of `present` */
     bm_kernel_tune_tried *tried;
     size_t n_tried, cap_tried, n_failed;
     size_t n_hashes;
@@ -72,7 +72,7 @@ typedef struct bm_kernel_tune_result {
 
 typedef struct bm_kernel_tune_report {
     const bm_kernel_tune_options *options; /* as used */
-    const bm_kernel_tune_result *results;  /* n, one a device */
+    const bm_kernel_tune_result *results;  /* n results, one per device */
     size_t n;
 } bm_kernel_tune_report;
 
@@ -185,12 +185,13 @@ out:
 /* --- the search on one device --- */
 
 #define PROBE_SECONDS 60.0
-#define TURNS_SECONDS 60.0 /* of the best and the present row in turns */
-#define SLOW          0.7  /* of the best in its first run: not measured further */
-#define MIN_HASHES    ((size_t)1 << 20)
-#define MAX_HASHES    ((size_t)1 << 25)
-#define MAX_REPEATS   100u
-#define EFFECT_TEXT   160u
+#define TURNS_SECONDS 60.0 /* for running the best and the present row in turns */
+/* a row below this share of the best in its first run is not measured further */
+#define SLOW        0.7
+#define MIN_HASHES  ((size_t)1 << 20)
+#define MAX_HASHES  ((size_t)1 << 25)
+#define MAX_REPEATS 100u
+#define EFFECT_TEXT 160u
 
 typedef struct tuner {
     const bm_kernel_tune_options *options; /* defaults filled in */
@@ -198,14 +199,14 @@ typedef struct tuner {
     char cache[BM_BENCH_FOLDER_BYTES];
     bm_kernel_tune_corpus corpus;
     bm_backend *present;
-    char (*effects)[EFFECT_TEXT]; /* what the rows that were tried came to */
+    char (*effects)[EFFECT_TEXT]; /* the effect of each row that was tried */
     size_t n_effects, cap_effects;
     bm_kernel_tune_result *result;
     uint64_t steps, steps_done;
     double until; /* by bm_clock_seconds */
 } tuner;
 
-/* `row` NULL: with the parameters that it has now. */
+/* `row` NULL: opens with the present parameters. */
 static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **out, bm_error *err)
 {
     char text[BM_KERNEL_PARAMS_TEXT];
@@ -232,7 +233,7 @@ static double median(double *values, uint32_t n)
     return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The median of the runs. `best`: a row that is far behind in its first run has no others. */
+/* The median of the runs. A row far behind `best` in its first run is not run again. */
 static bm_status measure(tuner *t, bm_backend *backend, const bm_kernel_tune_score *best,
                          bm_kernel_tune_score *score, bm_error *err)
 {
@@ -253,7 +254,7 @@ static bm_status measure(tuner *t, bm_backend *backend, const bm_kernel_tune_sco
     return BM_OK;
 }
 
-/* Known beforehand to end the process: Intel's compiler for CPUs (2026.2) on the longest loops. */
+/* Rows known to crash the process: Intel's compiler for CPUs (2026.2) on the longest loops. */
 static bool is_known_bad(const bm_device_info *info, const bm_kernel_params *row)
 {
     return info->kind == BM_DEVICE_CL_CPU && strstr(info->platform, "Intel") != NULL &&
@@ -261,7 +262,7 @@ static bool is_known_bad(const bm_device_info *info, const bm_kernel_params *row
            row->number[BM_CL_EACH] * row->number[BM_CL_UNROLL] >= 32;
 }
 
-/* True: no row that was tried came to the same. Remembers it. */
+/* True: no row tried so far had the same effect. Remembers the effect. */
 static bm_status is_new(tuner *t, const bm_kernel_params *row, bool *out, bm_error *err)
 {
     char effect[EFFECT_TEXT];
@@ -296,7 +297,7 @@ static bm_status note_tried(tuner *t, const bm_kernel_params *row,
     return BM_OK;
 }
 
-/* Does the failure end the tuning, and is not the row's fault? */
+/* Does the failure end the tuning, rather than being the row's fault? */
 static bool is_final(bm_status status, const bm_error *why)
 {
     return status == BM_ERR_CANCELLED || status == BM_ERR_INTERNAL ||
@@ -334,7 +335,8 @@ out:
     return note_tried(t, row, score, why.message, err);
 }
 
-/* The best and the present row in turns: what is quoted, and whether the best is better. */
+/* Runs the best and the present row in turns: gives the reported rates, and whether the best is
+ * better. */
 static bm_status compare(tuner *t, bm_error *err)
 {
     bm_kernel_tune_result *r = t->result;
@@ -363,7 +365,7 @@ out:
     return status;
 }
 
-/* One of the two rates is better, and neither is worse. */
+/* Better: one of the two rates is better, and neither is worse. */
 static bool is_better(const bm_kernel_tune_result *r)
 {
     const double kernel = r->now.kernel / r->before.kernel, host = r->now.host / r->before.host;
@@ -438,7 +440,7 @@ out:
 
 /* --- all devices --- */
 
-/* The OpenCL devices of the list; those that cannot be tuned are an error. */
+/* The OpenCL devices of the list; a device that cannot be tuned is an error. */
 static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_pick *pick,
                               bm_error *err)
 {
@@ -460,7 +462,7 @@ static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_p
 static bm_status tune_all(const bm_kernel_tune_options *options, bm_meter *meter,
                           const bm_device_pick *pick, bm_kernel_tune_result *results, bm_error *err)
 {
-    char cache[BM_BENCH_FOLDER_BYTES]; /* of programs */
+    char cache[BM_BENCH_FOLDER_BYTES]; /* of compiled programs */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_bench_folder_make("tune", cache, err));
     for (size_t i = 0; i < pick->n; i++) {
@@ -474,7 +476,7 @@ out:
     return status;
 }
 
-/* The rows that were found, or all that was tried, to stdout. */
+/* Writes the rows that were found, or everything that was tried, to stdout. */
 static bm_status tune(const bm_kernel_tune_options *options, bool as_json, bm_error *err)
 {
     bm_device_pick pick = {0};
@@ -519,7 +521,7 @@ static bool is_cancelled(void *ctx)
     return cli_interrupted();
 }
 
-/* A number from `least` to `most`. */
+/* Reads a number from `least` to `most`. */
 static bool read_number(const char *text, double least, double most, double *out)
 {
     char *end = NULL;
@@ -537,7 +539,7 @@ static const struct option names[] = {{"device", required_argument, NULL, 'd'},
                                       {"verbose", no_argument, NULL, 'v'},
                                       {NULL, 0, NULL, 0}};
 
-/* False, with a line on stderr: something on the command line is wrong. */
+/* False: the command line is wrong, with a line on stderr. */
 static bool read_arguments(int argc, char **argv, arguments *a)
 {
     bm_kernel_tune_options *o = &a->options;
@@ -587,7 +589,7 @@ static bool read_arguments(int argc, char **argv, arguments *a)
     return optind == argc;
 }
 
-/* The bandmill of the build that this program belongs to, into `path`. NULL: it is not there. */
+/* The path of bandmill in the build of this program; NULL: it does not exist. */
 static const char *find_probe(char path[BM_BENCH_FOLDER_BYTES])
 {
     const ssize_t len = readlink("/proc/self/exe", path, BM_BENCH_FOLDER_BYTES - 1);
@@ -613,7 +615,7 @@ int main(int argc, char **argv)
     a.options.sketch.perms = BM_PERMS_DEFAULT;
     a.options.sketch.seed = 1;
     cli_environment_device(&a.options.device);
-    a.options.device.device = NULL; /* all, not that of a job */
+    a.options.device.device = NULL; /* all devices, not a job's default */
     if (!read_arguments(argc, argv, &a))
         return bm_status_exit_code(BM_ERR_USAGE);
     if (a.options.device.probe_program == NULL &&

@@ -25,7 +25,7 @@ static const struct {
 } kinds[] = {{.7, 20, 216}, {.2, 500, 3500}, {.1, 60000, 60000}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* Documents one by one, each of the kind that is furthest behind its share. */
+/* Makes documents one by one, each of the kind that is furthest behind its share. */
 static bm_status make_documents(size_t n_hashes, bm_shingle_batch *batch, bm_error *err)
 {
     bm_random random;
@@ -86,7 +86,7 @@ void bm_kernel_tune_corpus_reset(bm_kernel_tune_corpus *corpus)
     memset(corpus, 0, sizeof *corpus);
 }
 
-/* The documents from `begin` on that make a task as large as the backend likes it. */
+/* A task of the documents from `begin` on, of the size that the backend prefers. */
 static bm_sign_task next_task(const bm_kernel_tune_corpus *corpus, const bm_backend *backend,
                               size_t begin)
 {
@@ -111,10 +111,10 @@ typedef struct signing {
     bm_kernel_tune_corpus *corpus;
     bm_backend *backend;
     size_t depth;   /* tasks in flight */
-    double seconds; /* at least; and all documents once */
+    double seconds; /* minimum time; all documents are signed at least once */
 } signing;
 
-/* Passes over the documents until the time is over. *n: hashes signed. */
+/* Signs the documents again and again until the time is over. *n: hashes signed. */
 static bm_status sign_for(const signing *s, double *n, bm_error *err)
 {
     const bm_kernel_tune_corpus *corpus = s->corpus;
@@ -183,10 +183,10 @@ bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend,
 
 typedef struct axis {
     bm_kernel_param column;
-    bool host; /* judged by the rate from the host: not a matter of the kernels */
+    bool host; /* compared by the host's rate: the column does not affect kernels */
     bool tied; /* `other` takes the same value */
     bm_kernel_param other;
-    uint32_t values[MAX_VALUES]; /* up to a 0, but for the first */
+    uint32_t values[MAX_VALUES]; /* end with 0; only the first may be 0 */
 } axis;
 
 static const axis cpu_axes[] = {

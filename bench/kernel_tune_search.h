@@ -20,31 +20,32 @@ typedef struct bm_kernel_tune_options {
     bm_device_options device; /* `device` NULL: all usable OpenCL devices */
     bm_sketch_options sketch; /* of the scheme affine32, for a row serves all schemes but oph */
     uint32_t repeats;
-    double min_seconds; /* a run lasts at least this long */
-    double seconds;     /* of a device: no row is begun after them */
+    double min_seconds; /* the minimum duration of a run */
+    double seconds;     /* per device: no row is begun later */
     bm_callbacks callbacks;
 } bm_kernel_tune_options;
 
-#define BM_KERNEL_TUNE_MARGIN 1.02 /* a row wins when it is so many times as fast */
+#define BM_KERNEL_TUNE_MARGIN 1.02 /* a row must be this many times as fast to win */
 
 /* M shingles/s; 0: the row cannot be used. */
 typedef struct bm_kernel_tune_score {
-    double kernel; /* on data on the device, by its clock */
-    double host;   /* from the host's memory and back, by ours */
+    double kernel; /* by the device's clock, on data in its memory */
+    double host;   /* by our clock, from and to the host's memory */
 } bm_kernel_tune_score;
 
 typedef struct bm_kernel_tune_trial {
     void *ctx;
-    /* `best` is the row to beat. An error ends the search; a row that cannot be used is none. */
+    /* `best` is the row to beat. An error ends the search; a row that cannot be used is not an
+     * error. */
     bm_status (*run)(void *ctx, const bm_kernel_params *row, const bm_kernel_tune_score *best,
                      bm_kernel_tune_score *score, bm_error *err);
-    double until; /* by bm_clock_seconds: no row is begun later; 0: all are tried */
+    double until; /* a time of bm_clock_seconds: no row is begun later; 0: no limit */
 } bm_kernel_tune_trial;
 
-/* From *row with *score to the best that is found; no row is tried twice. */
+/* Improves *row with *score to the best row found; no row is tried twice. */
 bm_status bm_kernel_tune_search(const bm_kernel_tune_trial *trial, bm_kernel_params *row,
                                 bm_kernel_tune_score *score, bm_error *err);
-/* Rows of one round, for a meter. */
+/* The number of rows in one round, for a meter. */
 size_t bm_kernel_tune_round(const bm_kernel_params *row);
 
 /* kernel_tune_rate -- how fast a device signs with one row of kernel parameters, and whether it
@@ -61,12 +62,12 @@ typedef struct bm_kernel_tune_corpus {
     uint32_t row_uints;
 } bm_kernel_tune_corpus; /* {0} is empty */
 
-/* About n_hashes, at least 100,000. */
+/* Makes about n_hashes hashes, at least 100,000. */
 bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size_t n_hashes,
                                      bm_kernel_tune_corpus *out, bm_error *err);
 void bm_kernel_tune_corpus_reset(bm_kernel_tune_corpus *corpus);
 
-/* Sign all documents once: BM_ERR_SELFTEST if a word differs. Warms up, too. */
+/* Signs all documents once, which also warms up; BM_ERR_SELFTEST if a word differs. */
 bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backend, bm_error *err);
 /* One run: half of `seconds` one task at a time, for the kernels' rate (side by side they would be
  * counted twice), and half with tasks in flight, for the host's; each one pass over the documents

@@ -38,18 +38,18 @@
 #include "limit_words.h"
 
 #define SHINGLE      5u
-#define DISTINCT_MAX 0xFFFFu           /* shingles of a text, with --distinct */
+#define DISTINCT_MAX 0xFFFFu           /* shingles per text, with --distinct */
 #define TABLE_PLACES ((size_t)1 << 19) /* 8 x DISTINCT_MAX, in pages that are touched or not */
 #define REPEATS_MAX  1000
 
 typedef struct job {
     const char *data; /* the file, SLACK readable bytes on both sides */
     size_t len;
-    uint32_t *starts; /* of the words of one text */
+    uint32_t *starts; /* of the words in one text */
     char *rewritten;  /* one text with single spaces, SLACK on both sides */
     uint32_t *signatures;
-    uint64_t *values; /* --distinct: those of one text */
-    uint32_t *table;  /* --distinct: number of the text << 16 | position in `values` */
+    uint64_t *values; /* --distinct: the distinct hashes of one text */
+    uint32_t *table;  /* --distinct: text number << 16 | position in `values` */
     uint32_t text_bits;
     bool distinct;
     size_t n_docs, n_rewritten;
@@ -80,8 +80,8 @@ static void *must_alloc(size_t bytes)
 
 /* --- distinct hashes --- */
 
-/* Those of one text, in `values`, whose number it returns. The text has its own number in the upper
- * half of each place of the table; a place with another one is empty. */
+/* Stores the distinct hashes of one text in `values`; returns their number. An entry of the table
+ * belongs to the text whose number is in its upper half, and is empty for all others. */
 static size_t keep_distinct(job *j, const uint64_t *hashes, size_t n, size_t n_values,
                             unsigned shift)
 {
@@ -101,7 +101,7 @@ static size_t keep_distinct(job *j, const uint64_t *hashes, size_t n, size_t n_v
     return n_values;
 }
 
-/* A new text of n shingles; the shift that gives a place of its part of the table. */
+/* Begins a text of n shingles; returns the shift that selects a slot in its part of the table. */
 static unsigned begin_distinct(job *j, size_t n)
 {
     unsigned bits = 12;
@@ -152,7 +152,7 @@ static void sign_text(job *j, const char *text, size_t len, uint32_t *words)
     j->n_distinct += n_values;
 }
 
-/* Every row of the file. */
+/* Signs every row of the file. */
 static void sign_all(job *j)
 {
     j->n_shingles = j->n_distinct = j->text_bytes = 0;
@@ -197,7 +197,7 @@ static void read_file(job *j, const char *path)
     j->data = data + SLACK;
 }
 
-/* Number of rows and memory for the longest of them. */
+/* Counts the rows and allocates memory for the longest. */
 static void prepare(job *j, const char *path)
 {
     size_t longest = 0;
@@ -210,7 +210,7 @@ static void prepare(job *j, const char *path)
     errno = 0;
     if (longest > UINT32_MAX - 64)
         die("a row is too long (4 GiB)", path);
-    j->starts = must_alloc((longest + 80) * sizeof *j->starts); /* put_bits writes ahead */
+    j->starts = must_alloc((longest + 80) * sizeof *j->starts); /* put_bits writes past the end */
     j->rewritten = (char *)must_alloc(longest + 2 * SLACK) + SLACK;
     memset(j->rewritten - SLACK, 0, longest + 2 * SLACK);
     if (j->distinct) {
@@ -219,10 +219,10 @@ static void prepare(job *j, const char *path)
         memset(j->table, 0, TABLE_PLACES * sizeof *j->table);
     }
     j->signatures = must_alloc(j->n_docs * PERMS * sizeof *j->signatures + 64);
-    memset(j->signatures, 0, j->n_docs * PERMS * sizeof *j->signatures); /* its pages are there */
+    memset(j->signatures, 0, j->n_docs * PERMS * sizeof *j->signatures); /* commits the pages */
 }
 
-/* M shingles a second of the signature loop alone. */
+/* Millions of shingles per second of the signature loop alone. */
 static double arithmetic_limit(const coefficients *c)
 {
     uint32_t words[PERMS], sum = 0;

@@ -44,7 +44,7 @@ void limit_draw(uint32_t seed, coefficients *out)
 
 static inline void premix(uint32_t *h, size_t n)
 {
-    for (size_t i = 0; i < n; i += LANES) { /* whole registers: the buffer has room */
+    for (size_t i = 0; i < n; i += LANES) { /* whole registers: the buffer has room for them */
         vec x = v_load(h + i);
         x = v_mul(v_xor(x, v_shr(x, 16)), v_set1(0x85EBCA6Bu));
         x = v_mul(v_xor(x, v_shr(x, 13)), v_set1(0xC2B2AE35u));

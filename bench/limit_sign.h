@@ -17,8 +17,8 @@ typedef struct coefficients {
 void limit_draw(uint32_t seed, coefficients *out);
 /* n <= HASH_BLOCK hashes; `words` holds minima so far. */
 void limit_sign(const coefficients *c, const uint64_t *hashes, size_t n, uint32_t *words);
-/* The loop alone, ARITH_ROUNDS times. The shingle changes every round for all the compiler knows,
- * but costs nothing. */
+/* Runs only the loop, ARITH_ROUNDS times. The compiler must assume that the shingle changes in each
+ * round, at no cost. */
 void limit_arithmetic(const coefficients *c, uint32_t *words);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "limit_vectors.h"
 
-/* Bit i: one of White_Space outside ASCII begins at byte i. Nearly always called for nothing but
+/* Bit i: a White_Space character outside ASCII begins at byte i. Nearly always called only for
  * quotation marks (E2 80 99), so it need not be fast. */
 static uint64_t wide_spaces(const char *p)
 {
@@ -38,8 +38,8 @@ static size_t space_at(const unsigned char *p, size_t left)
     return 0;
 }
 
-/* What is
- * kept of each 64 bytes are a few runs; a run is copied by one store that writes too far. */
+/* The bytes kept of each 64 are a few runs; each run is copied by one store that may write past its
+ * end. */
 size_t limit_squeeze(const char *text, size_t len, char *out)
 {
     size_t n = 0;
@@ -118,7 +118,8 @@ size_t limit_word_starts(const char *text, size_t len, uint32_t *starts)
     if (len == 0)
         return 0;
     uint32_t *out = starts;
-    uint64_t last = 1, wrong = 0, wide = 0; /* as if a space came before: position 0 is a start */
+    /* last: as if a space came before, so position 0 is a start */
+    uint64_t last = 1, wrong = 0, wide = 0;
     for (size_t i = 0; i < len; i += 64) {
         uint64_t valid = len - i >= 64 ? UINT64_MAX : (UINT64_C(1) << (len - i)) - 1;
         uint64_t space = bytes_equal(text + i, ' ') & valid;

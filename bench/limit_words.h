@@ -7,19 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SLACK 128u /* bytes before and after every text that may be read */
+#define SLACK 128u /* readable bytes before and after every text */
 
-/* One space between words and none at the ends, where white space is ASCII; the new length. */
+/* Writes one space between words and none at the ends, if all white space is ASCII; returns the new
+ * length. */
 size_t limit_squeeze(const char *text, size_t len, char *out);
-/* The same where there is any White_Space, byte by byte. */
+/* The same for any White_Space, byte by byte. */
 size_t limit_rewrite(const char *text, size_t len, char *out);
 
-/* What limit_word_starts answers for a text that must be rewritten first. */
+/* Returned by limit_word_starts for a text that must be rewritten first. */
 #define NEEDS_SQUEEZE (SIZE_MAX - 1)
 #define NEEDS_REWRITE SIZE_MAX
 
-/* Starts of the words of a text that has single spaces only, and its length + 1 as a last start:
- * their number without that one. */
+/* Starts of the words of a text with only single spaces, and its length + 1 as a last start;
+ * returns the number of words. */
 size_t limit_word_starts(const char *text, size_t len, uint32_t *starts);
 
 #endif

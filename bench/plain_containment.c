@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         for (size_t j = 0; j < d.n; j++) {
             const plain_set *y = &d.rows[j].set;
             if (x->n == 0 || x->n > y->n || (x->n == y->n && i >= j))
-                continue; /* the pair is another's turn */
+                continue; /* the other document reports this pair */
             const double share = (double)count_common(x, y) / (double)x->n;
             if (share >= threshold)
                 printf("%s\t%s\t%.6f\n", d.rows[i].id, d.rows[j].id, share);

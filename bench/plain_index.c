@@ -34,7 +34,7 @@ typedef struct documents {
     uint64_t id_bytes, hashes;
 } documents;
 
-/* Of one band. */
+/* The table of one band. */
 typedef struct table {
     uint64_t *keys;
     uint32_t *numbers; /* of documents, + 1; 0: free */
@@ -67,7 +67,7 @@ static void add_row(void *ctx, const plain_row *row)
     d->id_bytes += row->id_len;
 }
 
-/* An array of '<u8' of two dimensions, rows first. */
+/* Reads a two-dimensional array of '<u8', in row order. */
 static void read_keys(const char *name, documents *d)
 {
     size_t len, rows = 0;
@@ -129,7 +129,7 @@ static bool reaches(const plain_set *x, const plain_set *y, double threshold)
 typedef struct search {
     const documents *d, *queries;
     table *tables;  /* of each band */
-    uint32_t *seen; /* of each document: the last query that met it, + 1 */
+    uint32_t *seen; /* per document: the last query that found it, + 1 */
     double threshold;
     answers total;
 } search;

@@ -80,8 +80,8 @@ static uint32_t hex4(const char *at)
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-/* Unescape the string that begins behind the quote at *at, in place; *at is left behind its end.
- * Returns its length: it may hold any bytes. */
+/* Unescapes the string after the quote at *at, in place, and moves *at past its end. Returns its
+ * length, since it may contain any bytes. */
 static size_t take_string(char **at)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -143,7 +143,7 @@ static uint64_t *shingle(char *text, size_t len, uint32_t *n_out)
         while (i < len && space_len((unsigned char *)text + i) == 0)
             text[out++] = text[i++];
         space = i < len ? space_len((unsigned char *)text + i) : 0;
-        text[out++] = ' '; /* over what was read: at least a byte of space, or the end */
+        text[out++] = ' '; /* overwrites bytes already read: at least one space, or the end */
         i += space;
     }
     starts[n_words] = out;
@@ -295,7 +295,7 @@ static size_t find_pairs(double t, size_t *compared)
     for (size_t k = 0; k < n_docs; k++) {
         uint32_t a = order[k];
         const document *x = &docs[a];
-        uint32_t share = 0; /* the least c with c / n >= t */
+        uint32_t share = 0; /* the smallest c with c / n >= t */
         while (share < x->n && (double)share / x->n < t)
             share++;
         for (uint32_t i = 0; i < x->n && i + share <= x->n; i++) {

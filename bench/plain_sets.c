@@ -49,7 +49,8 @@ static int ascending(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Words of text[0 … len), joined by single spaces, to `out`; their beginnings to `starts`. */
+/* Writes the words of text[0, len), joined by single spaces, to `out`, and their beginnings to
+ * `starts`. */
 static size_t cut_words(const char *text, size_t len, char *out, uint32_t *starts, uint32_t *end)
 {
     size_t n = 0, at = 0;

@@ -33,7 +33,7 @@
 #define WORDS      154u
 #define SHINGLES   (WORDS - 4u)
 #define WINDOWS    (SHINGLES / 5u)
-#define BLOCK      20u /* documents of which the same kinds come again */
+#define BLOCK      20u /* the kinds of documents repeat after this many */
 #define NEAR_WORDS 80u
 #define FEW_WORDS  76u
 #define PHRASE     "zeta epsilon xi beta alpha"
@@ -46,7 +46,8 @@ typedef struct options {
     const char *truth;
 } options;
 
-/* Of a block: whose copy it is, how many edits, from which window on. A base is its own. */
+/* A document of a block: its base, the number of edits, and the window of the first. A base names
+ * itself. */
 typedef struct role {
     uint8_t base, edits, window;
 } role;
@@ -93,7 +94,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Where the i-th of n stands in the planted order: i * step + shift modulo n, step prime to n. */
+/* The position of the i-th of n documents is i * step + shift modulo n; step is coprime to n. */
 typedef struct shuffle {
     uint64_t n, step, shift;
 } shuffle;
@@ -174,7 +175,7 @@ static double similarity(uint32_t edits)
     return (double)(SHINGLES - 5 * edits) / (double)(SHINGLES + 5 * edits);
 }
 
-/* Ids of a block's documents: the permutation backwards, by the inverse of its step. */
+/* The inverse of `step` modulo n: maps positions back to the documents of a block. */
 static uint64_t inverse(uint64_t step, uint64_t n)
 {
     __int128 r0 = n, r1 = step, t0 = 0, t1 = 1;

@@ -41,7 +41,7 @@
 #define QUIET       0.97
 
 typedef struct figures {
-    double rate[2]; /* MB/s of one thread and of several */
+    double rate[2]; /* in MB/s, of one thread and of several */
     double cpu[2];
     double control[2]; /* GB/s */
 } figures;
@@ -153,7 +153,7 @@ static void *multiply(void *arg)
     for (const char *p = own->begin; own->end - p >= 32; p += 32) {
         uint64_t in[4];
         memcpy(in, p, sizeof in);
-        for (int round = 0; round < 8; round++) /* enough for memory not to matter */
+        for (int round = 0; round < 8; round++) /* enough work that memory does not matter */
             for (int i = 0; i < 4; i++)
                 lanes[i] = (lanes[i] ^ in[i]) * UINT64_C(0x9E3779B97F4A7C15);
     }
@@ -161,7 +161,7 @@ static void *multiply(void *arg)
     return NULL;
 }
 
-/* GB/s; the products are added to *sum, so that they are made. */
+/* The rate in GB/s; the products are added to *sum, so the compiler cannot drop them. */
 static double control(const char *data, size_t len, uint32_t threads, uint64_t *sum)
 {
     share *shares = calloc(threads, sizeof *shares);
@@ -269,7 +269,7 @@ static shared_figures run_callers(bm_signer *signer, uint32_t n_callers, size_t 
                                 (double)(after.ru_nvcsw - before.ru_nvcsw) * 1e3 / (double)n_calls};
 }
 
-/* A row for each number of callers and documents a call. */
+/* Prints a row for each number of callers and documents per call. */
 static void print_callers(contender *whole, const bm_str *texts, size_t n, uint32_t *words,
                           uint32_t perms, size_t repeats)
 {

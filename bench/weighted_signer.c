@@ -124,7 +124,8 @@ static double sign(bm_signer *signer, const corpus *c, uint32_t *words)
     return now() - begin;
 }
 
-/* With every seed, adding up the seconds of each repeat; the words go to `out`, NULL: nowhere. */
+/* Signs with every seed and adds up the seconds of each repeat; the words go to `out` (NULL:
+ * nowhere). */
 static void sign_all(const settings *s, const corpus *c, double *seconds, FILE *out)
 {
     const size_t n_words = c->n_docs * s->perms;

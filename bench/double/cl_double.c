@@ -40,7 +40,7 @@
 #define DEVICES_MAX   64
 #define PLATFORMS_MAX 8
 
-/* Of the extensions that tell addresses; CL/cl_ext.h has these. */
+/* Queries of the extensions that report addresses, as in CL/cl_ext.h. */
 #define PCI_BUS_INFO_KHR    0x410F
 #define DEVICE_UUID_KHR     0x106A
 #define PCI_BUS_ID_NV       0x4008
@@ -53,8 +53,8 @@ struct _cl_platform_id {
 };
 struct _cl_device_id {
     pthread_mutex_t lock;
-    double hashes; /* a second; 0: any number */
-    double end;    /* of the work-items of all queues */
+    double hashes; /* per second; 0: any number */
+    double end;    /* when the work of all queues will end */
 };
 struct _cl_context {
     char unused;
@@ -68,7 +68,7 @@ struct _cl_kernel {
 };
 struct _cl_mem {
     pthread_mutex_t lock;
-    char *host; /* once somebody looks at it */
+    char *host; /* allocated when first mapped */
     size_t bytes;
     bool lent;
 };
@@ -78,9 +78,9 @@ struct _cl_event {
 };
 struct _cl_command_queue {
     pthread_mutex_t lock;
-    double end; /* of what was enqueued */
+    double end; /* when the enqueued work will end */
     cl_device_id device;
-    bool texts; /* their hashes were made and paid for, and are to be signed */
+    bool texts; /* the hashes were made from texts and already counted, and are to be signed */
 };
 
 static struct _cl_platform_id platforms[PLATFORMS_MAX];
@@ -139,7 +139,7 @@ static cl_int give_text(const char *text, size_t cap, void *out, size_t *size)
     return give(text, strlen(text) + 1, cap, out, size);
 }
 
-/* Word number `at` of the list in the variable; the last one where there are fewer. Their
+/* Finds word number `at` in the variable's list, or the last if there are fewer; returns their
  * number. */
 static unsigned word_of(const char *name, const char *otherwise, unsigned at, char *out, size_t cap)
 {
@@ -162,7 +162,7 @@ static unsigned n_platforms(char *name, size_t cap, unsigned at)
     return n > PLATFORMS_MAX ? PLATFORMS_MAX : n;
 }
 
-/* --- what there is --- */
+/* --- platforms and devices --- */
 
 __attribute__((constructor)) static void init_devices(void)
 {
@@ -280,7 +280,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, voi
     }
 }
 
-/* --- contexts and programs: all are one --- */
+/* --- contexts and programs: one object for all --- */
 
 cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
                            const cl_device_id *ids,
@@ -412,7 +412,7 @@ cl_int clReleaseCommandQueue(cl_command_queue queue)
     return CL_SUCCESS;
 }
 
-/* When work that begins at `begin` or later, and takes the device so long, will be done. */
+/* The end of work that takes the device `seconds` and begins at `begin` or later. */
 static double occupy(cl_device_id device, double begin, double seconds)
 {
     if (seconds <= 0)
@@ -424,8 +424,8 @@ static double occupy(cl_device_id device, double begin, double seconds)
     return end;
 }
 
-/* A command that takes its queue so long, behind those before it, after it had the whole device for
- * `device_seconds`. */
+/* Enqueues a command: after the commands before it, it has the whole device for `device_seconds`,
+ * then takes `seconds` of its queue. */
 static cl_int enqueue_work(cl_command_queue queue, double device_seconds, double seconds, cl_uint n,
                            const cl_event *before, cl_event *event)
 {
@@ -480,7 +480,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, c
     pthread_mutex_lock(&mem->lock);
     if (mem->host == NULL &&
         (mem->host = aligned_alloc(4096, (mem->bytes + 4095) / 4096 * 4096)) != NULL)
-        memset(mem->host, 0, mem->bytes); /* pages that exist */
+        memset(mem->host, 0, mem->bytes); /* commits the pages */
     char *host = mem->host;
     pthread_mutex_unlock(&mem->lock);
     set_code(code,
@@ -517,9 +517,9 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
     return clEnqueueWriteBuffer(queue, mem, blocking, offset, bytes, NULL, n, before, event);
 }
 
-/* Hashes that the launch makes of texts, or signs as they were given: of quads, of which a number
- * among the arguments says how many (kernels/text_hash.cl: units; kernels/sign_gpu.cl: where the
- * offsets begin, behind the hashes). */
+/* The hashes that the launch makes from texts, or signs. They come in quads, whose number is an
+ * argument of the kernel (kernels/text_hash.cl: units; kernels/sign_gpu.cl: where the offsets
+ * begin, after the hashes). */
 static double hashes_of(cl_command_queue queue, cl_kernel k)
 {
     const bool texts = queue->texts;

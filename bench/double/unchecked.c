@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unchecked.c -- in the place of src/opencl/known_answers.c: this program believes its devices, for
- * they compute nothing. With DOUBLE_COMPARES it pays for the sample check all the same. */
+/* unchecked.c -- replaces src/opencl/known_answers.c: this program trusts its devices, which
+ * compute nothing. With DOUBLE_COMPARES it still spends the time of the sample check. */
 #include "opencl/known_answers.h"
 
 #ifdef DOUBLE_COMPARES
