@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: what the host does beside
- * a device, without one.
+/* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: measures the host's part
+ * of the work without a device.
  *
  * Built as libOpenCL.so.1 beside a program whose devices are not checked (unchecked.c), which finds
- * it first. Nothing is copied and nothing computed. What is read back is a run of numbers that
- * never come again, so that no two documents share a key: writing these is all that takes time of a
- * processor (some 8 GB/s, a hundredth of what the host does). What the environment asks for is
- * waited for, each queue for itself:
+ * it first. Nothing is copied and nothing computed. Read-backs return numbers that never repeat, so
+ * that no two documents share a key. Writing these is the only work for the processor (at some
+ * 8 GB/s, a hundredth of the host's work). Each queue waits for the times that the environment
+ * asks for:
  *
- *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
+ *     CL_DOUBLE_GPUS=N          devices (1), each of 80 GiB, not sharing the host's memory
  *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)
  *     CL_DOUBLE_KERNEL=SECONDS  a launch takes this long (0)
  *     CL_DOUBLE_HASHES=N,N…     hashes that a device signs in a second, in all its queues together,
@@ -20,7 +20,7 @@
  *
  *     CL_DOUBLE_PLATFORMS=NAMES the platforms, separated by commas, each with the same devices
  *                               ("Double")
- *     CL_DOUBLE_ADDRESS=WAYS    how the address of a device is told, a word for each platform:
+ *     CL_DOUBLE_ADDRESS=WAYS    how a device reports its address, a word for each platform:
  *                               khr, nv, amd, uuid, none ("none"); the last word holds for the rest
  *     CL_DOUBLE_UNIFIED=1       devices share the host's memory
  *

@@ -9,8 +9,8 @@
  *                                   with + all that follow, does WHAT instead: a number is the
  *                                   code to return, `abort` and `exit` end the process, `hang`
  *                                   waits for ever, `skip` returns success with nothing done
- *     CL_SHIM_FLIP=N[+]:BYTE:STEP   once the N-th read-back (and all that follow) has arrived, one
- *                                   bit of it is another: in BYTE, and where STEP > 0 in every
+ *     CL_SHIM_FLIP=N[+]:BYTE:STEP   once the N-th read-back (and with + each that follows) has
+ *                                   arrived, flip one bit of BYTE and, if STEP > 0, of every
  *                                   STEP-th byte after it
  *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only in the listing that `--device
  *                                   auto` chooses from: in a process of its own (`__probe-opencl
@@ -20,7 +20,7 @@
  *     CL_SHIM_COMPILER=SHAPE:WHAT   a compiler that cannot do one shape of the kernels, `cpu`,
  *                                   `gpu` or `both` (told by the options of a build): `fail` with a
  *                                   log of its own, `empty` with none, `abort`, or `wrong`: it
- *                                   builds, and bits of all that its kernels give back are others
+ *                                   builds, and all results of its kernels have flipped bits
  *     CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in its trial run (a process
  *                                   of its own, `__probe-opencl`); unset: in both; never in a
  *                                   process that lists

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own
- * for each job it is told, so that a script with hundreds of jobs loads the OpenCL driver, which
+ * for each job it is sent, so that a script with hundreds of jobs loads the OpenCL driver, which
  * costs more than a small job, once. A child is what exec would have made: nothing of the program
  * or of the driver has run before the fork; the driver's libraries are mapped and relocated, which
  * is all.
@@ -12,7 +12,7 @@
  * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS
  * VAR=VALUE... -- ARGUMENT... A variable in the form VAR alone is unset. After each job a line with
  * its exit code is written to standard output: 128 and the number of a signal, 124 where it ran
- * longer than SECONDS, as `timeout` says it. The server ends with its input. */
+ * longer than SECONDS, as `timeout` says it. The server exits at the end of its input. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 /* kill_shim.c -- the process is killed (SIGKILL) right before the N-th of its calls that change the
  * disk, for tests: loaded before the C library (LD_PRELOAD).
  *
- *     KILL_SHIM=N        which call, from 1; 0: none. Until it is set (by fork_server.c) none
- *                        counts
- *     KILL_SHIM_STOP=1   it is stopped there instead (SIGSTOP), and makes the call when it goes on
- *     KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
- *     KILL_SHIM_LOG=FILE at the end, how many there were; "killed" and the call's name where it was
+ *     KILL_SHIM=N        the number of the call, from 1; 0: none. Calls are counted only once it is
+ *                        set (by fork_server.c)
+ *     KILL_SHIM_STOP=1   stop the process instead (SIGSTOP); the call is made when it continues
+ *     KILL_SHIM_TORN=1   if the call writes bytes, write the first half of them before the kill
+ *     KILL_SHIM_LOG=FILE the number of calls at exit, or "killed" and the name of the call
  *
  * Writing, creating, cutting, linking, renaming, removing and syncing count, but not what goes to
  * the standard streams. Threads: any. */

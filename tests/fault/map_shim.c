@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map_shim.c -- a file system without shared maps, or without locks, for tests: loaded before the C
- * library (LD_PRELOAD), it lets such calls on files below a directory fail.
+ * library (LD_PRELOAD), it makes such calls fail on files below a directory.
  *
  *     MAP_SHIM=DIR:WHAT:CODE
  *
- *     DIR    absolute, without links
+ *     DIR    absolute, without symbolic links
  *     WHAT   maps: mmap() of such a file with MAP_SHARED; locks: flock() and locks of fcntl()
  *     CODE   the errno: 19 (ENODEV), 22 (EINVAL), 37 (ENOLCK), 38 (ENOSYS) ... */
 #include <dlfcn.h>

@@ -5,10 +5,10 @@
  *
  *     POWER_SHIM_LOG=FILE   where the record goes; nothing is recorded without it
  *
- * A line a call, words between tabs; a file and a folder is its inode, a path is absolute:
+ * A line a call, words separated by tabs; files and folders are inodes, paths are absolute:
  *
- *     make PATH INO       opened with O_CREAT: it is new there, unless this very file has the name
- *                         already
+ *     make PATH INO       opened with O_CREAT: a new file, unless the same inode already has the
+ *                         name
  *     unnamed INO         O_TMPFILE
  *     write INO AT BYTES  after the line, the bytes
  *     synced INO AT BYTES the same on a descriptor with O_DSYNC or O_SYNC
@@ -17,8 +17,8 @@
  *     syncfs
  *     mkdir PATH INO, rmdir PATH, unlink PATH, link PATH INO, rename FROM TO, exchange FROM TO
  *
- * Calls that fail are not there, and what goes to the standard streams, to pipes and through maps
- * is not. Threads: any; a call and its line are one step. */
+ * Failed calls are not recorded, nor are writes to the standard streams, to pipes and through maps.
+ * Threads: any; a call and its line are one step. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

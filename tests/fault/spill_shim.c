@@ -6,13 +6,13 @@
  *
  *     KIND   sets, keys, edges, docs: a temporary file of these (told by its header, spill_file.h);
  *            any
- *     CALL   write, read, or open (KIND any: which file it will be is not known yet)
+ *     CALL   write, read, or open (with KIND any: the kind is not known at open)
  *     N      which call of that kind, from 1
  *     WHAT   a number: the call fails with this errno, and so does every later one
- *            byte: before the read, one byte of what is to be read is changed in the file
- *            short: before the read, the file is cut where it begins
- *            gone: before the open, the directory is removed, with what lies in it
- *     SPILL_SHIM_ROOM=BYTES   statvfs finds so much free
+ *            byte: before the read, one byte in its range of the file is changed
+ *            short: before the read, the file is truncated where the read begins
+ *            gone: before the open, the directory is removed with its contents
+ *     SPILL_SHIM_ROOM=BYTES   statvfs reports this many free bytes
  *     SPILL_SHIM_LOG=FILE     "fault …" for each fault; at the end "calls KIND CALL N"
  *
  * Threads: any; calls are counted atomically. */

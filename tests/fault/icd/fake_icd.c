@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_icd.c -- an OpenCL driver with one device, of which nothing works but its listing, and not
- * even that where the environment says so:
+/* fake_icd.c -- an OpenCL driver with one device that can be listed but not used; the environment
+ * can break the listing too:
  *
  *     FAKE_ICD=ACTION:WHERE   ACTION is done when WHERE is reached
  *
  *     ACTION   hang, abort, segv, exit0, exit1, exit_now (_exit(0)); claim: 2^32-1 platforms or
- *              devices; garbage: pointers that lead nowhere; null: none, and success all the same;
- *              endless: names without end, and a size that is another each time it is asked for
- *              gpu: the device is one, with WHERE `type`
+ *              devices; garbage: pointers that lead nowhere; null: no objects, but success;
+ *              endless: names without end, and a size that changes with each query;
+ *              gpu: the device is a GPU (WHERE must be `type`)
  *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be
  *              made)
  *
@@ -17,7 +17,7 @@
  * A copy of it in a file named empty*.so has no device (-1), one named failing*.so says why (-6).
  *
  * It serves as an ICD, behind a loader, and as a loader itself under the name libOpenCL.so.1. It
- * includes no header of OpenCL, so that its functions may have other types than these say. */
+ * includes no header of OpenCL, so its functions may have other types than the headers declare. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
