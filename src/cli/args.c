@@ -124,7 +124,7 @@ static bool same_letter(char c, char lower)
     return c == lower || c == lower - 'a' + 'A';
 }
 
-/* Is the rest "", "B" or "iB", in any case? It may follow the letter of a unit. */
+/* Is the rest "", "B" or "iB", in upper or lower case? It may follow the letter of a unit. */
 static bool ends_unit(const char *at)
 {
     at += same_letter(*at, 'i') && at[1] != '\0';

@@ -34,7 +34,7 @@ uint32_t bm_index_perms_used(const bm_settings *settings);
 /* An index as an output that `force` may replace. */
 extern const bm_out_kind bm_index_kind;
 
-/* The division of a job's memory, besides what reading and signing take. */
+/* The division of a job's memory, after the memory for reading and signing. */
 typedef struct bm_index_shares {
     uint64_t store;  /* memory for sorting and merging in the store */
     uint64_t gather; /* for each of the two batches that are gathered */

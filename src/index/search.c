@@ -405,7 +405,7 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
     return BM_OK;
 }
 
-/* Cut the longest list into equal shares; the others are distributed similarly. */
+/* Cut the longest list into equal shares. Hits of the other lists are distributed similarly. */
 static bm_status cut_parts(search *s, bm_error *err)
 {
     const bm_hit_list *longest = &s->hits.lists[0];
@@ -446,7 +446,8 @@ static inline uint64_t bits_of(double similarity)
     return ~bits;
 }
 
-/* Many answers have few distinct similarities: sort these, then sort answers by rank and number. */
+/* Many answers have few distinct similarities: sort the similarities, then sort answers by rank and
+ * number. */
 static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);

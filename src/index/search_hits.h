@@ -51,8 +51,9 @@ typedef struct bm_search_cfg {
      * omitted. Cannot be combined with `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST; 0: no bound */
-    /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first of its documents
-     * are answered (bm_search_result.n), at least one, and the caller calls again with the rest. */
+    /* Bytes that hits may take; 0: no bound. If a batch finds more, only its first documents are
+     * answered (bm_search_result.n of them, at least one), and the caller must call again with the
+     * others. */
     uint64_t memory;
 } bm_search_cfg;
 

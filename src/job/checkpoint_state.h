@@ -71,7 +71,7 @@ typedef struct bm_checkpoint_more {
     /* Load a record. All documents saved before it have been loaded. BM_ERR_FORMAT: it does not
      * fit. */
     bm_status (*load)(void *ctx, const void *data, size_t len, bm_error *err);
-    uint64_t (*unsaved_bytes)(const void *ctx); /* about what saving would write now */
+    uint64_t (*unsaved_bytes)(const void *ctx); /* estimated bytes that saving would write now */
     void *ctx;
 } bm_checkpoint_more;
 

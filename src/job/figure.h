@@ -56,7 +56,7 @@ void bm_figure_counts(bm_figure *f, const char *what);
 /* Begin a bar from x `from` to x `to`, as high as the count. The caller writes its title and its
  * end. Returns false if the bar has no height; it is then not drawn. */
 bool bm_figure_bar(bm_figure *f, double from, double to, double count);
-/* Draw a bar per hundredth of similarity; `air`: the gap on either side of each. */
+/* Draw a bar per hundredth of similarity; `air`: the gap on either side of each bar. */
 void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double air);
 /* Draw the axis of similarities, with a mark every `step` hundredths. */
 void bm_figure_similarities(bm_figure *f, uint32_t step);

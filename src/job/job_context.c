@@ -138,7 +138,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* Bytes that the job may hold besides the rows of its documents. Parts of the corpus are not
+/* Bytes that the job may hold in addition to the rows of its documents. Parts of the corpus are not
  * counted: for a long record, dedup moves them out of memory (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
@@ -482,7 +482,7 @@ out:
  * accepted. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
-#define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents besides windows */
+#define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents, not counting windows */
 
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
 {

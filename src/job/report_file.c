@@ -255,8 +255,8 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
-/* Write "device_input": what devices were given, and the rule or the rates that decided it; nothing
- * if there was no choice. */
+/* Write "device_input": whether devices were given texts or hashes, and the rule or the rates that
+ * decided it. Write nothing if there was no choice. */
 static void report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
@@ -562,7 +562,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     }
     char *work = NULL, *from = NULL;
     if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
-        from = real_folder(work); /* the work directory is beside the final one */
+        from = real_folder(work); /* the work directory is in the same directory as the final one */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
         report_from_here(json, set, from);

@@ -164,7 +164,8 @@ bm_status bm_settings_keep_stop_words(bm_settings *settings, bm_error *err);
 /* Free what the settings own; shallow copies only borrow it. */
 void bm_settings_reset(bm_settings *settings);
 
-/* The row of the job; and whether the job has one of these BM_JOB_* bits. */
+/* The first function returns the row of the job; the second tells whether the job has one of these
+ * BM_JOB_* bits. */
 static inline const bm_job_row *bm_job_row_of(const bm_settings *settings)
 {
     return &bm_job_rows[settings->kind];

@@ -998,8 +998,8 @@ out:
 }
 
 /* Skip documents that were found among the known ones, where stars are made and pairs are not
- * written. With CONTAINED, skip only those that a known one holds whole: another document of the
- * job may hold more of the rest. */
+ * written. With CONTAINED, skip only documents that a known document holds completely: for others,
+ * another document of the job may hold more. */
 static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;

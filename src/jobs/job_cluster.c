@@ -140,7 +140,7 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
 /* Facts from the report beside a pairs.tsv, if `dedup --pairs` wrote both. */
 typedef struct listed_pairs {
     bm_manifest *report;
-    bm_listed *listed; /* NULL: no report lists the file, and the rest is empty */
+    bm_listed *listed; /* NULL: no report lists the file, and the other members are empty */
     double threshold;  /* threshold of the job that wrote the pairs */
     bool against;      /* that job compared with known documents, whose pairs are not in the file */
     bool stars;

@@ -118,7 +118,8 @@ typedef struct bm_items {
     uint64_t n_short, n_empty; /* numbers of items that are not searched for: too few words; no
                                 * words */
     bm_shingle_table table;
-    size_t n_own;     /* shingles below n_own are of items; the others are only anchors */
+    size_t n_own;     /* shingles with numbers below n_own belong to items; others are only
+                       * anchors */
     uint8_t *stopped; /* bit per shingle: 1 if it does not count; NULL: all count */
     /* Classes, then groups, and their shingles one after another. */
     bm_item_class *classes;
@@ -196,7 +197,7 @@ typedef struct bm_overlap_found {
     uint32_t *counts;       /* documents per shingle, while counting; else NULL */
 } bm_overlap_found;
 
-/* The most bytes that documents need besides the items. */
+/* The most bytes that documents need in addition to the items. */
 uint64_t bm_overlap_bytes(const bm_items *items);
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
                           bm_error *err);

@@ -58,7 +58,7 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 typedef struct bm_span_gram {
     bm_hash128 hash; /* hash of its units */
     uint64_t from;   /* first byte in the text before repair; later its place in all documents */
-    uint64_t unit;   /* first unit, likewise; numbers have gaps between fields */
+    uint64_t unit;   /* number of its first unit, likewise; numbers have gaps between fields */
     uint32_t len;    /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;

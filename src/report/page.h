@@ -355,8 +355,8 @@ bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* Load the graph's members, and the links if pairs.tsv has them. */
 bm_status bm_page_graph_load(bm_page *page, bm_error *err);
-/* Compute the links from the members' shingles, if these were read. If any are missing, there are
- * no links. */
+/* Compute the links from the members' shingles, if these were read. If any shingles are missing,
+ * there are no links. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
 /* Find bridges, articulation points and weakest links, and place the documents that are drawn. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);

@@ -512,7 +512,8 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Write what became of the documents, as segments of a bar 520 pixels wide. */
+/* Write how many documents were kept and how many removed for each reason, as segments of a bar 520
+ * pixels wide. */
 static void write_shares(bm_json *json, const bm_page *p)
 {
     const bm_counts *n = &p->counts;

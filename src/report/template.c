@@ -92,8 +92,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* Characters to show by their numbers: noncharacters and invisible ones, besides those that
- * bm_text_next calls hidden. */
+/* Characters to show by their numbers: noncharacters and invisible ones, in addition to the
+ * characters that bm_text_next calls hidden. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* noncharacters */

@@ -174,9 +174,9 @@ static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
                : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
 }
 
-/* Write six decimals; nothing if the number is unknown. They equal what printf writes, in a tenth
- * of its time: the product is off by at most 2^-33, so printf is used only if it is close to the
- * middle between two numbers. */
+/* Write six decimals; nothing if the number is unknown. The text is the same as printf would write,
+ * but takes a tenth of the time: the product is off by at most 2^-33, so printf is used only if it
+ * is close to the middle between two numbers. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))

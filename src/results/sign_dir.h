@@ -45,8 +45,8 @@ uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
 /* *n_short: the number of documents with fewer units than a shingle has; *n_none: how many of these
- * have no shingles, because of `--short skip`. These are not empty, though their rows look the
- * same. */
+ * have no shingles, because of `--short skip`. These documents are not empty, although their rows
+ * look like rows of empty documents. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
 /* The number of unreadable documents (text/shingler.h); 0 for what earlier versions wrote. The rows

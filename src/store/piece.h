@@ -185,7 +185,7 @@ typedef struct bm_document_writer {
 /* Start a new piece, in the same memory, whose first document has number `first`. */
 void bm_document_writer_begin(bm_document_writer *writer, uint32_t first);
 void bm_document_writer_reset(bm_document_writer *writer); /* frees */
-/* Does a document of these sizes still fit? The first one always does. */
+/* Does a document of these sizes still fit? The first document always fits. */
 bool bm_document_writer_fits(const bm_document_writer *writer, size_t id_len, size_t body_len);
 /* BM_ERR_NOMEM. BM_ERR_INPUT: the piece would exceed 4 GiB even with this document alone. */
 bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc *doc,

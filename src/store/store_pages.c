@@ -914,7 +914,7 @@ bool bm_state_names(const bm_state *state, const bm_piece_key *key)
 
 /* === store place === */
 
-#define LOCK_BYTES ((off_t)64 << 10) /* what LMDB needs for BM_STORE_READERS readers */
+#define LOCK_BYTES ((off_t)64 << 10) /* bytes that LMDB needs for BM_STORE_READERS readers */
 
 static int lock(int fd, int how)
 {
@@ -1017,7 +1017,7 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                           "its " BM_STORE_DATA
                           " has another name too (a hard link), and would change there (write to a "
                           "copy: cp -a makes one, cp -al does not)");
-    /* Some network file systems have no such locks. On these no other process has one either, and
+    /* Some network file systems have no such locks. Then no other process has one either, and
      * writers hold the directory. */
     if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
         return BM_OK;
