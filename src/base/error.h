@@ -12,12 +12,12 @@
 
 #include <bandmill/status.h>
 
-/* In each of these functions `err` may be NULL. */
+/* Fill `err` with a message and return `status`. In each of these functions `err` may be NULL. */
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...) BM_PRINTF(3, 4);
 /* The same with a file and a line (0: none). */
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...) BM_PRINTF(5, 6);
-/* BM_ERR_USAGE, with the field of the options that is wrong. */
+/* Fail with BM_ERR_USAGE: `field` of the options is wrong. */
 bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...) BM_PRINTF(3, 4);
 /* The same with a file and a line (0: none). */
 bm_status bm_fail_field_at(bm_error *err, const char *field, const char *file, uint64_t line,
@@ -51,5 +51,5 @@ bool bm_is_absent(bm_status status, const bm_error *err);
     } while (0)
 /* Append advice to the message: inside the parentheses at its end, or in new ones. */
 void bm_error_advise(bm_error *err, const char *way_out);
-/* BM_ERR_NOMEM with the size that was asked for. */
+/* Fail with BM_ERR_NOMEM; the message has the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);

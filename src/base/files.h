@@ -52,7 +52,7 @@ const char *bm_name_in(int folder, const char *path);
 /* read_file -- a small file as a whole. */
 
 /* Append all of a file, or of a pipe that the process was given (bm_open_given), to `out`.
- * BM_ERR_INPUT: it is not such a file, or has more than `most` bytes. BM_ERR_IO: as from
+ * BM_ERR_INPUT: it is neither, or has more than `most` bytes. BM_ERR_IO: as from
  * bm_open_given. */
 bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
 
@@ -60,9 +60,10 @@ bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err
  * is continued, and one that a signal interrupts is repeated. The file's own position does not
  * change. */
 
-/* 0, or an errno; ENOSPC if the file takes no more bytes. */
+/* Write `len` bytes at `place`. Returns 0 or an errno; ENOSPC if the file takes no more bytes. */
 int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);
-/* 0, or an errno. *got: bytes that were read, less than `len` if the file ends earlier. */
+/* Read `len` bytes at `place`. Returns 0 or an errno. *got: the bytes that were read, less than
+ * `len` if the file ends earlier. */
 int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 
 /* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
@@ -73,5 +74,5 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
 bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
                         bm_error *err);
 
-/* BM_ERR_CANCELLED if callbacks->cancelled returns true, else BM_OK. For loops that read. */
+/* Return BM_ERR_CANCELLED if callbacks->cancelled returns true, else BM_OK. For loops that read. */
 bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err);

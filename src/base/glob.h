@@ -13,5 +13,6 @@
 
 #include <stdbool.h>
 
-/* Time is at most proportional to the product of both lengths. */
+/* Does the pattern match the path? Takes at most time in proportion to the product of both
+ * lengths. */
 bool bm_glob_match(const char *pattern, const char *path);

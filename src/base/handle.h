@@ -42,7 +42,8 @@ typedef struct bm_handle {
     bm_handle_gate gates[BM_HANDLE_GATES];
 } bm_handle;
 
-/* `name` is borrowed; `callbacks` are copied. BM_ERR_NOMEM. */
+/* Make a handle that belongs to this process. `name` is borrowed; `callbacks` are copied.
+ * BM_ERR_NOMEM. */
 bm_status bm_handle_init(bm_handle *handle, const char *name, const bm_callbacks *callbacks,
                          bm_error *err);
 /* Destroy the locks; not called in a forked child. */

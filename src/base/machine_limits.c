@@ -54,7 +54,7 @@ static bool read_line(const char *folder, const char *name, char line[FILE_BYTES
     return is_read;
 }
 
-/* False for "max" and for -1, which mean no limit. */
+/* Read the number in a file. False: there is none, or it is "max" or -1, which mean no limit. */
 static bool read_number(const char *folder, const char *name, unsigned long long *value)
 {
     char line[FILE_BYTES];
@@ -158,7 +158,8 @@ static void read_groups(search *s)
         fclose(file);
 }
 
-/* mountinfo writes blanks, tabs, ends of lines and backslashes as \ooo. */
+/* Undo the escapes of mountinfo, which writes blanks, tabs, ends of lines and backslashes as
+ * \ooo. */
 static void unescape(char *text)
 {
     char *to = text;

@@ -66,7 +66,7 @@ typedef struct bm_buf {
 
 /* Reserve space for `more` bytes after the last one. */
 bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err);
-/* Append. On failure the buffer is as before. */
+/* Append bytes. On failure the buffer is as before. */
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err);
 bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err);
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);

@@ -71,10 +71,11 @@ void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n);
 void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit);
 /* Report that something else runs for a while within the stage, after `n_docs` documents. */
 void bm_meter_detour(bm_meter *meter, const char *what, uint64_t n_docs);
-/* `done` of `total` units of the stage are done (total 0: unknown), after `n_docs` documents. */
+/* Report that `done` of `total` units of the stage are done (total 0: unknown), after `n_docs`
+ * documents. */
 void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs);
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
-/* BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
+/* Return BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
 /* From now on bm_meter_check returns BM_ERR_CANCELLED without asking the caller. */
 void bm_meter_stop(bm_meter *meter);

@@ -39,8 +39,8 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
  * bytes are read. */
 #define BM_SIZED_MOST (64u << 10)
 
-/* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least or more than
- * BM_SIZED_MOST (so it was not initialised). */
+/* Check a struct of the caller. BM_ERR_USAGE: it is NULL, or its struct_size is less than the least
+ * or more than BM_SIZED_MOST (so it was not initialised). */
 bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 
 /* Read an input struct: `out` (a whole struct) holds the defaults and receives the fields that the
@@ -52,7 +52,7 @@ bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_er
  * after its struct_size, which does not change. NULL is fine. BM_ERR_USAGE: as bm_sized_check. */
 bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
-/* BM_ERR_USAGE naming `field`, unless value < n. */
+/* Check that value < n; else BM_ERR_USAGE names `field`. */
 bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err);
-/* BM_ERR_USAGE naming `field`, unless the n reserved words of an options struct are 0. */
+/* Check that the n reserved words of an options struct are 0; else BM_ERR_USAGE names `field`. */
 bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t n, bm_error *err);

@@ -16,7 +16,8 @@ typedef enum bm_isa { BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON } b
 bool bm_isa_available(bm_isa isa);
 bm_isa bm_isa_best(void);
 const char *bm_isa_name(bm_isa isa);
-/* `name` NULL or "": the best. BM_ERR_USAGE: unknown or not available here. */
+/* Choose the instruction set `name`; NULL or "": the best one. BM_ERR_USAGE: it is unknown or not
+ * available here. */
 bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
 /* Processors that this process may use (by affinity mask and the quotas of control groups), at
  * least 1. */

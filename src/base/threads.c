@@ -127,7 +127,7 @@ void bm_queue_free(bm_queue *queue)
     bm_free(queue);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static bool add(bm_queue *queue, void *item, uint32_t whose)
 {
     if (queue->closed || queue->aborted ||
@@ -479,7 +479,7 @@ struct bm_team {
     pthread_t threads[];
 };
 
-/* The lock is held, here and in team_remove. */
+/* Called with the lock held, like team_remove. */
 static void team_add(bm_team *team, bm_team_work *work)
 {
     if (team->next == NULL)
@@ -517,7 +517,7 @@ static void help_once(bm_team *team)
         pthread_cond_signal(&work->left);
 }
 
-/* The lock is held; it is released while the thread spins and sleeps. */
+/* Called with the lock held, which is released while the thread spins and sleeps. */
 static void wait_for_work(bm_team *team)
 {
     pthread_mutex_unlock(&team->lock);

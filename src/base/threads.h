@@ -35,11 +35,11 @@ typedef struct bm_queue bm_queue;
 
 #define BM_QUEUE_ANYBODY UINT32_MAX /* not the number of a thread that pops */
 
-/* `capacity`: most items for anybody at a time. */
+/* Open a queue with space for `capacity` items that anybody may pop. */
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
-/* False: closed or aborted; the caller keeps the item. try_push does not wait, and also returns
- * false if the queue is full. */
+/* Push an item that anybody may pop. False: the queue is closed or aborted, and the caller keeps
+ * the item. try_push does not wait, and also returns false if the queue is full. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
 /* Push an item that only thread `whose` may pop. The call never waits, so the caller bounds the
@@ -105,7 +105,7 @@ typedef struct bm_team_work {
     pthread_cond_t left;
 } bm_team_work;
 
-/* `n_helpers` may be 0. */
+/* Start a team of `n_helpers` threads, which may be 0. */
 bm_status bm_team_open(uint32_t n_helpers, bm_team **out, bm_error *err);
 void bm_team_close(bm_team *team);  /* no work may be left; NULL is fine */
 void bm_team_forget(bm_team *team); /* as bm_pool_forget */

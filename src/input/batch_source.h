@@ -68,7 +68,7 @@ typedef struct bm_batch_source_ops {
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
-    /* *out is NULL at the end. */
+    /* Get the next batch; *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
     /* Read what the batch has to hold, beside other fills and `next`, if the source was begun
      * `helped`; *in_turn grows by the seconds in which it kept other fills from going on. NULL:
@@ -94,7 +94,8 @@ typedef struct bm_batch_source_ops {
     /* Read records again by their places and parse them; only if source.reads_again. */
     bm_status (*parse_again)(bm_batch_parser *parser, const bm_record_place *places, size_t n,
                              bm_record_fn fn, void *ctx, bm_error *err);
-    /* NULL: its records have no bytes that could be copied. */
+    /* Call back for each record, with its bytes only. NULL: the records have no bytes that could be
+     * copied. */
     bm_status (*split)(bm_batch_parser *parser, const bm_source_batch *batch, bm_record_fn fn,
                        void *ctx, bm_error *err);
     void (*close_parser)(bm_batch_parser *parser);
@@ -158,7 +159,7 @@ typedef struct bm_batch_next {
     uint64_t bytes_read;    /* bytes_read of that batch, dropped or complete */
 } bm_batch_next;
 
-/* BM_ERR_FORMAT: the inputs hold fewer records than are to be passed over. */
+/* Get the next batch. BM_ERR_FORMAT: the inputs hold fewer records than are to be passed over. */
 bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_error *err);
 /* Release what reading holds: open files, buffers. Does nothing if the source was not begun. */
 void bm_batch_source_end(bm_batch_source *source);

@@ -145,7 +145,7 @@ typedef struct code {
     uint32_t *table;
     unsigned bits; /* index bits of the table */
     bool one;      /* a single one-bit code is allowed */
-    bool none;     /* so is having no code */
+    bool none;     /* having no code at all is allowed too */
 } code;
 
 static uint32_t entry_of(uint32_t symbol, unsigned bits)

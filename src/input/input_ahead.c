@@ -314,7 +314,7 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
 
 /* --- without the lock --- */
 
-/* `callbacks`: those of the calling thread. */
+/* Begin to read the source of a place. `callbacks` belong to the calling thread. */
 static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
@@ -643,7 +643,7 @@ static void release_place(bm_input_ahead *ahead, place *p)
         pthread_cond_signal(&ahead->work);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void start_threads(bm_input_ahead *ahead)
 {
     while (ahead->n_threads < ahead->plan.threads &&

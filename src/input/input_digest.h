@@ -52,7 +52,7 @@ typedef struct bm_digest_of {
     uint64_t piece_bytes; /* BM_FILE_PIECE_BYTES; 0: one piece, as older versions did */
 } bm_digest_of;
 
-/* A whole file, digested as today. */
+/* A whole file, digested by pieces, as this version does. */
 #define BM_DIGEST_OF_FILE(path) ((bm_digest_of){path, NULL, 0, UINT64_MAX, BM_FILE_PIECE_BYTES})
 
 /* Digest bytes of a file. `callbacks` may be NULL; BM_ERR_IO names the path, BM_ERR_NOMEM,

@@ -320,7 +320,7 @@ static bm_status input_beginning(const bm_source *source, const bm_head *head, b
  * files are sorted by the bytes of their paths at the end, so their order does not depend on
  * readdir. */
 
-/* `path` is taken. */
+/* Takes ownership of `path`. */
 static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
 {
     bm_status status =
@@ -390,7 +390,7 @@ static bool is_chosen(const struct bm_input_set *set, const char *path, size_t r
            !matches_one(o->patterns.exclude, o->patterns.n_exclude, below);
 }
 
-/* `path` is taken. */
+/* Takes ownership of `path`. */
 static bm_status push_dir(walk *w, char *path, bm_error *err)
 {
     bm_status status = bm_grow(&w->dirs, &w->cap, w->n + 1, sizeof *w->dirs, err);
@@ -439,7 +439,7 @@ static entry_kind entry_kind_of(int dir_fd, const struct dirent *entry)
                                  : ENTRY_OTHER;
 }
 
-/* Note that the path is left out; `path` is taken. */
+/* Note that the path is left out. Takes ownership of `path`. */
 static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
 {
     bm_left_out_path next = {path, kind == ENTRY_DIRECTORY_LINK ? "a link to a directory"
@@ -458,7 +458,7 @@ static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
     bm_free(next.path);
 }
 
-/* A file below a directory; `path` is taken. */
+/* Add a file that was found below a directory. Takes ownership of `path`. */
 static bm_status add_found(struct bm_input_set *set, char *path, bm_error *err)
 {
     BM_TRY(add_source(set, path, err));
@@ -631,7 +631,7 @@ static bool matches_pattern(const char *pattern, const char *path)
             (strstr(pattern, "**") != NULL || count_slashes(pattern) == count_slashes(path)));
 }
 
-/* A file of a folder at an address. */
+/* Add a file that was found in a folder at an address, if `include` and `exclude` choose it. */
 static bm_status add_listed(struct bm_input_set *set, const char *root, const char *below,
                             bm_error *err)
 {
@@ -921,7 +921,7 @@ static void widen(int fd)
 #endif
 }
 
-/* The descriptor is taken, whatever the status. */
+/* Keep a source that can be read only once. Takes the descriptor, whatever the status. */
 static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
     bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);

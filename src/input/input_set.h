@@ -160,7 +160,8 @@ bm_status bm_input_set_open_stream(const bm_input_options *options, const char *
 
 struct bm_input_set;
 
-/* BM_ERR_INPUT: these first bytes of the file `name` belong to a format that is not read. */
+/* Check the first bytes of the file `name`. BM_ERR_INPUT: they belong to a format that is not
+ * read. */
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 
 struct bm_input_set;

@@ -66,7 +66,7 @@ typedef struct bm_keyer {
     bool named; /* a key of this batch has the names */
 } bm_keyer;
 
-/* `rules` NULL: no keys. Call reset whatever the status. */
+/* Prepare a keyer; `rules` NULL: it makes no keys. Call reset afterwards, whatever the status. */
 bm_status bm_keyer_init(bm_keyer *keyer, const bm_keep_rules *rules, bm_error *err);
 void bm_keyer_reset(bm_keyer *keyer);
 /* Begin a batch. */

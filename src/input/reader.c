@@ -79,7 +79,7 @@ static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch,
     return BM_OK;
 }
 
-/* BM_ERR_INPUT: the header is longer than a document may be. */
+/* Fail with BM_ERR_INPUT: the header is longer than a document may be. */
 static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,

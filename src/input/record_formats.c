@@ -1048,7 +1048,7 @@ static void open_bracket(bm_scan *scan, bool object)
     *objects = (uint8_t)(object ? *objects | bit : *objects & ~bit);
 }
 
-/* False: the open bracket is of the other kind. */
+/* Close a bracket. False: the open bracket is of the other kind. */
 static bool close_bracket(bm_scan *scan, bool object)
 {
     uint32_t level = --scan->depth;

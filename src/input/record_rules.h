@@ -90,7 +90,7 @@ static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
 }
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
-/* false: no more cells, or the row is broken. */
+/* Get the next cell. false: there are no more, or the row is broken. */
 bool bm_row_next(bm_row *row, bm_cell *cell);
 /* Where a broken row is. */
 typedef struct bm_row_place {

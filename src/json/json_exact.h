@@ -66,7 +66,7 @@ typedef struct bm_json_field {
 
 typedef struct bm_json_exact bm_json_exact;
 
-/* `paths` is borrowed until close. */
+/* Open a parser for these paths, which are borrowed until close. */
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err);
 /* `paths`: n names, copied. Each is the name of a key or, if the object has no such key, a dotted

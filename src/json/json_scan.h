@@ -70,7 +70,8 @@ typedef struct bm_json_doc {
     size_t n_members, cap_members;
 } bm_json_doc;
 
-/* BM_ERR_FORMAT: the text is no JSON object. Call this first. */
+/* Check that the text is a JSON object; else BM_ERR_FORMAT. Call this before the functions
+ * below. */
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err);
 /* Make the table of a text that was checked. */
 bm_status bm_json_doc_open(const char *path, bm_str text, bm_json_doc *out, bm_error *err);

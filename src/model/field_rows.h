@@ -181,6 +181,6 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
 bool bm_field_is_character(char byte);
 /* Reset the format options, so that the names of the files decide the format. */
 void bm_input_format_by_name(bm_input_options *input);
-/* BM_ERR_USAGE: a field of the part has a word that its option does not have, or a value that the
- * function of its row refuses. */
+/* Check the fields of a part. BM_ERR_USAGE: a field has a word that its option does not have, or a
+ * value that the function of its row refuses. */
 bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err);

@@ -111,7 +111,7 @@ static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id i
     return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
 }
 
-/* `slot` is the free slot where the id belongs. */
+/* Append an id. `slot` is the free slot where it belongs. */
 static bm_status append_id(bm_id_set *set, bm_hash_table *table, bm_doc_id id, size_t slot,
                            bm_error *err)
 {
@@ -351,7 +351,8 @@ static void leave_added(bm_doc_table *table)
     }
 }
 
-/* `slot` is the free slot, in the shard of the id, where the id belongs. */
+/* Append a row and its id. `slot` is the free slot, in the shard of the id, where the id
+ * belongs. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {

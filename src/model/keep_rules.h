@@ -66,12 +66,12 @@ typedef struct bm_keep_key_parts {
     const char *seen; /* a bm_keep_seen for each rule that reads a field */
 } bm_keep_key_parts;
 bool bm_keep_key_split(const bm_keep_rules *rules, bm_str key, bm_keep_key_parts *out);
-/* BM_ERR_INPUT: no document has the field of a rule, so the rule is a mistake. `names`: the fields
- * of the first document. */
+/* Fail with BM_ERR_INPUT: no document has the field of the rule, so the rule is a mistake. `names`:
+ * the fields of the first document. */
 bm_status bm_keep_rule_no_field(const bm_keep_rules *rules, const bm_keep_rule *rule, bm_str names,
                                 bm_error *err);
 
-/* BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
+/* Parse a list of rules. BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
 bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err);
 void bm_keep_rules_reset(bm_keep_rules *rules);
 /* Make rules that divide documents by the value of a field, instead of parsing a list. */

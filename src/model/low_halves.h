@@ -32,7 +32,7 @@ typedef struct bm_low_halves {
     uint8_t low[1u << BM_LOW_HALVES_BITS];
 } bm_low_halves;
 
-/* `of` is a file or a field. */
+/* Begin to count. `of` is a file or a field. */
 void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
 /* Count the hashes of documents: document i has hashes[offsets[i]] … hashes[offsets[i + 1] - 1].
  * They are checked (bm_low_halves_check) after the document with hash number BM_LOW_HALVES_FIRST,

@@ -8,8 +8,8 @@
 
 #include "model/field_rows.h"
 
-/* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
- * with a length, a reserved word that is set. */
+/* Check every part. BM_ERR_USAGE names the field: an enum or a number is out of range, an array
+ * with a length is NULL, or a reserved word is set. */
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
 /* The same for a list of texts, which must not contain NULL, and for a number, which must not be
  * NAN. */
@@ -19,8 +19,8 @@ bm_status bm_option_number_check(const char *field, double value, bm_error *err)
 /* Are there any documents: paths, a list of them, a table? */
 bool bm_input_given(const bm_input_options *input);
 
-/* BM_ERR_USAGE: the scheme does not accept the hash of shingles. */
+/* Does the scheme accept the hash of shingles? If not, BM_ERR_USAGE. */
 bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,
                                bm_error *err);
-/* BM_ERR_USAGE: there are bits that are not BM_FIELD_*. */
+/* Are all bits BM_FIELD_*? If not, BM_ERR_USAGE. */
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);

@@ -10,7 +10,7 @@
 const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
 /* The name of its field in options and reports: "cluster". */
 const char *bm_option_field(bm_option option);
-/* BM_ERR_USAGE naming the option's field, unless it has such a value. */
+/* Does the option have such a value? If not, BM_ERR_USAGE names its field. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
 /* Write the names of normalisation steps to `out`, in the order of their application ("none" for
  * 0), cut short at `cap`. */

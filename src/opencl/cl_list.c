@@ -54,7 +54,7 @@ typedef struct header {
     char note[sizeof((bm_cl_listing *)0)->note];
 } header;
 
-/* false: the write failed (errno). */
+/* Write the listing to the file. false: the write failed (errno). */
 static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
 {
     header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
@@ -213,7 +213,8 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
 
 /* --- in a child --- */
 
-/* `driver`: the library to blame; "": unknown, and all are named. */
+/* Report that a driver is broken. `driver`: the library to blame; "": unknown, and all are
+ * named. */
 static void report_broken(bm_cl_listing *out, const char *what, const char *driver,
                           const char *words)
 {

@@ -151,7 +151,8 @@ static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
 
 #define BM_CL_MIN_LIMIT ((size_t)64 << 10)
 
-/* `stream` begins as {0} with api, device, program, shape, params and context set (borrowed). */
+/* Open the stream. Before the call it is {0}, except that api, device, program, shape, params and
+ * context are set (borrowed). */
 bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err);
 void bm_cl_stream_close(bm_cl_stream *stream); /* waits for all work; {0} is fine */
 

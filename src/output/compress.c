@@ -608,7 +608,7 @@ static void pack_blocks_close(pack_blocks *b)
     bm_free_all(b->ring, b);
 }
 
-/* BM_ERR_NOMEM, BM_ERR_IO. */
+/* Begin to compress a file in blocks. BM_ERR_NOMEM, BM_ERR_IO. */
 static bm_status pack_blocks_open(bm_compression kind, const pack_ops *ops, bm_pack_lanes lanes,
                                   pack_blocks **out, bm_error *err)
 {

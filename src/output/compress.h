@@ -41,7 +41,8 @@ typedef struct bm_compress_step {
 
 typedef struct bm_compressor bm_compressor;
 
-/* `compression` is not NONE. `shown` names the file in errors; it is borrowed until close. */
+/* Begin to compress a file; `compression` is not NONE. `shown` names the file in errors; it is
+ * borrowed until close. */
 bm_status bm_compressor_open(bm_compression compression, bm_pack_lanes lanes, const char *shown,
                              bm_compressor **out, bm_error *err);
 void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */

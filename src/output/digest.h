@@ -54,7 +54,7 @@ bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_dige
 
 /* Hashes a file from front to back. One thread at a time. */
 typedef struct bm_digest bm_digest;
-/* `piece_bytes` 0: the file is one piece, however long. */
+/* Begin to hash a file. `piece_bytes` 0: it is one piece, however long. */
 bm_status bm_digest_open(unsigned kinds, uint64_t piece_bytes, bm_digest **out, bm_error *err);
 
 /* Bytes from … to-1 of an open file; `to` UINT64_MAX: to the end of the file. */
@@ -101,7 +101,7 @@ typedef struct bm_digest_work {
     uint64_t meter_total;
 } bm_digest_work;
 
-/* BM_ERR_IO names the first file that cannot be read. */
+/* Hash the pieces of all files. BM_ERR_IO names the first file that cannot be read. */
 bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 
 /* digest_follow -- pieces of a file are hashed on other threads while the file is written.
@@ -120,7 +120,7 @@ typedef struct bm_digest_followed {
     uint64_t rewritable; /* bytes at the front that may be rewritten until the file is complete */
 } bm_digest_followed;
 
-/* BM_ERR_NOMEM; BM_ERR_IO if no thread can be started. */
+/* Begin to follow a file. BM_ERR_NOMEM; BM_ERR_IO if no thread can be started. */
 bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
                                 bm_error *err);
 /* Bytes 0 … n-1 will not change any more; n never falls. */

@@ -156,7 +156,7 @@ static size_t find(bm_str text)
     return SIZE_MAX;
 }
 
-/* BM_ERR_FORMAT unless the bytes of the report `path` are those that were written. */
+/* Check that the bytes of the report `path` are those that were written; else BM_ERR_FORMAT. */
 static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *err)
 {
     bm_digests before;

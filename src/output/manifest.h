@@ -46,11 +46,11 @@ typedef struct bm_provenance_side {
     const char *path, *normalize; /* its name in messages; its list of normalisers */
 } bm_provenance_side;
 
-/* BM_ERR_FORMAT: `other` cannot be used with `first` because they differ in `key`. If the
+/* Fail with BM_ERR_FORMAT: `other` cannot be used with `first` because they differ in `key`. If the
  * normalisers differ, the message names a list that fits both. */
 bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
                                 bm_error *err);
-/* BM_ERR_FORMAT unless the signatures of both can be used together. */
+/* Check that the signatures of both can be used together; else BM_ERR_FORMAT. */
 bm_status bm_provenance_check(const char *first_path, const bm_provenance *first, const char *path,
                               const bm_provenance *other, bm_error *err);
 /* The first key in which two jobs read their inputs differently; NULL: none. */
@@ -174,7 +174,7 @@ const bm_manifest_output_row *bm_manifest_output_find(const bm_manifest *manifes
                                                       const char *name);
 /* The SHA-256 of an output; NULL: it is not listed. */
 const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
-/* BM_ERR_FORMAT unless the manifest's count `name` is `n`, the number found in `file`. */
+/* Check that the manifest's count `name` is `n`, the number found in `file`; else BM_ERR_FORMAT. */
 bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
                                     const char *file, bm_error *err);
 /* The actual state of a file, to compare with its row. */

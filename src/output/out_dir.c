@@ -431,7 +431,7 @@ out:
     return status;
 }
 
-/* BM_OK: the exchanged directory is the output that was checked before, unchanged. */
+/* Check that the exchanged directory is the output that was checked before, unchanged. */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;

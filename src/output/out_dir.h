@@ -58,8 +58,8 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 /* The same for files of several pieces, each with an array of the pieces' XXH3 128; "{}": there are
  * none. */
 bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err);
-/* BM_OK: the work directory is still the one that this job holds. BM_ERR_IO: it was removed, moved,
- * or made anew by somebody else. */
+/* Check that the work directory is still the one that this job holds. BM_ERR_IO: it was removed,
+ * moved, or made anew by somebody else. */
 bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err);
 /* The first steps of commit, for a caller with work to do in between: puts all files on the disk
  * and checks that the target may still be written. */

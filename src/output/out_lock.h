@@ -59,7 +59,8 @@ typedef struct bm_out_claim {
  * (out_target.h), which the message names; nothing is changed. On failure `out` holds nothing. */
 bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out_claim *out,
                             bm_error *err);
-/* BM_OK: `work` still names the claimed directory. BM_ERR_IO: it was removed, moved or remade. */
+/* Check that `work` still names the claimed directory. BM_ERR_IO: it was removed, moved or
+ * remade. */
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);
 /* List files that will be made in it, with one sync for all. On return the names are on the
  * disk. */

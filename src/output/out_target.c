@@ -657,7 +657,7 @@ out:
     return status;
 }
 
-/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE: it is not, and the message
+/* Check that the directory at `path` is an output of ours. BM_ERR_USAGE: it is not; the message
  * gives the reason. */
 static bm_status check_ours(const char *path, bm_out_existing existing, bm_error *err)
 {
@@ -739,7 +739,7 @@ out:
     return status;
 }
 
-/* BM_OK: the file at `path` is empty, or begins like one of ours. */
+/* Check that the file at `path` is empty, or begins like one of ours. */
 static bm_status check_our_file(const char *path, bm_error *err)
 {
     char head[BM_FILE_HEAD_BYTES];
@@ -847,7 +847,8 @@ static bool is_there(const target_output *out, const char *input)
     return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
 }
 
-/* `path`: the input's resolved path; NULL: standard input. */
+/* Check that the output is not this input, and neither inside nor above it. `path`: the input's
+ * resolved path; NULL: standard input. */
 static bm_status check_input(const target_output *out, const char *input, const char *path,
                              bm_error *err)
 {

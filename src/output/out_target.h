@@ -204,7 +204,7 @@ typedef struct bm_out_named {
     bool is_dir; /* its work directory must be separate, too */
 } bm_out_named;
 
-/* BM_ERR_USAGE: two of the outputs are the same, or one is inside another. */
+/* Check that no two of the outputs are the same, and none is inside another; else BM_ERR_USAGE. */
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
 /* BM_ERR_USAGE: the folder of temporary files is the directory `target` or its work directory, or
  * is inside one of them. A folder that does not exist is accepted. */

@@ -16,8 +16,9 @@ typedef struct bm_shingler bm_shingler;
 struct bm_joined;
 struct bm_shingle_ops;
 
-/* `cpu`: the name of the instruction set for the inner loops; NULL: the best. The list of stop
- * words must be loaded (stop_words.h), or NULL for English. BM_ERR_USAGE: options out of range. */
+/* Open a shingler. `cpu`: the name of the instruction set for the inner loops; NULL: the best. The
+ * list of stop words must be loaded (stop_words.h), or NULL for English. BM_ERR_USAGE: options are
+ * out of range. */
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
                            bm_error *err);
 void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */

@@ -30,8 +30,8 @@ typedef struct bm_stop_table {
     bool overflows; /* some words did not fit into their own buckets and are in a later one */
 } bm_stop_table;
 
-/* `words`: a list from bm_stop_words_load; it is copied. The caller calls bm_stop_table_reset, even
- * after a failure. */
+/* Make a table of `words`, a list from bm_stop_words_load, which is copied. The caller calls
+ * bm_stop_table_reset, even after a failure. */
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
 

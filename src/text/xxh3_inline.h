@@ -64,7 +64,8 @@ static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
     return bm_xxh3_finish(hash);
 }
 
-/* Any length. Out of line, since inlining would cost the surrounding loops their registers. */
+/* The hash for any length. Out of line, since inlining would cost the surrounding loops their
+ * registers. */
 static __attribute__((noinline)) uint64_t bm_xxh3_any(const char *p, size_t len)
 {
     return XXH3_64bits(p, len);
