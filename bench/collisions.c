@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collisions.c -- documents that were made to meet in one place of the program's tables, whose
- * hashes everybody knows; JSON Lines on stdout.
+/* collisions.c -- documents that were made to collide in one slot of the program's hash tables, as
+ * anybody can who knows the public hash functions; JSON Lines on stdout.
  *
  *     collisions N MODE        MODE: plain, ids-low, ids-leading, content
  *
@@ -10,9 +10,9 @@
  *     content       texts of 8 words, whose content hashes (kernels/content_hash.h) agree in their
  *                   lower 64 bits; 1,000,000 at most, for `--shingle word:1`
  *
- * The lower half of the content hash of 8 shingles is one to one with the sum of a number u of each
- * of them, so that sums of 0 are wanted: 8 lists of 2^21 words are joined in three steps, each of
- * which makes 21 bits more of the sum 0 and leaves some 2^21 rows (D. Wagner, A generalized
+ * Each shingle has a number u, and the lower half of the content hash of 8 shingles is a bijection
+ * of the sum of their u. So sums of 0 are wanted: 8 lists of 2^21 words are joined in three steps,
+ * each of which makes 21 more bits of the sum 0 and leaves some 2^21 rows (D. Wagner, A generalized
  * birthday problem, 2002). */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_bytes.c -- what the bytes of an index cost beside plain arrays: a set read, beside memcpy
- * of its hashes; a key found, beside a binary search without branches over an array of keys.
+/* index_bytes.c -- the cost of an index's byte formats against plain arrays: reading a set, against
+ * memcpy of its hashes; finding a key, against a branchless binary search in an array of keys.
  *
- *     index_bytes        a row a size: nanoseconds a hash, a key; the least of some rounds
+ *     index_bytes        a row per size: nanoseconds per hash or key; the minimum of some rounds
  *
- * "in cache" and "in memory" is where the bytes lie: 100 sets, one piece; 100,000 sets, 300 pieces,
- * asked for once a round. */
+ * "in cache": 100 sets, one piece. "in memory": 100,000 sets, 300 pieces, each read once per round.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  *                stand alone, 8 are four pairs, 3 are one cluster: a base and two edited copies. An
  *                edit replaces a word in the middle of a window of 5 shingles of its own, so that m
  *                edits leave 150 - 5m common shingles: J = (150 - 5m) / (150 + 5m), exactly. Copies
- *                of one base have no window in common, so of them
+ *                of one base have no window in common, so for them
  *                J = (150 - 5m - 5n) / (150 + 5m + 5n). The order is a permutation; nothing is
  *                remembered, so N is not bounded by memory. --truth lists the planted pairs: id_a,
  *                id_b, Jaccard similarity.
@@ -22,7 +22,7 @@
  *                one band and nothing else.
  *
  * Words are 4 letters and more of a 24-bit draw; two drawn shingles of 5 words agree with
- * probability 2^-120. splitmix64, so the same bytes everywhere. */
+ * probability 2^-120. splitmix64 draws them, so the output is the same everywhere. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>

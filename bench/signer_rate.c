@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signer_rate.c -- what do a second and further threads bring a bm_signer, and what do several
- * callers get that share one? Texts in memory to signatures by bm_signer_sign_texts, of the public
+/* signer_rate.c -- how much faster is a bm_signer with more threads, and how fast are several
+ * callers that share one? Texts in memory to signatures by bm_signer_sign_texts, of the public
  * library.
  *
  *   signer_rate [--repeats N] [--threads N] [--perms K] [--callers] FILE
@@ -8,14 +8,14 @@
  *   prints one JSON object; with --callers one of the callers alone
  *
  * Each repeat signs the file with one thread, then with N (2), in calls of the whole file; which
- * goes first alternates. A ratio is that of one repeat's two rates, so that what the machine does
- * beside it falls on both. `cpu` is the processor time of all threads over the time on the clock:
+ * goes first alternates. A ratio is that of one repeat's two rates, so that other work of the
+ * machine affects both. `cpu` is the processor time of all threads over the time on the clock:
  * on a machine with nothing else to do it is the number of threads, and a repeat in which it is
  * less than 97 % of that had to share its processors. `ratio_quiet` is the median over the repeats
  * without these. `checksum` of the signatures is the same for both. Any error is one line on stderr
  * and exit code 1.
  *
- * `control` is what the machine itself brings: right after each run, as many threads multiply, each
+ * `control` is how well the machine itself scales: right after each run, as many threads multiply, each
  * over its share of the same bytes, with nothing in common and nothing written. Where two of them
  * are not twice as fast as one, the two processors are not two (siblings of one core, a guest whose
  * processors are moved, a clock that falls), and no program can be; `ratio_of_control` is the

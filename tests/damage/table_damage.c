@@ -2,15 +2,15 @@
 /* table_damage.c -- files of tables with one byte of them changed, read and kept by the module in
  * this process.
  *
- * table_damage STEP FILE... -- of each FILE (.parquet, else IPC): each STEP-th byte of its pages
- * and footer, or of all of an IPC file, changed in four ways; and the file cut short after each
- * STEP-th byte of the footer, or of all. Whatever is in it: the module answers, says in words what
- * is wrong where it refuses, and the texts and ids of what it gives can be read to their last byte.
- * What reads them is the program's own. A line for each file: how many were read and how many
- * refused. The last place is said where the process dies.
+ * table_damage STEP FILE... -- changes each STEP-th byte of each FILE in four ways (of a .parquet
+ * file, the pages and the footer; of any other, which is IPC, all bytes), and truncates the file
+ * after each STEP-th byte (of the footer, or of all). For any damage, the module must return; if it
+ * refuses the file, it must say why; all texts and ids that it gives must be readable to their last
+ * byte. The program's own code reads them. Prints a line per file: how many variants were read and
+ * how many refused. If the process dies, the last change is printed.
  *
- * An allocator that watches (AddressSanitizer, with ARROW_DEFAULT_MEMORY_POOL=system) sees the
- * rest. */
+ * A checking allocator (AddressSanitizer, with ARROW_DEFAULT_MEMORY_POOL=system) finds bad
+ * accesses. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
