@@ -15,7 +15,7 @@
  * without these. `checksum` of the signatures is the same for both. Any error is one line on stderr
  * and exit code 1.
  *
- * `control` is how well the machine itself scales: right after each run, as many threads multiply, each
+ * `control` is how the machine itself scales: after each run, as many threads multiply, each
  * over its share of the same bytes, with nothing in common and nothing written. Where two of them
  * are not twice as fast as one, the two processors are not two (siblings of one core, a guest whose
  * processors are moved, a clock that falls), and no program can be; `ratio_of_control` is the
