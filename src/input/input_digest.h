@@ -26,7 +26,8 @@ typedef struct bm_content_place {
 /* Follows a reader through the files; one thread. */
 typedef struct bm_content_tracker bm_content_tracker;
 
-/* `check`: a place whose digest is verified when the reader passes it; NULL: none. Copied. */
+/* Open a tracker. `check`: a place whose digest is verified when the reader passes it; NULL: none.
+ * Copied. */
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */

@@ -131,10 +131,10 @@ struct bm_input_set {
  * first bytes of each file (its compression; formats that are refused), and settles one format for
  * the run. */
 
-/* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the
- * header rule forbids. BM_ERR_INPUT: no files, a format that we do not read, a name that promises
- * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
- * but its pointers are borrowed until bm_input_set_close.
+/* Open the inputs that `options` name. BM_ERR_USAGE: no input named, standard input named twice,
+ * formats that differ, fields that the header rule forbids. BM_ERR_INPUT: no files, a format that
+ * we do not read, a name that promises another compression. BM_ERR_IO: a path that cannot be read.
+ * BM_ERR_NOMEM. `options` is copied, but its pointers are borrowed until bm_input_set_close.
  *
  * In a directory, names that begin with . or _ are left out and counted, and so is everything
  * except regular files and links to them, by kind; files that `include` and `exclude` do not choose

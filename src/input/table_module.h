@@ -138,8 +138,9 @@ typedef struct bm_table_words {
 typedef struct bm_table_module {
     uint32_t abi;
     const char *version; /* "Arrow 26.0.1" */
-    /* BM_OK, BM_ERR_INPUT (broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM (no memory
-     * left, or more than `memory` needed). Arrays of the stream may outlive it. */
+    /* Open a table file as a stream. BM_OK, BM_ERR_INPUT (broken, encrypted, or no such file),
+     * BM_ERR_IO, BM_ERR_NOMEM (no memory left, or more than `memory` needed). Arrays of the stream
+     * may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
     /* Write the kept rows, with the file's schema, metadata and compression, and one row group for

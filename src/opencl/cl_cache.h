@@ -23,9 +23,9 @@ typedef struct bm_cl_cache {
     const char *ending; /* ending of the names of its files; open sets "clbin" */
 } bm_cl_cache;
 
-/* `dir` NULL: $XDG_CACHE_HOME/bandmill or ~/.cache/bandmill; "": no cache. Files are in its folder
- * `opencl`, which is created if necessary. BM_ERR_IO with the reason, and no cache: the folder
- * cannot be created or trusted. */
+/* Open the cache. `dir` NULL: $XDG_CACHE_HOME/bandmill or ~/.cache/bandmill; "": no cache. Files
+ * are in its folder `opencl`, which is created if necessary. BM_ERR_IO with the reason, and no
+ * cache: the folder cannot be created or trusted. */
 bm_status bm_cl_cache_open(bm_cl_cache *cache, const char *dir, bm_error *err);
 void bm_cl_cache_close(bm_cl_cache *cache);
 /* Write the directory that `dir` means to `out`, terminated by NUL; "" for none. */

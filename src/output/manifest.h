@@ -197,8 +197,8 @@ bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_
 
 typedef struct bm_listed bm_listed;
 
-/* `name`: as the manifest lists it; `path`: the file's path, for messages. Both, and the manifest,
- * are borrowed until close. BM_ERR_FORMAT: it is not listed. */
+/* Begin to check a file. `name`: as the manifest lists it; `path`: the file's path, for messages.
+ * Both, and the manifest, are borrowed until close. BM_ERR_FORMAT: it is not listed. */
 bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
                          bm_listed **out, bm_error *err);
 /* Add the next bytes of the file. NULL is fine, here and below: a file that is not listed. */

@@ -29,9 +29,9 @@
 
 typedef struct bm_out_dir bm_out_dir;
 
-/* BM_ERR_USAGE: `target` exists and may not be replaced, or TARGET.partial holds anything that is
- * not ours, or the saved work of an interrupted job, which only BM_OUT_REPLACE discards.
- * BM_ERR_LOCKED: another job is writing this output. BM_ERR_IO. */
+/* Begin an output directory. BM_ERR_USAGE: `target` exists and may not be replaced, or
+ * TARGET.partial holds anything that is not ours, or the saved work of an interrupted job, which
+ * only BM_OUT_REPLACE discards. BM_ERR_LOCKED: another job is writing this output. BM_ERR_IO. */
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
                           bm_error *err);
 /* The path of the work directory, until close. */

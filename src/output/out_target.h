@@ -206,6 +206,6 @@ typedef struct bm_out_named {
 
 /* Check that no two of the outputs are the same, and none is inside another; else BM_ERR_USAGE. */
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
-/* BM_ERR_USAGE: the folder of temporary files is the directory `target` or its work directory, or
- * is inside one of them. A folder that does not exist is accepted. */
+/* Check the folder of temporary files. BM_ERR_USAGE: it is the directory `target` or its work
+ * directory, or is inside one of them. A folder that does not exist is accepted. */
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);

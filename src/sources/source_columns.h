@@ -43,8 +43,8 @@ typedef struct bm_row_facts {
     bool whole;            /* the table was read to its end without failures */
 } bm_row_facts;
 
-/* `stream` is moved. `input` names the columns of text and id (the latter may not exist) and is
- * borrowed until close. `each`: keep the hash of each text too. */
+/* Open a digest of `stream`, which is moved. `input` names the columns of text and id (the latter
+ * may not exist) and is borrowed until close. `each`: keep the hash of each text too. */
 bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
                              bool each, bm_row_digest **out, bm_error *err);
 /* *out is the same stream, whose arrays are digested on their way to its reader. The reader
