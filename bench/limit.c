@@ -7,16 +7,15 @@
  *
  * The job: words are runs of what is not White_Space, a shingle is 5 words joined by one space (or
  * all words of a shorter text), hashed with XXH3_64bits where it stands; 128 permutations of
- * affine32 with seed 1. With --distinct each hash of a text counts and is signed once, which gives
- * the same signatures and, beside them, the number of distinct shingles of each text, as any
- * program needs it that compares sets; without, that is left out. `checksum` is the sum of word[i]
- * * (2i + 1) mod 2^64 over all signature words, document after document, so that another program's
- * signatures can be compared.
+ * affine32 with seed 1. With --distinct, each hash of a text is signed once; this gives the
+ * same signatures, and the number of distinct shingles of each text, which a program that
+ * compares sets needs. `checksum` is the sum of word[i] (2i + 1) mod 2^64 over all signature
+ * words, document after document, so that another program's signatures can be compared.
  *
  * How: limit_words.c finds the words, limit_hashes.c hashes shingles where they stand, limit_sign.c
  * makes signatures of hashes, each for the instruction set that limit_vectors.h names. Hashes of a
- * document go to a small buffer. The set of --distinct is a table of positions that a count of
- * documents empties.
+ * document go to a small buffer. The set of --distinct is a table whose entries carry the number of
+ * their text, so the next text needs no clearing.
  *
  * Compiled for AVX-512 (BW, VL), the same with VBMI2 (limit_vbmi2), or AVX2 (limit_avx2). Any error
  * is one line on stderr and exit code 1. */

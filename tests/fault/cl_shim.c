@@ -29,12 +29,12 @@
  *                                   FLAGS" for each map, "kernel N" for each kernel that waits for
  *                                   N events, and, when the process ends, "calls CALL N"
  *
- * A read-back is clEnqueueReadBuffer, or a map for reading alone. What it brought counts as arrived
- * when its event, a later one of its queue or the queue itself was waited for. The list of calls is
- * the backend's own: one that has no wrapper here does not link. A clFinish that fails has finished
- * all the same: nobody could wait for the commands of a queue after it, so no caller can guard
- * memory that they still write. A clWaitForEvents that fails has not waited. One lock guards all
- * counts. */
+ * A read-back is clEnqueueReadBuffer, or a map for reading only. Its bytes count as arrived
+ * when its event, a later event of its queue, or the queue itself has been waited for. The list
+ * of calls is the backend's own: a call without a wrapper here does not link. A clFinish that
+ * fails has still finished: otherwise no caller could wait for the queue's commands and protect
+ * the memory that they still write. A clWaitForEvents that fails has not waited. One lock
+ * guards all counts. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
