@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandmill import _files
-from bandmill._data import bytes_of, is_missing
 from bandmill._errors import Error
+from bandmill._texts import bytes_of, is_missing
 
 if TYPE_CHECKING:
-    import pathlib
-
     from bandmill._kinds import Names
 
 Array = np.ndarray[Any, Any]
@@ -34,13 +31,6 @@ class Cuts:
             last = np.append(np.flatnonzero(first)[1:] - 1, len(rows) - 1)
             rows, begins, ends = rows[first], begins[first], reach[last] - rows[last] * longest
         self.rows, self.begins, self.ends = rows, begins, ends
-
-    @classmethod
-    def of_file(cls, path: pathlib.Path) -> Cuts:
-        """cuts.tsv of a table, whose lines are rows."""
-        table = _files.read_tsv(path, dict.fromkeys(("line", "from", "to"), "int64"))
-        rows, begins, ends = (table.column(name).to_numpy() for name in ("line", "from", "to"))
-        return cls(rows - 1, begins, ends)
 
     def of(self, places: Array) -> Cuts:
         """Of other rows: ``places`` says which row each of them was."""
@@ -119,7 +109,8 @@ class Cuts:
     # --- columns of Arrow's ---
 
     def _out_of_arrow(self, data: Any, names: list[str]) -> Any:
-        pa = _files.arrow()
+        import pyarrow as pa
+
         if not isinstance(data, (pa.Table, pa.RecordBatch)):
             return self._columns([data], names)[0]
         texts = self._columns([data.column(name) for name in _known(names, data.column_names)], names)
@@ -144,7 +135,8 @@ class Cuts:
 
     def _columns(self, columns: list[Any], names: list[str]) -> list[Any]:
         """Columns of text, joined by newlines to the texts that have the ranges."""
-        pa = _files.arrow()
+        import pyarrow as pa
+
         before = np.zeros(len(columns[0]), dtype=np.int64)
         left, done = [], 0
         for column, name in zip(columns, names):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 import ctypes
 import glob
 import itertools
@@ -21,24 +20,14 @@ from bandmill._errors import Error
 from bandmill._ids import Ids
 from bandmill._native import ffi, lib
 from bandmill._remote import is_address
+from bandmill._texts import NAME, REPAIRED, bytes_of, is_missing
 from bandmill._workplace import Workplace
 
 _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
 _capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
-NAME = "table"
 _DATASET_ROWS = 10000
 Array = np.ndarray[Any, Any]
-_REPAIRED = "bandmill-repaired"
-
-
-def _as_one_byte(e: UnicodeError) -> tuple[bytes, int]:
-    """A lone surrogate as a byte that is no UTF-8, for which the library writes one U+FFFD, and counts it."""
-    assert isinstance(e, UnicodeEncodeError)
-    return b"\xff" * (e.end - e.start), e.end
-
-
-codecs.register_error(_REPAIRED, _as_one_byte)
 
 
 class Source:
@@ -273,27 +262,6 @@ def no_data(data: Any) -> Error:
     )
 
 
-def bytes_of(i: int, item: Any) -> bytes:
-    """A text as its bytes, whatever it is."""
-    if isinstance(item, str):
-        return item.encode("utf-8", _REPAIRED)
-    if isinstance(item, (bytes, bytearray, memoryview)):
-        return bytes(item)
-    if is_missing(item):
-        return b""
-    hint = "; pyarrow.Table.from_pylist() makes a table of records" if isinstance(item, dict) else ""
-    raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None{hint})", "input", NAME, i + 1, "data")
-
-
-def is_missing(item: Any) -> bool:
-    """None, NaN, or what pandas and numpy.ma have in their place."""
-    if item is None or item is np.ma.masked:
-        return True
-    if isinstance(item, (float, np.floating)):
-        return bool(item != item)
-    return type(item).__name__ in ("NAType", "NaTType") and type(item).__module__.startswith("pandas")
-
-
 def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
     """bm_str of texts that lie in parts, each some bytes with n + 1 offsets into them; and how many. ``call`` keeps them."""
     arrays = []
@@ -326,7 +294,7 @@ def texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
         warn_of_paths(data, 5)
-        items = [t.encode("utf-8", _REPAIRED) if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
+        items = [t.encode("utf-8", REPAIRED) if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
         return strings_of([(call.keep(b"".join(items)), offsets)], call)

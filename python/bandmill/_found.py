@@ -157,7 +157,7 @@ class Found:
         taken = _taken(data, kept)
         if not self._has_cuts:
             return taken
-        return Cuts.of_file(self.path / "cuts.tsv").of(places[kept]).out_of(taken, self._seen.text)
+        return _cuts_of(self.path / "cuts.tsv").of(places[kept]).out_of(taken, self._seen.text)
 
     def filter(
         self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
@@ -231,6 +231,13 @@ def _in_memory(data: Any) -> Any:
         return pa.table(data)
     except (TypeError, pa.ArrowException):  # one column alone
         return pa.chunked_array(data)
+
+
+def _cuts_of(path: pathlib.Path) -> Cuts:
+    """cuts.tsv of a table, whose lines are rows."""
+    table = _files.read_tsv(path, dict.fromkeys(("line", "from", "to"), "int64"))
+    rows, begins, ends = (table.column(name).to_numpy() for name in ("line", "from", "to"))
+    return Cuts(rows - 1, begins, ends)
 
 
 def seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:

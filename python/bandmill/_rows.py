@@ -12,11 +12,12 @@ import numpy as np
 from bandmill import _files
 from bandmill._apart import owned
 from bandmill._call import Call
-from bandmill._data import NAME, Source, no_data
+from bandmill._data import Source, no_data
 from bandmill._errors import Error
 from bandmill._native import ffi, lib
 from bandmill._options import fill_input, new
 from bandmill._signatures import sign
+from bandmill._texts import NAME
 from bandmill._workplace import digest_of
 
 if TYPE_CHECKING:

@@ -353,7 +353,7 @@ class _Rows:
         import numpy as np
         import pyarrow as pa
 
-        from bandmill._cuts import Cuts  # which needs this module
+        from bandmill._cuts import Cuts
 
         low, high = np.searchsorted(self._cuts[:, 0], (self._read, self._read + batch.num_rows))
         own = self._cuts[low:high] - [self._read, 0, 0]

@@ -29,7 +29,7 @@
 #include "spill/spill_file.h"
 
 #define BLOCK_BYTES  ((size_t)64 << 10)
-#define BYTES_FAN_IN 16u /* runs merged at once, for byte keys */
+#define BYTES_FAN_IN 16u /* fewest runs merged at once, for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
 
@@ -101,10 +101,14 @@ bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_ru
                                     bm_error *err)
 {
     const size_t all = memory > BYTES_LEAST ? memory : BYTES_LEAST;
+    /* The blocks of a merge take a quarter of the memory: with few of them, runs would be merged,
+     * and all records written again, too often. */
+    const size_t blocks = dir == NULL ? 0 : all / 4 / BLOCK_BYTES;
+    const size_t fan_in = blocks > BYTES_FAN_IN ? blocks : BYTES_FAN_IN;
     return open_sorter(
         &(bm_sorted_runs){.of_bytes = true,
-                          .most = dir == NULL ? SIZE_MAX : all - BYTES_FAN_IN * BLOCK_BYTES,
-                          .fan_in = BYTES_FAN_IN},
+                          .most = dir == NULL ? SIZE_MAX : all - fan_in * BLOCK_BYTES,
+                          .fan_in = fan_in},
         dir, out, err);
 }
 
