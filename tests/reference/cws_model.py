@@ -139,8 +139,9 @@ def bits_key(numbers):
 def vectors():
     lines = ["/* SPDX-License-Identifier: Apache-2.0 */",
              "/* clang-format off */",
-             "/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and",
-             " * weights of documents, the first words of each, and the key of a band of all of them. */", "",
+             "/* Made by tests/reference/cws_model.py, which shares no code with this library: the element hashes",
+             " * and weights of documents, the first words of each signature, and the key of a band of all words.",
+             " */", "",
              "static const uint64_t hashes[] = {"]
     docs, offsets = list(documents()), [0]
     elements = []
@@ -155,7 +156,8 @@ def vectors():
         words = signature(doc, coefficients(seed, perms))
         first = ", ".join(f"{word}u" for word in words[:4])
         lines += [f'    {{"{name}", {seed}u, {perms}u, {begin}, {len(doc)},', f"     {{{first}}}, UINT64_C({crc(words):#x})}},"]
-    lines += ["};", "/* Of the bits of 2,000 logarithms, and of 2,000 values: log_arguments and values there. */",
+    lines += ["};", "/* Keys of the bits of 2,000 logarithms and of 2,000 values: see log_arguments and values in the",
+              " * model. */",
               f"static const uint64_t log_key = UINT64_C({bits_key(log(list(log_arguments()))):#x});",
               f"static const uint64_t value_key = UINT64_C({bits_key(values()):#x});"]
     return "\n".join(lines + [""])
