@@ -24,8 +24,8 @@
  * A row is a document. `text_fields` and `id_field` name columns. A text column has the type utf8,
  * large_utf8, utf8_view, binary, large_binary, binary_view, or a dictionary of one of these. A null
  * is an empty text, and the texts of several columns are joined by one newline. An id column has
- * one of these types or an integer type; integers are written in decimal. A row whose id is null
- * gets the id NAME:ROW; if `id_field` was given, it is a bad record. A table without ids gets row
+ * one of these types or an integer type. An integer becomes its decimal digits. A row with a null
+ * id gets the id NAME:ROW; if `id_field` was given, the row is a bad record. A table without ids gets row
  * numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with dots selects a member of a
  * struct column. A name with [] selects the elements of lists ("messages[].content"), which are
  * joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and type.
@@ -35,9 +35,9 @@
  * documents are (kept_ids.txt).
  *
  * The structs and their guards are those of the specification
- * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so several headers
- * that declare them can be included together. A struct whose `release` is NULL has been
- * released. */
+ * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so a program
+ * may include several headers with the same structs. A struct is released if its `release` is
+ * NULL. */
 #ifndef BANDMILL_ARROW_H
 #define BANDMILL_ARROW_H
 

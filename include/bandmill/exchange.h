@@ -3,9 +3,9 @@
  *
  * bm_job_export writes the signatures of a sign job's directory in the form of another tool
  * (docs/exchange.md), into a new directory. A report.json there holds their provenance, and files
- * hold what the form has no place for (ids.txt, n_shingles.npy). bm_job_import turns such files, or
- * those of another tool, into a directory like that of a sign job, but without texts: jobs can use
- * it with `verify` signature or none.
+ * hold what the form has no place for (ids.txt, n_shingles.npy). bm_job_import reads
+ * exported files, or signatures of another tool, and writes a directory like a sign job's. The
+ * directory has no texts, so jobs can use it only with `verify` signature or none.
  *
  * Options, summaries and errors are those of job.h. */
 #ifndef BANDMILL_EXCHANGE_H

@@ -50,7 +50,7 @@ typedef struct bm_explain_summary {
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
     /* if two documents were given: */
     uint64_t links;    /* links of the shortest chain */
-    uint64_t cut;      /* least number of links whose removal separates them */
+    uint64_t cut;      /* fewest links to remove to separate the two */
     double weakest;    /* similarity of the weakest link; NAN: not known */
     double similarity; /* similarity of A and B, or the coverage; NAN: not known */
     /* if a group was given: */

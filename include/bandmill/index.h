@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index.h -- a persistent index: documents on disk, found by what they have in common with others.
+/* index.h -- a persistent index on disk, which finds the documents that resemble a query.
  *
  * An index is a directory with one LMDB environment. How its documents are cut and signed, the band
  * plan and the data stored for each document are fixed when it is built. A commit survives the end

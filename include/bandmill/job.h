@@ -242,11 +242,11 @@ typedef struct bm_result_counts {
                                  * are near */
     uint64_t known;             /* part of bm_counts.removed, with bm_dedup_options.against */
     bm_index_counts index;
-    uint64_t weightless; /* documents whose shingles all weigh nothing */
+    uint64_t weightless; /* documents with shingles, all of weight 0 */
     /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
      * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
-    uint64_t edit_unknown; /* rows of pairs whose edit distance would take too many cells */
+    uint64_t edit_unknown; /* pairs without an edit distance, which needs too many cells */
     uint64_t divided;      /* components larger than bm_dedup_options.max_group_size */
 } bm_result_counts;
 
@@ -283,7 +283,7 @@ typedef struct bm_counts {
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
     bm_result_counts results;
     uint64_t unreadable;    /* not in UTF-8: without shingles, and kept */
-    uint64_t other_records; /* records of WET files whose type is no document */
+    uint64_t other_records; /* records of WET files that are not documents, by their type */
     bm_left_out left_out;
     /* `identical` counts all documents with the shingles of an earlier one in the same order.
      * `equal` counts those among them whose bytes differ, or may differ, from the first such
