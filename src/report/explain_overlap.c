@@ -18,13 +18,9 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "job/recipe.h"
+#include "json/json_scan.h"
 #include "model/ids.h"
 #include "report/explainer.h"
-
-static bool is(bm_str text, const char *wanted)
-{
-    return text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
-}
 
 /* --- the tables --- */
 
@@ -40,7 +36,7 @@ static bm_status find_item(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explained_overlap *o = ctx;
     bm_str file;
-    if (o->has_item || !is(row->fields[BM_ITEMS_ITEM], o->item.id))
+    if (o->has_item || !bm_json_scan_is(row->fields[BM_ITEMS_ITEM], o->item.id))
         return BM_OK;
     BM_TRY(bm_result_item_row(row, &o->of_item, &file, err));
     o->has_item = true;
@@ -51,8 +47,8 @@ static bm_status find_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explained_overlap *o = ctx;
     bm_str file;
-    if (o->has_row || !is(row->fields[BM_OVERLAP_ID], o->document.id) ||
-        !is(row->fields[BM_OVERLAP_ITEM], o->item.id))
+    if (o->has_row || !bm_json_scan_is(row->fields[BM_OVERLAP_ID], o->document.id) ||
+        !bm_json_scan_is(row->fields[BM_OVERLAP_ITEM], o->item.id))
         return BM_OK;
     BM_TRY(bm_result_overlap_row(row, &o->row, &file, err));
     o->has_row = true;
@@ -65,7 +61,7 @@ static bm_status find_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 
 static bool is_its_record(const bm_explained_text *text, const bm_record *record)
 {
-    return !text->known && record->line == text->line && is(record->id, text->id);
+    return !text->known && record->line == text->line && bm_json_scan_is(record->id, text->id);
 }
 
 /* A bm_explain_record_fn. */

@@ -20,11 +20,6 @@
 #include "report/explainer.h"
 #include "text/unit_text.h"
 
-static bool is(bm_str text, const char *wanted)
-{
-    return text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
-}
-
 static bm_status copy(bm_buf *out, bm_str text, bm_error *err)
 {
     BM_TRY(bm_buf_add(out, text.data, text.len, err));
@@ -44,7 +39,7 @@ static bm_status find_cut(void *ctx, const bm_tsv_table *row, bm_error *err)
     const search *s = ctx;
     bm_explained_cut *c = s->cut;
     uint64_t from, to;
-    if (c->has_row || !is(row->fields[BM_CUTS_ID], c->document.id))
+    if (c->has_row || !bm_json_scan_is(row->fields[BM_CUTS_ID], c->document.id))
         return BM_OK;
     c->n_cuts++;
     BM_TRY(bm_tsv_table_uint(row, BM_CUTS_FROM, &from, err));
@@ -76,7 +71,7 @@ typedef struct reading {
 static bm_status keep_text(bm_explained_text *text, const bm_record *record, bool *kept,
                            bm_error *err)
 {
-    if (text->known || !is(record->id, text->id))
+    if (text->known || !bm_json_scan_is(record->id, text->id))
         return BM_OK;
     *kept = text->known = true;
     if (record->as_read.data != NULL)

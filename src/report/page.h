@@ -25,6 +25,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/hash_table.h"
 #include "job/histogram.h"
 #include "job/rows.h"
 #include "job/settings.h"
@@ -180,7 +181,7 @@ typedef struct bm_page_cut {
 } bm_page_cut;
 
 typedef struct bm_page_unit_count {
-    uint64_t hash, n; /* hash of a part; number of its cuts, 0: an unused slot */
+    uint64_t hash, n; /* hash of a part; number of its cuts */
 } bm_page_unit_count;
 
 /* A part of a document that was cut out of others. */
@@ -211,7 +212,8 @@ typedef struct bm_page_shortened {
 
 typedef struct bm_page_units {
     bool is;                    /* the directory has results for parts of documents */
-    bm_page_unit_count *counts; /* hash table by the part's hash */
+    bm_hash_table parts;        /* the parts that were cut out, numbered, by their hashes */
+    bm_page_unit_count *counts; /* of each part */
     size_t cap_counts, of;      /* number of different parts cut out */
     bm_page_unit *units;        /* the parts cut most often; ties in file order */
     size_t n, cap;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "json/json_scan.h"
 #include "report/page.h"
 
 #define CANDIDATES 64u /* candidates for the documents shown, because most may be left empty */
@@ -53,40 +54,55 @@ void bm_page_units_reset(bm_page_units *units)
         reset_unit(&units->units[i]);
     for (size_t i = 0; i < units->n_docs; i++)
         reset_document(&units->docs[i]);
+    bm_hash_table_reset(&units->parts);
     bm_free_all(units->units, units->docs, units->counts);
 }
 
-/* --- counts, by the hash of the kept part --- */
+/* --- counts, one for each hash of a kept part --- */
 
-static bm_page_unit_count *find(const bm_page_units *u, uint64_t hash)
+static uint64_t slot_hash(const bm_page_units *u, uint64_t hash)
 {
-    size_t at = (size_t)hash & (u->cap_counts - 1);
-    while (u->counts[at].n != 0 && u->counts[at].hash != hash)
-        at = (at + 1) & (u->cap_counts - 1);
-    return &u->counts[at];
+    const uint64_t seed = u->parts.seed;
+    return seed == 0 ? hash : bm_hash_seeded(hash, 0, seed);
 }
 
-static bm_status grow(bm_page *p, bm_error *err)
+static uint64_t hash_again(const void *owner, uint32_t part, uint64_t seed)
 {
-    bm_page_units *u = &p->units, old = *u;
-    u->cap_counts = old.cap_counts == 0 ? 1024 : 2 * old.cap_counts;
-    if (p->settings->memory != 0 && u->cap_counts * sizeof *u->counts > p->settings->memory / 2) {
-        u->cap_counts = old.cap_counts;
+    const bm_page_units *u = owner;
+    return bm_hash_seeded(u->counts[part].hash, 0, seed);
+}
+
+static bool has_hash(const void *owner, uint32_t part, const void *hash)
+{
+    const bm_page_units *u = owner;
+    return u->counts[part].hash == *(const uint64_t *)hash;
+}
+
+static size_t slot_of(const bm_page_units *u, uint64_t hash)
+{
+    return bm_hash_table_find(&u->parts, slot_hash(u, hash), has_hash, u, &hash);
+}
+
+/* Count a cut of the part. */
+static bm_status count_cut(bm_page *p, uint64_t hash, bm_error *err)
+{
+    bm_page_units *u = &p->units;
+    BM_TRY(bm_hash_table_reserve(&u->parts, hash_again, u, err));
+    const size_t at = slot_of(u, hash);
+    if (!bm_hash_table_is_free(&u->parts, at)) {
+        u->counts[bm_hash_table_number(&u->parts, at)].n++;
+        return BM_OK;
+    }
+    const uint64_t bytes = (u->of + 1) * sizeof *u->counts + bm_hash_table_bytes(u->of + 1);
+    if (u->of == UINT32_MAX - 1)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "more than 2^32-2 repeated parts");
+    if (p->settings->memory != 0 && bytes > p->settings->memory / 2)
         return bm_fail(err, BM_ERR_NOMEM,
                        "%zu repeated parts cannot be counted in %" PRIu64 " bytes (`memory`)",
                        u->of, p->settings->memory);
-    }
-    u->counts = NULL;
-    const bm_status status = bm_new_zero(&u->counts, u->cap_counts, err);
-    if (status != BM_OK) {
-        u->counts = old.counts;
-        u->cap_counts = old.cap_counts;
-        return status;
-    }
-    for (size_t i = 0; i < old.cap_counts; i++)
-        if (old.counts[i].n != 0)
-            *find(u, old.counts[i].hash) = old.counts[i];
-    bm_free(old.counts);
+    BM_TRY(bm_grow_array(&u->counts, &u->cap_counts, u->of + 1, err));
+    u->counts[u->of] = (bm_page_unit_count){hash, 1};
+    bm_hash_table_put(&u->parts, at, slot_hash(u, hash), (uint32_t)u->of++);
     return BM_OK;
 }
 
@@ -141,12 +157,7 @@ static bm_status count_row(void *ctx, const bm_tsv_table *row, bm_error *err)
     bm_page_units *u = &c->page->units;
     bm_page_cut cut;
     BM_TRY(read_row(row, &cut, err));
-    if (2 * (u->of + 1) > u->cap_counts)
-        BM_TRY(grow(c->page, err));
-    bm_page_unit_count *count = find(u, cut.hash);
-    u->of += count->n == 0;
-    count->hash = cut.hash;
-    count->n++;
+    BM_TRY(count_cut(c->page, cut.hash, err));
     if (!same(&c->id, cut.id)) {
         BM_TRY(offer_document(u, &c->id, c->bytes, err));
         c->id.len = 0;
@@ -190,11 +201,13 @@ out:
 static bm_status choose_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_page *p = ctx;
+    bm_page_units *u = &p->units;
     bm_page_cut cut;
     BM_TRY(read_row(row, &cut, err));
-    if (p->units.of == 0)
+    const size_t at = u->of > 0 ? slot_of(u, cut.hash) : 0;
+    if (u->of == 0 || bm_hash_table_is_free(&u->parts, at)) /* cuts.tsv has changed */
         return BM_OK;
-    bm_page_unit_count *count = find(&p->units, cut.hash);
+    bm_page_unit_count *count = &u->counts[bm_hash_table_number(&u->parts, at)];
     if ((count->n & SEEN) != 0)
         return BM_OK;
     count->n |= SEEN;
@@ -216,8 +229,7 @@ static bm_status fill_row(void *ctx, const bm_tsv_table *row, bm_error *err)
     bm_page_cut cut;
     BM_TRY(read_row(row, &cut, err));
     for (size_t i = 0; i < n_inputs; i++, f->input = (f->input + 1) % n_inputs) {
-        const char *name = bm_manifest_input_at(manifest, f->input)->file;
-        if (strlen(name) == file.len && memcmp(name, file.data, file.len) == 0)
+        if (bm_json_scan_is(file, bm_manifest_input_at(manifest, f->input)->file))
             break;
     }
     for (size_t i = 0; i < u->n && f->input < n_inputs; i++)
