@@ -435,8 +435,8 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
-    if (checkpoint->flush !=
-        NULL) { /* sums first, then documents: without sums the arrays would not be checked */
+    /* Sums first, then documents: without sums the arrays would not be checked. */
+    if (checkpoint->flush != NULL) {
         bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }

@@ -202,8 +202,8 @@ void bm_figure_chances(bm_figure *f)
 
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows)
 {
-    for (int front = 0; front < 2;
-         front++) { /* first a halo, so that the line is visible over bars */
+    /* First a halo, so that the line is visible over bars. */
+    for (int front = 0; front < 2; front++) {
         bm_figure_put(f, "<path class=\"%s%s\" d=\"", front ? "curve " : "halo",
                       front ? class_name : "");
         for (uint32_t i = 0; i <= CURVE_STEPS; i++) {
@@ -219,8 +219,7 @@ void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint3
 void bm_figure_threshold(bm_figure *f, double threshold)
 {
     const double x = bm_figure_x(f, threshold);
-    const bool at_right =
-        x > f->right - WORDS; /* the label does not fit to the right of the line */
+    const bool at_right = x > f->right - WORDS; /* the label does not fit there */
     bm_figure_line(f, "threshold", x, f->top - 12, x, f->bottom);
     bm_figure_put(f, "<text class=\"mark%s\" x=\"%s\" y=\"%s\">threshold %s</text>\n",
                   at_right ? " num" : "", bm_svg_px(at_right ? x - 6 : x + 6).text,

@@ -155,8 +155,7 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
     bm_hash_table *table = &b->tables[thread];
     const size_t even = b->n_docs / b->n_parts, /* more than PART_DOCS in the largest bands */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
-    const size_t *ends =
-        b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block and the parts */
+    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block's parts */
     for (size_t part = begin; part < end; part++) {
         BM_TRY(bm_hash_table_clear(table, docs, err));
         for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
