@@ -25,10 +25,11 @@
  * large_utf8, utf8_view, binary, large_binary, binary_view, or a dictionary of one of these. A null
  * is an empty text, and the texts of several columns are joined by one newline. An id column has
  * one of these types or an integer type. An integer becomes its decimal digits. A row with a null
- * id gets the id NAME:ROW; if `id_field` was given, the row is a bad record. A table without ids gets row
- * numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with dots selects a member of a
- * struct column. A name with [] selects the elements of lists ("messages[].content"), which are
- * joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and type.
+ * id gets the id NAME:ROW; if `id_field` was given, the row is a bad record. A table without ids
+ * gets row numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with dots selects a
+ * member of a struct column. A name with [] selects the elements of lists ("messages[].content"),
+ * which are joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and
+ * type.
  *
  * Texts are read in place. An array is released, by any thread, once its rows are done. A stream is
  * read once: outputs that need two passes (the kept records) are not written, but the ids of kept

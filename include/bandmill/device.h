@@ -71,7 +71,7 @@ static inline void bm_device_list_options_init(bm_device_list_options *options)
     bm_device_list_options_init_sized(options, sizeof *options);
 }
 
-/* The same, with options for how drivers are queried. */
+/* bm_device_list_open with options for how drivers are queried. */
 BM_API bm_status bm_device_list_open_with(const bm_device_list_options *options,
                                           bm_device_list **out, bm_error *err);
 BM_API size_t bm_device_list_count(const bm_device_list *list);

@@ -88,16 +88,18 @@ BM_API bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitte
  * record, unless on_error skips it. Rows before it may have been added. */
 BM_API bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schema,
                                  const struct ArrowArray *array, bm_error *err);
-/* Documents that were added and not yet taken. 65,536 make blocks of a good size. */
+/* How many documents were added and not yet taken. Blocks have a good size if 65,536 are taken at
+ * once. */
 BM_API size_t bm_splitter_waiting(const bm_splitter *splitter);
-/* Take these documents as blocks: rows with the columns `part` (int32, ascending) and `block`
+/* Take the waiting documents as blocks: rows with the columns `part` (int32, ascending) and `block`
  * (large_binary); no rows if nothing was added. On failure nothing was taken. */
 BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 
 /* Fill `hashes` (`array->length` of them) with the hash of each id in the column `id` of an array,
- * which has no nulls. The hash of a known document has BM_ID_HASH_KNOWN set as well. */
+ * which has no nulls. BM_ID_HASH_KNOWN is set in none of them; in blocks, the hash of a known
+ * document has it set. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
 /* Fill `digests` (`2 * array->length` of them) with the 128-bit XXH3 of each text in the column
@@ -119,8 +121,8 @@ typedef struct bm_joiner_counts {
 
 BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
 /* Add one block, or several concatenated, as in a file of blocks: entries of one part, or forests,
- * in any order. BM_ERR_FORMAT: it is no block, damaged, or was made with other settings than the
- * first; the joiner can then only be closed. */
+ * in any order. BM_ERR_FORMAT: `blocks` has something that is no block, is damaged, or was made
+ * with other settings than the first block; the joiner can then only be closed. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
 /* The added blocks as one forest: at least one row with the column `block` (large_binary). The
  * order in which blocks were added does not change the bytes. */

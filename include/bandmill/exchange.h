@@ -41,10 +41,10 @@ typedef struct bm_export_options {
     const char *path; /* a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* The plan for band keys, and for forms made of bands. If bands and rows are 0 and threshold or
-     * recall is not its default, a plan is chosen. If both are defaults, the first of these that
-     * exists is used: the directory's plan; the tool's own plan, if the signatures have as many
-     * values as it needs; a chosen one. */
+    /* The plan for band keys, and for forms that consist of bands. With bands and rows 0: if
+     * threshold or recall differs from its default, a plan is chosen for them; otherwise the first
+     * of these that exists is used: the directory's plan; the tool's own plan, if the signatures
+     * have as many values as it needs; a chosen one. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */

@@ -25,8 +25,9 @@ typedef struct bm_explain_options {
      * a result of `unit`: a document, and the offset of a byte that was cut, such as `from` in
      * cuts.tsv ... */
     const char *id_a;
-    const char *id_b; /* NULL: the document kept instead of A or, if A was not removed, its group */
-    uint64_t group;   /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
+    const char *id_b; /* NULL: the document kept instead of A or, if A was not removed, the group of
+                       * A */
+    uint64_t group;   /* ... or the number of a group in groups.jsonl, from 1; 0: none */
     bm_explain_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
@@ -37,8 +38,8 @@ typedef struct bm_explain_options {
     bm_callbacks callbacks;
     const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
     /* If the result was made from a table in memory: two streams of the same rows, for what only
-     * the inputs hold. Each is moved, like bm_input_options.stream, if it is needed. The caller has
-     * to make sure that the rows are the same. Both NULL: what only such a table holds is not
+     * the inputs hold. A stream that is needed is moved, like bm_input_options.stream. The caller
+     * has to make sure that the rows are the same. Both NULL: what only such a table holds is not
      * known. For overlap, the first has the rows of the items, the second the rows of the
      * documents. */
     struct ArrowArrayStream *streams[2];
@@ -46,7 +47,7 @@ typedef struct bm_explain_options {
 
 typedef struct bm_explain_summary {
     size_t struct_size;
-    uint64_t group, documents, pairs; /* number of the group, and its counts */
+    uint64_t group, documents, pairs; /* number of the group; how many it has */
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
     /* if two documents were given: */
     uint64_t links;    /* links of the shortest chain */
@@ -69,10 +70,11 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  * BM_ERR_FORMAT: the directory does not match its report, or an input was changed since; BM_ERR_IO,
  * BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
- * Documents that links of similarity 1 join are copies, and count as one in chains, cuts and
- * bridges. The chain has the fewest links. Of several such chains it has the most similar weakest
- * link; of several of these, its documents come first in the inputs, compared from A on. The cut
- * has the fewest links; of several such sets, it leaves the fewest documents with A. */
+ * Documents joined by links of similarity 1 are copies, and count as one in chains, cuts and
+ * bridges. Of the chains with the fewest links, the one whose weakest link is the most similar is
+ * taken; of several such chains, the one whose documents come first in the inputs, compared from A
+ * on. Of the cuts with the fewest links, the one that leaves the fewest documents with A is
+ * taken. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                             bm_error *err);
 

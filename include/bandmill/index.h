@@ -5,8 +5,8 @@
  * plan and the data stored for each document are fixed when it is built. A commit survives the end
  * of the process and loss of power. Any number of processes may read it beside one that writes; a
  * second writer is BM_ERR_LOCKED. Within one process any number of handles and jobs may read an
- * index; one that writes must be alone, else BM_ERR_BUSY. An index of another format version, or of
- * a machine of the other byte order, is BM_ERR_FORMAT. */
+ * index; a handle or job that writes must be the only one, else BM_ERR_BUSY. An index of another
+ * format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -45,13 +45,13 @@ typedef struct bm_index_build_options {
     const char *sources; /* directory below which inputs of signatures may be now; NULL: none */
 } bm_index_build_options;
 
-/* Add documents, or such directories, to an index. The index prescribes how documents are cut and
- * signed: fields of `input`, `text`, `sketch` and `bands` that ask for something else are
- * BM_ERR_USAGE (a field asks if it differs from its default, or if its bit of `set_fields` is set).
- * How the inputs are read (format, fields, what to do about bad records and repeated ids) is up to
- * this call. The call commits every 64 MiB of input or 10 s (`resources.checkpoint_seconds`, if
- * that is not negative), and at the end; a call that fails or is cancelled leaves the index as at
- * its last commit. */
+/* Add documents, or directories that a sign job wrote, to an index. The index prescribes how
+ * documents are cut and signed: fields of `input`, `text`, `sketch` and `bands` that ask for
+ * something else are BM_ERR_USAGE (a field asks if it differs from its default, or if its bit of
+ * `set_fields` is set). How the inputs are read (format, fields, what to do about bad records and
+ * repeated ids) is up to this call. The call commits after every 64 MiB of input or 10 s
+ * (`resources.checkpoint_seconds`, if that is not negative), and at the end. A call that fails or
+ * is cancelled leaves the index as at its last commit. */
 typedef struct bm_index_add_options {
     size_t struct_size;
     const char *path; /* the index */
@@ -63,7 +63,7 @@ typedef struct bm_index_add_options {
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
     /* A document that reaches the threshold with one in the index, or with one that this call has
-     * already added, is not added; its best match goes to `write` as a row: query, target,
+     * already added, is not added. Its best match goes to `write` as a row: query, target,
      * jaccard. */
     bool unique;
     double threshold; /* for `unique`; 0: the threshold of the index */
@@ -115,8 +115,8 @@ BM_API bm_status bm_job_index_build(const bm_index_build_options *options, bm_su
                                     bm_error *err);
 BM_API bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out,
                                   bm_error *err);
-/* BM_NOT_FOUND: some ids were not in the index (each is logged as a warning); the rest is removed,
- * and there is a summary as well. */
+/* BM_NOT_FOUND: some ids were not in the index (each is logged as a warning). All others are
+ * removed, and there is a summary as well. */
 BM_API bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary **out,
                                      bm_error *err);
 
@@ -133,8 +133,8 @@ typedef struct bm_index_check_options {
     bm_callbacks callbacks;
 } bm_index_check_options;
 
-/* Write the documents that are left, in their order, to a new file, and replace the old file by it:
- * removed documents are gone, and a look-up searches one run. */
+/* Write the documents that are left, in their order, to a new file, which replaces the old one.
+ * Then removed documents are gone, and a look-up searches one run. */
 typedef struct bm_index_compact_options {
     size_t struct_size;
     const char *path; /* the index */
@@ -277,8 +277,9 @@ static inline void bm_index_options_init(bm_index_options *options)
     bm_index_options_init_sized(options, sizeof *options);
 }
 
-/* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM; BM_ERR_LOCKED: another process
- * writes to it; BM_ERR_BUSY: this process has it open, and either of the two handles writes. */
+/* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM; BM_ERR_LOCKED: another
+ * process writes to the index. BM_ERR_BUSY: this process has the index open, and one of the two
+ * handles writes. */
 BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
                                bm_error *err);
 /* Wait for the calls of other threads that are under way, and close the index. Changes that were not
@@ -297,7 +298,7 @@ typedef struct bm_index_info {
     uint64_t documents, empty;       /* empty: without shingles, never an answer */
     uint64_t removed;                /* compact frees their space */
     uint64_t shingles, text_bytes;   /* sums over the documents */
-    uint64_t file_bytes, free_bytes; /* size of its file, and the unused part of that */
+    uint64_t file_bytes, free_bytes; /* size of the index file; unused bytes in it */
     uint64_t unreadable;             /* of `documents`: not in UTF-8, so without shingles too */
     uint64_t short_docs;             /* of `documents`: too short for a shingle (BM_SHORT_SKIP) */
     bm_id_kind ids;                  /* kind of the first documents' ids; other kinds are refused */
@@ -345,7 +346,7 @@ BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
  * which names it. Adding many at once costs less than one by one. */
 BM_API bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *documents,
                               bm_error *err);
-/* BM_NOT_FOUND: some ids were not in the index; the rest is removed. */
+/* BM_NOT_FOUND: some ids were not in the index; all others are removed. */
 BM_API bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err);
 /* Write all additions and removals to the disk, at once. After BM_ERR_IO the index is as at the
  * last commit, and the handle can only be closed. */

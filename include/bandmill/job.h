@@ -2,13 +2,14 @@
 /* job.h -- whole jobs from files to files: what the command line runs.
  *
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read
- * the summary. A job owns its threads and devices, holds nothing afterwards, and leaves nothing at
+ * the summary. A job owns its threads and devices, keeps nothing afterwards, and leaves nothing at
  * its target when it fails. A sign or dedup job that was cancelled, or ended by BM_ERR_INPUT,
  * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves the checkpoint in
- * OUTPUT.partial, for a job with `resume`. If documents are sealed there, another job for the same
- * output is BM_ERR_USAGE or, with `force`, removes them. If the output exists already, a job with
- * `resume` returns BM_OK and the summary of that output. A file in OUTPUT.partial that its marker
- * does not list is BM_ERR_USAGE, and stays.
+ * OUTPUT.partial, for a job with `resume`. If that directory has documents saved by a checkpoint,
+ * another job for the same output is BM_ERR_USAGE or, with `force`, removes them. If the output
+ * exists already, a job with `resume` returns BM_OK and the summary of that output. If
+ * OUTPUT.partial has a file that its marker file does not list, the job is BM_ERR_USAGE and leaves
+ * the file there.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
  * signals of the process (SIGTERM, SIGCHLD and the like): those go to the program's own threads. */
@@ -30,8 +31,8 @@ typedef struct bm_sign_options {
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* plan of the band keys; if bands and rows are given, the manifest has
-                            * it too */
+    bm_band_options bands; /* plan of the band keys; if bands and rows are given, the manifest
+                            * records it too */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
@@ -39,7 +40,7 @@ typedef struct bm_sign_options {
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): without BM_FIELD_SCHEME, documents with
-                          * weights get the scheme cws */
+                          * weights get the scheme cws in place of the default affine32 */
     /* The inputs are divided at records into n_shards contiguous shares, numbered from 1, and the
      * job reads share `shard`; both 0: all. The division depends only on the names and sizes of the
      * files, and the shares, one after another, hold the rows of the whole (docs/cli.md). For files
@@ -47,8 +48,8 @@ typedef struct bm_sign_options {
     uint32_t shard, n_shards;
 } bm_sign_options;
 
-/* Options of a job that makes groups and kept documents of documents, or of directories that a sign
- * job wrote. */
+/* Options of a job that groups near-duplicates and writes the documents kept. The inputs are
+ * documents, or directories that a sign job wrote. */
 typedef struct bm_dedup_options {
     size_t struct_size;
     bm_input_options input;
@@ -73,10 +74,10 @@ typedef struct bm_dedup_options {
      * prescribes how documents are cut and signed, and an index prescribes the plan: fields of
      * `text`, `sketch` and `bands` that ask for something else (as in bm_index_add_options) are
      * BM_ERR_USAGE. Known documents from signatures are compared exactly if all inputs of the
-     * directory are there unchanged (`sources`): their sets are then made again. If not, they are
-     * compared by signature or, if `verify` asks for exact comparison, the call is BM_ERR_FORMAT.
-     * Known documents are read before those of `input`, are cut and signed like these, and are
-     * never written. Standard input is BM_ERR_USAGE. NULL: none. */
+     * directory are found unchanged (see `sources`): their sets are then made again. If not, they
+     * are compared by signature or, if `verify` asks for exact comparison, the call is
+     * BM_ERR_FORMAT. Known documents are read before the documents of `input`, are cut and signed
+     * in the same way, and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
     /* The fields to read from known documents. The names of their files determine their format.
@@ -97,8 +98,8 @@ typedef struct bm_dedup_options {
      * longest, then first. */
     double containment;
     /* A component of more documents than this, counting copies, is divided into stars, which may
-     * still be larger; documents that no star takes stay. At least 2; with STAR: BM_ERR_USAGE. 0:
-     * no component is divided. */
+     * still be larger; documents that are in no star are kept. At least 2; with STAR: BM_ERR_USAGE.
+     * 0: no component is divided. */
     uint64_t max_group_size;
     /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
      * the input's ending, or removed/PATH (docs/formats.md). Only for records: BM_ERR_USAGE for
@@ -107,7 +108,7 @@ typedef struct bm_dedup_options {
     bm_records removed;
     /* Without output.path the kept records go here, in input order, as one stream (one header, one
      * array), once groups are known; nothing else is written except output.report. SAME means no
-     * compression. If it returns non-zero, the job stops with BM_ERR_PIPE. With `resume`,
+     * compression. If `write` returns non-zero, the job stops with BM_ERR_PIPE. With `resume`,
      * `write_pairs`, `removed`, `kept` BM_RECORDS_NOT_WRITTEN, or several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
@@ -130,8 +131,8 @@ typedef struct bm_dedup_options {
      * word shingles. */
     uint32_t span_k;
     /* With a unit: units are compared only among documents that have the same value in this field
-     * or column: the same decoded string, or a number spelled the same. Where it is missing, null,
-     * a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
+     * or column: the same decoded string, or a number spelled the same. If the field is missing,
+     * null, a boolean, an array or an object, no unit of the document is compared. BM_ERR_INPUT: no
      * document has the field. NULL: all documents are compared. */
     const char *within;
     /* Decimals of similarities in removed.tsv and pairs.tsv: 6 or 20 (20 give back the exact
@@ -153,7 +154,8 @@ typedef struct bm_pairs_options {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a file; NULL: `write` */
-    /* Without output.path rows go here. If it returns non-zero, the job stops with BM_ERR_PIPE. */
+    /* Without output.path rows go here. If `write` returns non-zero, the job stops with
+     * BM_ERR_PIPE. */
     bm_write_fn write;
     void *write_ctx;
     bool json;                 /* rows for `write` as JSON Lines */
@@ -238,8 +240,8 @@ typedef struct bm_index_counts {
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, including pairs of identical documents */
     uint64_t identical_pairs;   /* pairs of identical documents only */
-    uint64_t removed_identical; /* part of bm_counts.removed, like `chained` and `known`; the rest
-                                 * are near */
+    uint64_t removed_identical; /* part of bm_counts.removed, as are `chained` and `known`; the rest
+                                 * are near-duplicates */
     uint64_t known;             /* part of bm_counts.removed, with bm_dedup_options.against */
     bm_index_counts index;
     uint64_t weightless; /* documents with shingles, all of weight 0 */
@@ -259,11 +261,12 @@ typedef struct bm_left_out {
 
 /* counts of overlap (overlap.h) */
 typedef struct bm_overlap_counts {
-    uint64_t items, too_short, empty; /* items of the test set; items not looked for:
-                                       * too few words, no words */
-    uint64_t shingles;                /* distinct shingles in all items together */
-    uint64_t found;                   /* items that a document holds */
-    uint64_t rows;                    /* in overlap.tsv */
+    /* items of the test set; of these, not looked for because they have too few words, or no
+     * words */
+    uint64_t items, too_short, empty;
+    uint64_t shingles; /* distinct shingles in all items together */
+    uint64_t found;    /* items that a document holds */
+    uint64_t rows;     /* in overlap.tsv */
 } bm_overlap_counts;
 
 /* Counts of bm_dedup_options.unit, and of bm_overlap_options.cut. */

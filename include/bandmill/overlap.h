@@ -52,8 +52,8 @@ typedef struct bm_overlap_options {
      * BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
-    /* Fields of the items; NULL: the fields of `input`. The names of their files determine their
-     * format. */
+    /* Text and id fields of the items in `against`; NULL: those of `input`. The format of each file
+     * in `against` follows from its name. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;

@@ -24,7 +24,7 @@ typedef struct bm_report_options {
      * pairs. For overlap: how many items at most, ordered by how much of an item a document holds,
      * the largest share first. */
     uint32_t pairs;
-    uint32_t text_bytes; /* shown of each text, at most */
+    uint32_t text_bytes; /* bytes shown of each text, at most */
     bm_report_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
@@ -38,7 +38,7 @@ typedef struct bm_report_options {
     struct ArrowArrayStream *stream;
     /* How many removed documents are drawn at random at most, each shown with the kept one. Row i
      * of removed.tsv, from 0, is drawn if the upper 53 bits of output i of SplitMix64, seeded with
-     * `sample_seed`, are among the least. */
+     * `sample_seed`, are among the `sample` least. */
     uint32_t sample, sample_seed;
     /* A file of judgements: was this document of the sample rightly removed? Each line is
      * "ID<tab>right" or "ID<tab>wrong", with ids as in removed.tsv; there may be a header

@@ -68,10 +68,11 @@ extern "C" {
 /* --- documents --- */
 
 /* The documents that the calls below read, all borrowed: texts, or sets of shingle hashes that were
- * made elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order,
- * repeats allowed, which count if text.bag is set; offsets[0] is 0 and offsets never decrease, else
- * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; none need be if
- * n_docs is 0, and an array of no hashes may be NULL. */
+ * made elsewhere. The hashes of document i are hashes[offsets[i]] … hashes[offsets[i+1]-1], in any
+ * order (CSR). A hash may be repeated; repeats count if text.bag is set. offsets[0] is 0 and
+ * offsets never decrease, else BM_ERR_INPUT names the row. Exactly one of texts, hashes and
+ * hashes32 is given. If n_docs is 0, all may be NULL; if there are no hashes, their array may be
+ * NULL. */
 typedef struct bm_documents {
     size_t struct_size;
     size_t n_docs;
@@ -88,7 +89,7 @@ typedef struct bm_documents {
      * scheme. bm_index_query does not check: a document with such hashes resembles nothing. */
     const uint64_t *hashes;
     const uint32_t
-        *hashes32; /* the token hash x only: it can be signed, not compared; not with affine64,
+        *hashes32; /* the token hashes x only: enough to sign, not to compare. Not for affine64,
                     * datatrove and lance, which take 64 bits */
     /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, the sum of a
      * document at most half of DBL_MAX, else BM_ERR_INPUT names the row. With `hashes` only, and
@@ -125,9 +126,9 @@ static inline bm_documents bm_documents_of_weights(const uint64_t *offsets, cons
 /* A signer keeps its threads, its device and its scratch memory from one call to the next.
  *
  * Calls of several threads run concurrently. A small call is signed by its caller alone. The
- * signer's own threads, one fewer than `threads`, help with the large ones, and give each of them
- * the same share. A callback of the signer that calls into it gets BM_ERR_USAGE; it may use other
- * handles. */
+ * signer's own threads, one fewer than `threads`, help with large calls, each of which gets an
+ * equal share of their time. A callback of the signer that calls into it gets BM_ERR_USAGE; it may
+ * use other handles. */
 typedef struct bm_signer bm_signer;
 
 typedef struct bm_signer_options {
@@ -193,7 +194,7 @@ typedef struct bm_signer_out {
  * later time: free none of it. */
 BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents,
                                 const bm_signer_out *out, bm_error *err);
-/* The same for texts. */
+/* bm_signer_sign for texts. */
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                       const bm_signer_out *out, bm_error *err);
 

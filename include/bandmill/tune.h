@@ -3,7 +3,7 @@
  *
  * Two documents of Jaccard similarity s share a band, and so become candidates, with probability
  * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A goal is a
- * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= P at some S below, which
+ * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= C at some S < T, which
  * limits how many dissimilar pairs are compared in vain. */
 #ifndef BANDMILL_TUNE_H
 #define BANDMILL_TUNE_H
@@ -19,14 +19,14 @@ extern "C" {
 
 /* P'(s) = b r s^(r-1) (1 - s^r)^(b-1). */
 BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
-/* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several.
- */
+/* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several
+ * rows. */
 BM_API double bm_band_steepest(uint32_t bands, uint32_t rows);
 /* The usual approximation of bm_band_steepest, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 -
  * 1/b)^b, about 0.63. */
 BM_API double bm_band_steepest_about(uint32_t bands, uint32_t rows);
 /* The similarity where P is `probability`, (1 - (1 - p)^(1/b))^(1/r): the inverse of
- * bm_band_probability. NAN: no bands, no rows, or no probability. */
+ * bm_band_probability. NAN: `bands` or `rows` is 0, or `probability` is not in 0 … 1. */
 BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probability);
 
 /* --- plans --- */
@@ -120,9 +120,9 @@ typedef struct bm_tune_sample {
     double removed[BM_TUNE_LEVELS], removed_error[BM_TUNE_LEVELS];
 } bm_tune_sample;
 
-/* What a run of `pairs` with a plan finds on average over seeds. Beside the standard errors, a
- * single run differs from it by the chance of its permutations (the range in bm_tune_sample). The
- * library owns this struct too, and may add fields. */
+/* What a run of `pairs` with a plan finds on average over seeds. Besides the standard errors, a
+ * single run differs from this average by the chance of its permutations (the range in
+ * bm_tune_sample). The library owns this struct too, and may add fields. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error;         /* pairs that share a band; each is compared */
     double verified_pairs, verified_pairs_error; /* of these, at the threshold or above */
@@ -155,7 +155,7 @@ BM_API size_t bm_tune_result_count(const bm_tune_result *result);
 /* NULL: there are no more. Valid until free. */
 BM_API const bm_tune_plan *bm_tune_result_plan(const bm_tune_result *result, size_t index);
 BM_API size_t bm_tune_result_chosen(const bm_tune_result *result); /* index */
-/* A sample for each text; none without documents. */
+/* One sample for each entry of bm_tune_options.texts; none if no documents were given. */
 BM_API size_t bm_tune_result_n_samples(const bm_tune_result *result);
 BM_API const bm_tune_sample *bm_tune_result_sample(const bm_tune_result *result, size_t sample);
 BM_API const bm_tune_forecast *bm_tune_result_forecast(const bm_tune_result *result, size_t sample,

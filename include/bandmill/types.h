@@ -7,9 +7,9 @@
  *
  * How options grow without breaking a program that was built before:
  * - The options of a call are one struct, bm_NAME_options, with the first field `struct_size`.
- *   bm_NAME_options_init fills every default of the documentation and this field; the call reads no
- *   more of the struct than that, and takes the defaults for fields that a later version has added
- *   at the end. A struct that was not initialised is BM_ERR_USAGE.
+ *   bm_NAME_options_init fills every default of the documentation and this field. The call reads
+ *   only `struct_size` bytes, and uses the defaults for fields that a later version has added at
+ *   the end. A struct that was not initialised is BM_ERR_USAGE.
  * - The parts below, which several of these structs hold, keep their size for ever: new fields
  *   take the place of their `reserved` words, which are zero.
  * - A struct that a call fills has a struct_size of its own, or the library owns it and functions
@@ -65,20 +65,20 @@ typedef enum bm_format {
 } bm_format;
 
 typedef enum bm_header {
-    BM_HEADER_BY_FIELDS, /* names, unless all fields are given as numbers */
+    BM_HEADER_BY_FIELDS, /* row 1 has names, unless all fields are given as numbers */
     BM_HEADER_YES,
     BM_HEADER_NO
 } bm_header;
 typedef enum bm_duplicate_ids {
     BM_DUPLICATE_IDS_ERROR,
     BM_DUPLICATE_IDS_NUMBER,
-    BM_DUPLICATE_IDS_SKIP,   /* only for an index: the first stays */
-    BM_DUPLICATE_IDS_REPLACE /* only for an index: the last stays */
+    BM_DUPLICATE_IDS_SKIP,   /* only for an index: the first is kept */
+    BM_DUPLICATE_IDS_REPLACE /* only for an index: the last is kept */
 } bm_duplicate_ids;
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 /* The type of the ids of documents. */
 typedef enum bm_id_kind {
-    BM_IDS_UNTYPED, /* files; an index: not decided yet */
+    BM_IDS_UNTYPED, /* of files; of an index: not decided yet */
     BM_IDS_TEXT,
     BM_IDS_INT64,
     BM_IDS_UINT64,
@@ -86,8 +86,9 @@ typedef enum bm_id_kind {
 } bm_id_kind;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 
-/* Patterns (docs/inputs.md) for the files of a directory, matched against the path below it: one of
- * `include`, if there are any, must match, and none of `exclude`. */
+/* Patterns (docs/inputs.md) for the files of a directory, matched against a file's path below that
+ * directory. A file is read if one of `include` matches (or there are none) and none of `exclude`
+ * does. */
 typedef struct bm_name_patterns {
     const char *const *include, *const *exclude;
     uint32_t n_include, n_exclude;
@@ -114,8 +115,9 @@ typedef struct bm_input_options {
     bm_name_patterns patterns;
     char delimiter; /* for tsv and csv: an ASCII character, no quote or line ending; 0: a tab for
                      * tsv, a comma for csv */
-    /* A table in memory instead of paths. Its arrays are read once. The call moves it: if `release`
-     * is still set afterwards, the call refused it, and it stays the caller's. */
+    /* A table in memory instead of paths. The arrays are read once. The call moves the stream,
+     * which sets `release` to NULL. If `release` is still set afterwards, the call refused the
+     * stream, which stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
     /* The names of `paths` in ids, messages and reports, for copies of files that are stored
@@ -175,8 +177,8 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* for BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash;    /* hash of a shingle; the scheme must accept it: bm_scheme_hash
-                            * (schemes.h) is its default */
+    bm_token_hash hash;    /* hash of a shingle, one that the scheme accepts; default:
+                            * bm_scheme_hash (schemes.h) */
     uint64_t of_scheme;    /* the library's own: it overwrites any value */
     uint64_t reserved[5];
 } bm_text_options;
@@ -279,7 +281,7 @@ typedef enum bm_keep {
     BM_KEEP_LAST,
     BM_KEEP_LONGEST,
     BM_KEEP_SHORTEST,
-    BM_KEEP_NONE /* no document of a group stays */
+    BM_KEEP_NONE /* no document of a group is kept */
 } bm_keep;
 
 /* b bands of r rows; values b*r … K-1 of a signature are not used. */
@@ -308,10 +310,10 @@ typedef enum bm_offload {
  * one is 0 or NULL, the library decides. The library reads no environment variable of its own: a
  * program passes what it wants. */
 typedef struct bm_device_options {
-    /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D"; "all":
-     * every GPU and the native CPU; a part of a device's name; several of these with commas between.
-     * "auto": GPUs if there are some and they pay, else the native CPU. NULL: "cpu", since every other
-     * word may load the OpenCL drivers of the machine into the process. */
+    /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D";
+     * "all": every GPU and the native CPU; a part of a device's name; several of these with commas
+     * between. "auto": GPUs if there are some and they pay, else the native CPU. NULL: "cpu", since
+     * every other word may load the OpenCL drivers of the machine into the process. */
     const char *device;
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     const char *cache_dir;     /* for OpenCL programs; NULL: the user's cache directory; "": none */
@@ -321,15 +323,15 @@ typedef struct bm_device_options {
                                  * is bandmill, else no program; "": no program */
     double probe_seconds;      /* seconds that building may take (0: 120), and that listing devices
                                 * may take (0: 60) */
-    double call_seconds;       /* how long a device may not answer; 0: by the work it was given */
+    double call_seconds;       /* longest wait for an answer of the device; 0: set by its work */
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
     uint64_t buffer_limit_bytes; /* largest buffer on a device; 0: the device's own limit */
     bm_offload text_offload;     /* texts go to the device to be cut there */
-    /* Counted up (atomically) for each device that stopped answering and holds a thread in its
-     * driver for ever: a process that has some should end by _exit once its output is written,
-     * since exit handlers of the driver may wait for them. Valid while a device is open; NULL: not
-     * counted. */
+    /* Incremented (atomically) for each device that has stopped answering and holds a thread in its
+     * driver for ever. If the count is not 0, the process should end by _exit once its output is
+     * written, since exit handlers of the driver may wait for such a thread. The pointer must be
+     * valid while a device is open; NULL: not counted. */
     uint32_t *n_stuck;
     /* `device` is the program's default, not the user's wish: the choice of "auto" is then logged
      * as BM_LOG_DEBUG, else as BM_LOG_INFO */
@@ -365,7 +367,8 @@ typedef enum bm_records {
 } bm_records;
 
 struct bm_summary; /* job.h */
-/* Called when the job is done except for giving its outputs their names. On BM_OK they get them. */
+/* Called when everything is done except renaming the outputs to their final names. The job renames
+ * them if the function returns BM_OK. */
 typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm_error *err);
 
 typedef struct bm_output_options {
@@ -374,11 +377,10 @@ typedef struct bm_output_options {
     const char *report; /* a second copy of the summary; NULL: none */
     /* The caller's own arguments, ended by NULL, for "run" of the report. NULL: not known. */
     const char *const *command;
-    /* For sign, dedup, pairs and filter; NULL: none. It is called once, from the thread of the
-     * call, when all files are written and on the disk and none has its name yet: so the summary
-     * that the caller writes, or the rows that it passes on, can still be all or nothing. Any
-     * status but BM_OK ends the job with that status and with the contents of `err`; nothing is
-     * left at the targets. */
+    /* For sign, dedup, pairs and filter; NULL: none. `ready` is called once, from the thread of the
+     * call, when all files are on the disk and none has its final name yet. So a caller that writes
+     * the summary or passes rows on can still do all or nothing. Any status but BM_OK ends the job
+     * with that status and with the contents of `err`; nothing is left at the targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];

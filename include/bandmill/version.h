@@ -33,8 +33,8 @@ BM_API uint32_t bm_version_number(void);
 
 /* The library that reads and writes Parquet and Arrow files here, such as "Arrow 26.0.1"; NULL:
  * there is none, and such files are BM_ERR_INPUT (docs/install.md, bandmill-parquet). The first
- * call opens a library of some 20 MB. The words stay for as long as this library is loaded. Any
- * thread. */
+ * call opens a library of some 20 MB. The string is valid for as long as this library is loaded.
+ * Any thread. */
 BM_API const char *bm_version_tables(void);
 
 /* Can this address be a path of an input, which the library reads by itself? True if the scheme is
