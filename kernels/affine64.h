@@ -2,10 +2,12 @@
 /* affine64.h -- the schemes with 64-bit coefficients, shared by host and device: a*h + b mod 2^64,
  * and the word that each scheme makes of it.
  *
- *   affine64             h = fmix64(x): the value itself
- *   legacy, text-dedup   h = the low 32 bits of x: the value mod 2^61 - 1, of that the low 32 bits
- *   datatrove            h = x: the value mod 2^61 - 1
- *   lance                h = x: the value itself; of the minimum m the upper 16 bits of c*m
+ *     scheme               h                      word
+ *     affine64             fmix64(x)              minimum of the values
+ *     legacy, text-dedup   the low 32 bits of x   minimum of the low 32 bits of the values
+ *                                                 mod 2^61 - 1
+ *     datatrove            x                      minimum of the values mod 2^61 - 1
+ *     lance                x                      upper 16 bits of c*m, m the minimum of the values
  *
  * Comes after affine32.h, in the common subset of C11 and OpenCL C 1.2: integers only, no pointers.
  *

@@ -43,7 +43,7 @@ BM_INLINE ulong bm_band_key(__global const BM_WORD *words, uint band)
 }
 
 /* Make the keys of a chunk of whole documents, after its group of `group` items has written their
- * words: item by item, a key each. All items of the group call it. */
+ * words. Each item makes one key at a time. All items of the group must call this function. */
 BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
                              __global const BM_WORD *words, __global ulong *keys)
 {

@@ -13,8 +13,8 @@
  *                   bm_split_keys: a work-group of BM_SPLIT_GROUP work-items for each document;
  *                   BM_PERMS uints of local memory
  *
- * An empty bin finds its donor after asking about K / (filled bins) bins, four at a time; if at
- * most BM_FEW bins are filled, it is cheaper to compare their offers. */
+ * An empty bin finds its donor after reading about K / (filled bins) bins of its list, four at a
+ * time. If at most BM_FEW bins are filled, it is cheaper to compare the offers of these. */
 
 #define BM_ROW ((BM_PERMS + 63) / 64 * 64)
 #define BM_OPH_HEAD 16

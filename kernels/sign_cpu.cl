@@ -5,7 +5,7 @@
  *   memory   no local; a block of BM_BLOCK premixed hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
+ * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the hashes begin ..
  * end of one long document, merged into its words by atomic_min.
  *
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width

@@ -16,7 +16,7 @@
  *   BM_TEAMS  teams of a group: each signs a document; a part, or a last document that would leave
  *             teams idle, is shared by all
  *   BM_TILE   units read at once
- *   BM_UNROLL units in one turn of the loop: 2, 4, 8 or 16; always 4 with 64-bit coefficients
+ *   BM_UNROLL units in one iteration of the loop: 2, 4, 8 or 16; always 4 with 64-bit coefficients
  *   BM_PREMIX affine32 only: applied to each hash first: bm_fmix32 (the default) or bm_not_zero32
  *             (scheme nemo)
  *
@@ -27,7 +27,7 @@
  * barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
  * belongs to the whole group. */
 
-/* Definitions for affine32; for its schemes wide.cl has its own. */
+/* Definitions for affine32; wide.cl has those for other schemes. */
 #if !defined(BM_COEF_WORDS)
 #define BM_COEF_WORDS BM_TEAM_WORDS
 #define BM_TURN       BM_UNROLL
@@ -52,7 +52,7 @@ BM_INLINE void bm_fold_unit(uint4 h, const uint *a, const uint *b, uint *m)
     }
 }
 
-/* The word `at` of a document of n units. If n is 0, `least` is all ones already. */
+/* The word `at` of a document of n units; `least` is its minimum, all ones if n is 0. */
 BM_INLINE uint bm_word(uint n, uint least, __global const uint *coef, uint at)
 {
     return least;
@@ -70,7 +70,8 @@ BM_INLINE void bm_load_tile(__global const bm_unit *in, uint n, uint item, __loc
         tile[i] = bm_unit_hashes(in[i]);
 }
 
-/* Fold n units, `step` apart, from byte `at` of the tile on; n is a compile-time constant. */
+/* Fold n units of the tile, `step` apart, into the minima `m`, from byte `at` on; n is a
+ * compile-time constant. */
 BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint step,
                              const bm_coef *a, const bm_coef *b, BM_LEAST *m)
 {
@@ -80,9 +81,9 @@ BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint 
         bm_fold_unit(unit[k * step], a, b, m);
 }
 
-/* Fold the units at, at + step, ..., n in all: BM_TURN at a time in a loop, so the counter costs
- * little, and the rest without a loop. The counter is in bytes, so it is the address too. The
- * condition is `<`, not `!=`, for which clang keeps a second counter. */
+/* Fold the n units at, at + step, ... into the minima `m`: BM_TURN at a time in a loop, so the
+ * counter costs little, and the rest without a loop. The counter is in bytes, so it is also the
+ * address. The condition is `<`, not `!=`, for which clang keeps a second counter. */
 BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const bm_coef *a,
                        const bm_coef *b, BM_LEAST *m)
 {

@@ -6,7 +6,7 @@
  *            BM_BLOCK hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
+ * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the hashes begin ..
  * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
  *
  * Why: a block is hashed by whole vectors, since compilers vectorise that loop by themselves; then

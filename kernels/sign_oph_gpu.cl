@@ -6,7 +6,7 @@
  *   memory   BM_SLOTS * BM_PERMS bins, a list of BM_FEW filled ones a slot: 5 KiB at most
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin ..
+ * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the quads begin ..
  * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
  *
  * Why: a shingle costs two mixings and one minimum in local memory, whatever K is, so work-items
@@ -38,8 +38,8 @@ BM_INLINE void bm_clear(uint n, uint item, __local uint *met)
         met[i] = BM_OPH_EMPTY;
 }
 
-/* Which of n documents the unit `at` belongs to; start: their first units. An empty document has
- * none. */
+/* The index, among n documents, of the one that has the unit `at`. `start` has the first unit of
+ * each document. An empty document has no unit. */
 BM_INLINE uint bm_slot_of(__local const uint *start, uint n, uint at)
 {
     uint slot = 0;
@@ -72,7 +72,8 @@ BM_INLINE void bm_sign_part(__global const uint4 *hashes, uint4 chunk, __global 
     for (uint at = chunk.z + item; at < chunk.w; at += BM_GROUP)
         bm_put_quad(hashes[at], coef, met + item % BM_SLOTS * BM_PERMS);
     barrier(CLK_LOCAL_MEM_FENCE);
-    /* All work-items make the same number of turns: PoCL 3.1 enters a loop even for no turn. */
+    /* All work-items make the same number of iterations: PoCL 3.1 enters a loop even if it has
+     * none. */
     for (uint from = 0; from < BM_PERMS; from += BM_GROUP) {
         const uint bin = from + item;
         uint word = BM_OPH_EMPTY;

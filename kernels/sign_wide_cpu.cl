@@ -5,9 +5,9 @@
  *   memory   no local; a block of BM_BLOCK hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
+ * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the hashes begin ..
  * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are as in sign_cpu.cl,
- * and the coefficients are padded to their product.
+ * and the coefficients are padded to the product of these.
  *
  * Why: a vector has half as many lanes as one of 32-bit words. A pass holds two vectors of minima:
  * computing the values and minima of a vector takes some ten operations, which hide the broadcast

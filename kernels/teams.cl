@@ -24,18 +24,18 @@ BM_INLINE uint bm_share(uint n, uint team)
     return (n + BM_TEAMS - 1 - team) / BM_TEAMS;
 }
 
-/* How many documents at the end of a chunk of n all teams sign together: the last n % BM_TEAMS,
- * which would leave teams idle, if a share of each of them and a merge take less time than one
- * whole document. A merge costs about as much as 10 / BM_EACH quads. `units`: how many units these
- * documents have. */
+/* How many documents at the end of a chunk of n documents are signed by all teams together: the
+ * last n % BM_TEAMS, which would leave teams idle, if a share of each of them and a merge take less
+ * time than one whole document; else 0. A merge costs about as much as 10 / BM_EACH quads. `units`:
+ * how many units these documents have. */
 BM_INLINE uint bm_shared_docs(uint n, uint units)
 {
     const uint rest = n % BM_TEAMS;
     return (BM_TEAMS - rest) * units * BM_EACH > 10 * rest * rest * BM_TEAMS ? rest : 0;
 }
 
-/* Store the teams' minima of a document or a part in `met`; bm_met then gives the least of each
- * word. All items of the group call it. */
+/* Store the teams' minima of a document or a part in `met`; bm_met then returns the least of a
+ * word. All items of the group must call this function. */
 BM_INLINE void bm_meet(__local BM_LEAST *met, uint item, const BM_LEAST *m)
 {
     barrier(CLK_LOCAL_MEM_FENCE); /* the minima of the previous document have been read */

@@ -3,9 +3,9 @@
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
  *   memory   in the GPU's shape BM_TEXT_GROUP * 16 bytes of local memory
- *   result   content: pairs C, D: one for each document that is not in parts; then, from the first
- *            multiple of 4 past the documents on, one for each chunk that is a part. The host adds
- *            up the parts and completes the hash.
+ *   result   content: pairs C, D. Pair i is that of document i, unless it is in parts. The pair
+ *            of chunk j, if it is a part, has index (n_docs / 4 + 1) * 4 + j. The host adds up
+ *            the parts and completes the hash.
  *
  * A work-item takes one stretch of 128 positions after another. If documents are packed into one
  * chunk, each item takes documents of its own; if a chunk is one document or a part of one, the
@@ -14,7 +14,7 @@
 
 #define BM_CONTENT_EACH_LANE(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7)
 
-/* How many shingles a document has; its hashes begin with theirs. */
+/* How many shingles a document has. Their hashes are the first of its hashes. */
 BM_INLINE uint bm_text_shingles(uint4 doc)
 {
 #if BM_TEXT_KIND == 1
@@ -52,8 +52,8 @@ BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 t
     return sums;
 }
 
-/* The sums of those stretches of a document that begin in its slots slots.x … slots.y-1: every.x is
- * the first of them to take, every.y the step. */
+/* Add up stretches of a document. Of those that begin in its slots slots.x … slots.y-1, it takes
+ * number every.x (from 0) and each every.y-th after that. */
 BM_INLINE ulong2 bm_content_some(__global const uint4 *in, __global const bm_text_quad *hashes,
                                  uint4 layout, uint4 text, uint at, uint2 slots, uint2 every)
 {

@@ -19,8 +19,8 @@ BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
     return mul_hi((uint)(hash * factor >> 32), size);
 }
 
-/* Enter slot `slot` into a table that others fill too; 1: its hash is new. BM_SPACE: the table's
- * address space. */
+/* Enter `slot` into a table that other work-items fill too. Returns 1 if the slot's hash is new,
+ * else 0. BM_SPACE: the table's address space. */
 #define BM_TABLE_ADD(name, BM_SPACE)                                                             \
     BM_INLINE uint name(__global const bm_text_quad *hashes, uint4 text, volatile BM_SPACE uint *table, \
                         uint size, ulong factor, uint slot)                                      \
@@ -47,8 +47,8 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
               __global uint *counts, uint4 layout, uint4 text, ulong factor)
 {
     __local uint local_table[BM_TILE * 8];
-    __local uint found[BM_TILE]; /* at the first unit of a document in the chunk: its distinct
-                                  * hashes */
+    __local uint found[BM_TILE]; /* at the index of a document's first unit in the chunk: its number
+                                  * of distinct hashes */
     const uint4 chunk = in[layout.y + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     const uint n = chunk.y == 0 ? 1u : chunk.w - chunk.z;

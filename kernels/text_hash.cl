@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_hash.cl -- texts cut into shingles, and the hashes of these stored where bm_sign reads them.
+/* text_hash.cl -- cuts texts into shingles, and stores their hashes where bm_sign reads them.
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, as bm_sign has them
  *   memory   no local
@@ -18,9 +18,9 @@
  * hashes, and no table of characters needs to be sent. A document's last quad is filled up with its
  * last slot.
  *
- * The hash of slot i is stored at place i, except for shingles of characters in a document that is
+ * The hash of slot i is stored at index i, except for shingles of characters in a document that is
  * not all ASCII: there the hashes of code points come first, in order, as the content hash needs
- * them (text_content.cl), and the repeats from inside code points fill the places after them, from
+ * them (text_content.cl), and the repeats from inside code points fill the remaining indexes, from
  * the last one down.
  *
  *   text.x   where (in quads) the documents are, a quad each: first byte of the text; its number of
@@ -117,14 +117,14 @@ BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uin
     return n;
 }
 
-/* The place of the hash of slot i, if `rank` code points of the document begin before byte i. */
+/* The index of the hash of slot i, if `rank` code points of the document begin before byte i. */
 BM_INLINE uint bm_text_place(__global const uint4 *in, uint4 doc, uint i, uint rank)
 {
     return bm_text_leads(in, doc.x + i) ? rank : doc.z - 1u - (i - rank);
 }
 #endif
 
-/* The document of a unit of the chunk. */
+/* The document that has the unit `unit` of the chunk. */
 BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint unit)
 {
     uint doc = chunk.x;

@@ -4,8 +4,8 @@
  * Comes after affine32.h, band_keys.cl and affine64.h, and before teams.cl and sign_gpu.cl, or
  * sign_wide_cpu.cl. A scheme's row defines one of
  *
- *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of these the low
- *                  32 bits
+ *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes; the low 32 bits of values
+ *                  mod 2^61 - 1
  *   BM_WIDE_PRIME  datatrove: values mod 2^61 - 1
  *   BM_WIDE_MIX    affine64: hashes mixed by fmix64, values mod 2^64
  *   BM_WIDE_LANCE  lance: values mod 2^64; the word is made of the minimum
@@ -70,9 +70,9 @@ BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 }
 
 #if defined(BM_TEAM)
-/* The same for one value, in fewer GPU instructions, in the form in which minima are kept. The sum
- * is at least the modulus if sum + 1 reaches bit 61; to subtract 2^61 - 1 is then to add 1 and
- * clear bit 61. Under BM_WIDE_PRIME the value plus one is kept. */
+/* bm_wide_value for one value, in fewer GPU instructions, and in the form in which minima are
+ * stored. The sum is at least the modulus if sum + 1 reaches bit 61; to subtract 2^61 - 1 is then
+ * to add 1 and clear bit 61. Under BM_WIDE_PRIME the value plus one is stored. */
 BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 {
 #if defined(BM_WIDE_LOW) || defined(BM_WIDE_PRIME)

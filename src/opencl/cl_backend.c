@@ -46,7 +46,7 @@ typedef struct cl_backend {
     /* During open only: */
     const bm_device_settings *settings; /* NULL: the defaults */
     const bm_callbacks *callbacks;
-    bool compiling; /* a failure now is due to the compiler and these kernels */
+    bool compiling; /* the failure was due to the compiler and these kernels */
 } cl_backend;
 
 static bm_cl_target target_of(const cl_backend *be)
@@ -260,7 +260,7 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
     BM_TRY(bm_scheme_plan(&be->params, err));
-    be->params.perms = perms_used(cfg); /* only the first ones of those that were drawn */
+    be->params.perms = perms_used(cfg); /* the first of the words for which parameters were drawn */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
     if (be->params.ops->device.whole_hashes) {
@@ -270,9 +270,9 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
-/* The trial run. If it cannot create a context, this process may still be able to: when a device
- * allows contexts to one process only (NVIDIA's compute mode) and the program uses it already, this
- * process is the one. */
+/* Do the trial run. If the child cannot create a context, this process may still be able to: a
+ * device may allow contexts to one process only (NVIDIA's compute mode), and this is that process
+ * if it uses the device already. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -281,7 +281,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     if (options->probing != NULL)
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    /* It failed with a message of its own; it did not die or hang. */
+    /* The child reported a failure; it neither died nor hung. */
     const bool said = status == BM_ERR_DEVICE && err->code == 0;
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
@@ -312,8 +312,8 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     return BM_OK;
 }
 
-/* Open the device with the kernels that `cfg` selects. After a failure, *out only serves to read
- * its facts and to be closed; NULL: nothing was made. */
+/* Open the device with the kernels that `cfg` selects. After a failure *out may only be read and
+ * closed; it is NULL if there was no memory for it. */
 static bm_status open_once(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                            cl_backend **out, bm_error *err)
 {
@@ -347,7 +347,7 @@ static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings 
 }
 
 /* The compiler failed on the kernels of *be, which is closed: try the kernels of the other shape.
- * `err` has the first failure; after another one it reports both. */
+ * On entry `err` has the first failure; if these kernels fail too, it reports both. */
 static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                             cl_backend **be, bm_error *err)
 {

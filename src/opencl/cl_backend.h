@@ -14,17 +14,19 @@ typedef struct bm_cl_open_options {
     bool no_zero_copy; /* copy all data, even where host and device share memory */
     bool brief;        /* omit the long document from the known answers, because the device is an
                           interpreter */
-    /* Called when a trial run begins and when it ends; there may be two. NULL: not called. */
+    /* Called when a trial run begins and when it ends; there may be two trial runs. NULL: not
+     * called. */
     void (*probing)(void *ctx, bool begins);
     void *probing_ctx;
 } bm_cl_open_options;
 
-/* bm_backend_opencl.open calls this with all options 0, on a thread of its own (cl_watchdog.c). */
+/* bm_backend_opencl.open calls this on a thread of its own (cl_watchdog.c), and sets only `probing`
+ * and `probing_ctx`. */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                              bm_backend **out, bm_error *err);
 /* Was the program taken from the cache? */
 bool bm_cl_backend_was_cached(const bm_backend *backend);
-/* The row of kernel parameters that it was opened with. */
+/* The row of kernel parameters that the backend was opened with. */
 const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend);
 /* Describe the effect of a row on this backend's device: rows with the same description lead to the
  * same program, cutting and batches. Errors as when opening the device with the row. */

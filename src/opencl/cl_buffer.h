@@ -53,7 +53,8 @@ typedef struct bm_cl_scratch {
     size_t bytes;
 } bm_cl_scratch;
 
-/* Make room for `bytes`, as bm_cl_buffer_reserve does. No unfinished command may use it. */
+/* Make room for `bytes`, as bm_cl_buffer_reserve does. No unfinished command may use the old
+ * memory. */
 cl_int bm_cl_scratch_reserve(const bm_cl_queue *queue, bm_cl_scratch *scratch, size_t bytes);
 void bm_cl_scratch_release(const bm_cl_queue *queue, bm_cl_scratch *scratch);
 

@@ -20,12 +20,12 @@ typedef struct bm_cl_key {
 
 typedef struct bm_cl_cache {
     int fd;             /* descriptor of the directory; -1: no cache */
-    const char *ending; /* ending of the names of its files; open sets "clbin" */
+    const char *ending; /* ending of the names of the files; open sets "clbin" */
 } bm_cl_cache;
 
 /* Open the cache. `dir` NULL: $XDG_CACHE_HOME/bandmill or ~/.cache/bandmill; "": no cache. Files
- * are in its folder `opencl`, which is created if necessary. BM_ERR_IO with the reason, and no
- * cache: the folder cannot be created or trusted. */
+ * are in the folder `opencl` of that directory, which is created if necessary. BM_ERR_IO: the
+ * folder cannot be created or trusted; then there is no cache. */
 bm_status bm_cl_cache_open(bm_cl_cache *cache, const char *dir, bm_error *err);
 void bm_cl_cache_close(bm_cl_cache *cache);
 /* Write the directory that `dir` means to `out`, terminated by NUL; "" for none. */

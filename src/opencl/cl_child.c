@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_child.c -- runs a program and reads its output, with a time limit.
  *
- * It uses posix_spawn, since the parent may have threads. The child's stderr is read through a
- * pipe, until end of file, the child's end, or the deadline. Drivers write to it too: the line with
- * our mark counts, wherever it is; without such a line, the last one counts.
+ * The program is started by posix_spawn, since the parent may have threads. The child's stderr is
+ * read through a pipe, until end of file, the child's end, or the deadline. Drivers write to stderr
+ * too, so the message is the line with our mark, wherever it is; without such a line, the message
+ * is the last line.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_child.h"
@@ -122,10 +123,10 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
 
 /* Lines that the child has written so far; long ones are truncated. */
 typedef struct child_words {
-    char line[BM_CL_WORDS]; /* the current, incomplete one */
+    char line[BM_CL_WORDS]; /* the line being read */
     size_t len;
     char ours[BM_CL_WORDS]; /* the text after our mark; "": no such line yet */
-    char driver[300];       /* the text after the mark of the driver in use */
+    char driver[300];       /* the text after BM_PROBE_DRIVER_MARK: the library in use */
     char last[BM_CL_WORDS]; /* the last other line that is not blank */
 } child_words;
 
@@ -198,8 +199,8 @@ static bool read_words(running *r)
     }
 }
 
-/* The child has closed stderr: wait for its end, as long as patience lasts. false: it has not
- * ended. */
+/* Wait until the child ends, at most for the time limit, after all of its stderr was read. false:
+ * it has not ended. */
 static bool reap(running *r)
 {
     while (!has_ended(r)) {

@@ -20,7 +20,7 @@
 
 #include "model/backend.h"
 
-#define BM_CL_PROBE_MARK    "bandmill-probe: " /* its final message begins with this */
+#define BM_CL_PROBE_MARK    "bandmill-probe: " /* the child's message begins with this */
 #define BM_CL_PROBE_SECONDS 120.0              /* the limit if none is set */
 #define BM_CL_WORDS         800                /* bytes of a quoted line, at most */
 #define BM_CL_LOOK_SECONDS  0.1                /* between two checks of the child */
@@ -37,14 +37,14 @@ typedef struct bm_cl_patience {
 typedef struct bm_cl_child {
     char program[PATH_MAX], cache_dir[PATH_MAX];
     const char *what;
-    bm_cl_patience patience; /* the child is killed when it is exhausted; begins when the child is
-                                run */
+    bm_cl_patience patience; /* time limit, from the start of the child, which is killed at its
+                              * end */
     int answer;              /* descriptor that becomes the child's stdout; -1: /dev/null */
 } bm_cl_child;
 
 typedef struct bm_cl_ending {
     bool late;               /* we killed it */
-    int status;              /* the status from waitpid; unset if late */
+    int status;              /* from waitpid; means nothing if `late` */
     char driver[300];        /* the library in use when it ended; "": unknown */
     bool reported;           /* `words` is the program's own message, after its mark */
     char words[BM_CL_WORDS]; /* if not `reported`: the driver's last line that is not blank; may be

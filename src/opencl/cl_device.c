@@ -208,8 +208,8 @@ static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uin
 }
 
 typedef struct visiting {
-    /* Called with a device; or, for an empty platform, one with only `info` set, of kind
-     * BM_DEVICE_CL_NONE. false: stop. */
+    /* Called with each device. For an empty platform, called with a device that has only `platform`
+     * and `info`, of kind BM_DEVICE_CL_NONE. Returns false to stop. */
     bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
     char *note; /* receives the note; `cap` bytes */
@@ -217,8 +217,8 @@ typedef struct visiting {
     bool sane; /* output: false if the drivers' answers are nonsense, see the note */
 } visiting;
 
-/* Visit the devices of platform number `p`. false: stop, or the driver's answers are nonsense
- * (v->sane). */
+/* Visit the devices of platform number `p`. false: v->visit returned false, or the driver's answers
+ * are nonsense (then v->sane is false). */
 static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
 {
     char name[128];

@@ -32,7 +32,7 @@
     600.0 /* seconds for which a hang is remembered, and rows need not be listed again */
 #define N_PLACES  16u
 #define MAX_ICD   4096 /* bytes read of an .icd file */
-#define MAX_FILES 256  /* read of a folder */
+#define MAX_FILES 256  /* files read of a folder */
 #define MAX_BLOB  ((size_t)256 << 10)
 
 extern char **environ;
@@ -81,7 +81,8 @@ static bm_cl_key hash_of_file(const char *path)
 
 /* --- the environment --- */
 
-/* Add the library `name`, in each folder of LD_LIBRARY_PATH. */
+/* Add the library `name`: a path is that file; a bare name, the file in each folder of
+ * LD_LIBRARY_PATH. */
 static void add_library(bm_cl_key *sum, const char *name)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
@@ -353,7 +354,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
 
 /* --- hangs --- */
 
-/* There is only one place for hangs, so checking is cheap if none was recorded. */
+/* All hangs have one cache key, so checking is cheap if none was recorded. */
 typedef struct hang_entry {
     bm_cl_key environment;
     bm_cl_hang hang;

@@ -18,9 +18,9 @@
 #include "opencl/cl_listing.h"
 
 /* Are the drivers of this environment known? Takes one or two tenths of a millisecond and loads
- * nothing. `cache_dir` as in cl_cache.h. *out receives the rows of the listing; *fresh: it is less
- * than ten minutes old (a device may appear or return without leaving a trace in files). No rows if
- * the drivers are not known or there is no cache. */
+ * nothing. `cache_dir` as in cl_cache.h. *out receives the rows of the listing; *fresh: the listing
+ * is less than ten minutes old (a device may appear or return without leaving a trace in files). No
+ * rows if the drivers are not known or there is no cache. */
 bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh);
 /* Record this listing; called by the process that has just made it. Failures are ignored. */
 void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing);
@@ -28,8 +28,8 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
 void bm_cl_drivers_forget(const char *cache_dir);
 /* A listing that did not end. */
 typedef struct bm_cl_hang {
-    double seconds; /* how long it was waited for */
-    double at;      /* bm_clock_seconds() at that time */
+    double seconds; /* how long the caller waited */
+    double at;      /* bm_clock_seconds() when the wait ended */
     char note[640]; /* the message */
 } bm_cl_hang;
 

@@ -67,7 +67,7 @@ static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
     return code == 0;
 }
 
-/* Does it have only values that a bm_device_info can have? */
+/* Does *info have only values that a bm_device_info can have? */
 static bool is_sound(const bm_device_info *info)
 {
     unsigned kind;
@@ -264,8 +264,8 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         status = cl_list_answer_read(child->answer, out, err);
     }
     if (status == BM_NOT_FOUND) {
-        bm_cl_patience_left(&child->patience); /* a signal may have ended the child, and be meant
-                                                  for us too */
+        bm_cl_patience_left(&child->patience); /* calls `cancelled`: a signal that ended the child
+                                                * may be meant for us too */
         judge(&ending, child->patience.seconds, out);
         out->late = ending.late;
         status = BM_OK;

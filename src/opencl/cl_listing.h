@@ -12,7 +12,7 @@ typedef struct bm_cl_listing {
     bm_device_info *rows; /* in the order of platforms (bm_free) */
     size_t n;
     bool broken;    /* a driver hung, crashed, ended the process or answered nonsense: no devices */
-    bool late;      /* it hung */
+    bool late;      /* broken because a driver hung */
     char note[640]; /* a line on why there are no rows; "": there are rows */
 } bm_cl_listing;
 

@@ -134,7 +134,8 @@ static int fit(const search *s, const bm_kernel_params *row)
     return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
 }
 
-/* Returns the number of the first bad line; 0: none. */
+/* Store the best row of `text` in *s->out, if it beats s->best. Returns the number of the first bad
+ * line; 0: none. */
 static uint64_t look_up(search *s, const char *text)
 {
     const size_t header = strlen(bm_kernel_params_header);
@@ -230,8 +231,8 @@ bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel
  * A row serves any number of permutations, since everything that depends on it is computed here:
  *   cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes;
  *   gpu: the row's `each`, or another value if that leaves fewer lanes idle; a team is
- *        ceil(perms / each) work-items, rounded up so that no document begins within a warp that
- *        another document half fills; a group has as many teams as fit. */
+ *        ceil(perms / each) work-items, rounded up to a divisor of a warp, to whole warps, or so
+ *        that two teams together are whole warps; a group has as many teams as fit. */
 
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {
@@ -275,9 +276,9 @@ static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
     return two && half < whole ? half : whole;
 }
 
-/* Choose the `each` among 2 … 7 and the row's, and the team, with which the fewest words are
- * computed, counting those of idle lanes. The row's `each` is kept unless another saves a
- * sixteenth. 8 if no team fits into `most`. */
+/* Choose `each`, from 2 … 7 and the row's own value, and the team so that the fewest words are
+ * computed, including those of idle lanes. The row's value is kept unless another saves a
+ * sixteenth. If no team fits into `most` work-items, `each` is 8. */
 static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
 {
     bm_cl_teams best = {.each = 8, .team = ceil_div(perms, 8), .teams = 1};
@@ -316,8 +317,8 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
         --t->each;
     const bm_cl_teams best = best_team(s->perms, t->each, warp, most);
     t->each = best.each;
-    /* Keep a turn of the loop no longer than the row's: Intel's compiler for CPUs fails on longer
-     * ones. */
+    /* Keep an iteration of the loop no longer than the row demands: Intel's compiler for CPUs fails
+     * on longer ones. */
     while (t->unroll > 2 && t->each * t->unroll > turn)
         t->unroll /= 2;
     t->team = best.team;

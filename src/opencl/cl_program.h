@@ -88,7 +88,7 @@ typedef struct bm_cl_vectors {
 typedef struct bm_cl_teams {
     uint32_t each, team, teams;
     uint32_t tile;   /* quads in local memory */
-    uint32_t unroll; /* quads per turn of the loop */
+    uint32_t unroll; /* quads per iteration of the loop */
 } bm_cl_teams;
 
 /* How documents are cut into chunks, in units. */
@@ -107,9 +107,10 @@ typedef struct bm_cl_text_shape {
 /* The shape of the kernels on a device, which determines the options of a program's build. Names
  * are as in kernels/; kernels of oph use the group and the cutting of affine32. */
 typedef struct bm_cl_shape {
-    bool gpu;       /* the family of kernels: sign_*gpu.cl, else sign_*cpu.cl */
-    uint32_t unit;  /* hashes in a unit: gpu 4, of 32 bits; cpu, or whole_hashes: 1, of 64 bits */
-    bool zero_copy; /* cpu: kernels use the caller's memory as it is */
+    bool gpu;                    /* the family of kernels: sign_*gpu.cl, else sign_*cpu.cl */
+    uint32_t unit;               /* hashes in a unit: 4 of 32 bits for gpu; 1 of 64 bits for cpu or
+                     * whole_hashes */
+    bool zero_copy;              /* cpu: kernels use the caller's memory as it is */
     const bm_scheme_ops *scheme; /* set when the backend is opened */
     uint32_t perms, bands, rows; /* bands 0: no keys */
     uint32_t row_uints;          /* 32-bit words of a document's signature; set when the backend is

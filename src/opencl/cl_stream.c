@@ -33,7 +33,7 @@
  * in `split`. A document larger than a batch is cut into slices, one for each batch, and the host
  * merges their words. */
 
-#define MAX_PACKED_DOCS 4096u /* documents with few or no hashes, in one chunk */
+#define MAX_PACKED_DOCS 4096u /* most documents in a chunk, if they have few or no hashes */
 
 static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
 {
@@ -405,7 +405,7 @@ static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
 {
     bm_cl_cut cut = stream->cut;
     const size_t limit = stream->limit_bytes;
-    cut.max_text_bytes = limit / 2; /* its words have two bytes or more each, and a start two */
+    cut.max_text_bytes = limit / 2; /* a word takes two bytes or more, and its start takes two */
     if (cut.max_docs > limit / 64)  /* a quad each */
         cut.max_docs = limit / 64;
     return cut;
@@ -449,7 +449,8 @@ static const struct {
     [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
 };
 
-/* The layout of a plan of `task`, with its texts, if it has any, and with `parts`. */
+/* The layout of a batch of `task` in its buffers: with texts, if the task has any, and with the
+ * `parts`. */
 static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
                                  const bm_sign_task *task, bm_cl_parts parts)
 {
@@ -616,7 +617,7 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
 }
 
 /* The most hashes of a launch: systems that draw on a GPU kill work that keeps it busy for some
- * seconds, and more hashes with many words each could do that on a small GPU. */
+ * seconds, and more hashes with many words each could take that long on a small GPU. */
 #define MAX_HASHES ((size_t)16 << 20)
 #define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */
 
@@ -1046,7 +1047,8 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
             slot->task->keys + plan->first_doc * shape->bands);
 }
 
-/* Copy the results to the task. A thread that took the place reads words and keys there. */
+/* Copy the results to the task. If another thread staged the task, it reads words and keys in the
+ * place, and they are not copied. */
 static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const bm_cl_shape *shape = stream->shape;

@@ -36,9 +36,10 @@ typedef struct bm_cl_chunk {
 typedef struct bm_cl_plan {
     uint32_t unit;            /* as in bm_cl_cut */
     size_t first_doc, n_docs; /* documents of the task that are in the batch */
-    uint64_t slice_begin;     /* a slice: its first hash, counted from the document's first */
-    uint64_t n_hashes;        /* a slice: its number of hashes */
-    bool sliced, last_slice;  /* the batch is a slice of one document that no batch can hold */
+    uint64_t slice_begin;     /* of a slice: index of its first hash in the document */
+    uint64_t n_hashes;        /* of a slice: its number of hashes */
+    bool sliced, last_slice;  /* the batch is a slice of a document too large for one batch; it is
+                               * the last slice */
     uint32_t *offsets;        /* n_docs + 1, in units */
     bm_cl_chunk *chunks;      /* n_chunks */
     uint32_t *split;          /* the n_split documents that are cut into parts */
@@ -59,8 +60,8 @@ static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
 
 /* cl_slot -- the state of a stream of batches.
  *
- * A ring of slots, each with an in-order queue and its own buffers, so that the copies of one slot
- * overlap the kernels of another. */
+ * A stream has a ring of slots, each with an in-order queue and its own buffers, so that the copies
+ * of one slot overlap the kernels of another. */
 
 #define BM_CL_DEPTH 3u /* batches in progress at once */
 
@@ -79,7 +80,7 @@ typedef enum bm_cl_place_state { BM_CL_FREE, BM_CL_TAKEN, BM_CL_TOO_SMALL } bm_c
  * device, there are more places, each for a whole task: any thread takes one, fills it, and later
  * reads the results where they arrive, so the device's thread copies nothing. */
 typedef struct bm_cl_place {
-    bm_staged staged; /* what the thread that took it sees */
+    bm_staged staged; /* what the thread that took the place sees */
     bm_cl_place_state state;
     bm_cl_plan plan;
     bm_cl_layout layout;
@@ -139,8 +140,8 @@ static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
 }
 
 /* The most units of one document that a single work-group signs, if the device does not merge
- * parts. llvmpipe leaves loops after 65,535 turns in total (docs/opencl.md); this many units stay
- * below that. Longer documents come in slices. */
+ * parts. llvmpipe leaves loops after 65,535 iterations in total (docs/opencl.md); this many units
+ * stay below that. Longer documents come in slices. */
 #define BM_CL_ALONE_UNITS 49152u
 
 /* The size of parts of a long document: the whole document if the device does not merge parts. */
@@ -164,7 +165,7 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 
 /* Take a place that is large enough for the whole task, and fill it with the task's inputs. NULL:
- * none is free or large enough, or the device shares the host's memory. Any thread may call it at
+ * none is free or large enough, or the device shares the host's memory. Any thread may call this at
  * any time. The task's inputs are not read again, but must be kept for signing elsewhere if the
  * device fails. bm_cl_stream_submit finds the place in task->staged. */
 bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task);

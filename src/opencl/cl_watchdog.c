@@ -102,8 +102,8 @@ static bool is_over(const struct timespec *deadline)
                                           : now.tv_nsec >= deadline->tv_nsec;
 }
 
-/* A trial run begins, which has its own limit, or has ended, and the limit of the call starts
- * again. */
+/* Set a new deadline when a trial run begins or ends: the limit of the call, counted from now, plus
+ * the trial run's own limit if it begins. */
 static void probing(void *ctx, bool begins)
 {
     watchdog *w = ctx;
