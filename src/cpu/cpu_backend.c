@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c -- the native CPU as a backend.
  *
- * The loops are chosen once, at open. submit computes in the calling thread; shared data are read
- * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) is on its own
- * stack, so any number of threads may submit at once and nothing is allocated, except what a row
- * keeps for each thread (native_row.h). Band keys follow each document's minima while these are in
- * the first-level cache. */
+ * The loops are chosen once, at open. submit computes in the calling thread. It only reads shared
+ * data, and its scratch (a block of mixed hashes and one padded signature: 16 KiB) is on the stack,
+ * so any number of threads may submit at once. Nothing is allocated, except the state that a scheme
+ * keeps for each thread (native_row.h). A document's band keys are computed right after its minima,
+ * while these are in the first-level cache. */
 #include "cpu/cpu_backend.h"
 
 #include <bandmill/option_names.h>
@@ -124,18 +124,19 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     return BM_OK;
 }
 
-/* The hashes of a task, mixed a block of whole documents at a time, so that short documents share
- * vectors, and the wait for them. A document longer than a block takes several. */
+/* A block of a task's hashes, mixed. A block holds as many whole documents as fit, so that short
+ * documents share vectors and the latency of mixing. A document longer than a block takes several
+ * blocks. */
 typedef struct mixed {
     const cpu_backend *cpu;
     bm_native_choice choice; /* with this thread's own data */
     const bm_sign_task *task;
-    uint64_t begin, end; /* which of the task's hashes the block holds */
+    uint64_t begin, end; /* the block holds the task's hashes begin … end-1 */
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
 } mixed;
 
-/* Fill the block again: from `begin`, in document `doc`, as many of its hashes as fit, and the
- * whole documents after it that fit too. */
+/* Fill the block again, with hashes from `begin` on, which is in document `doc`: as many of that
+ * document as fit and, if all do, the following documents that fit whole. */
 static void mix(mixed *m, size_t doc, uint64_t begin)
 {
     const uint64_t *offsets = m->task->offsets;
@@ -149,7 +150,8 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
     m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
-/* Sign a document into `words`, which has space for perms_padded words of 8 bytes; aligned. */
+/* Sign a document into `words`, which is aligned and has space for perms_padded words of 8
+ * bytes. */
 static void sign_document(mixed *m, size_t doc, void *words)
 {
     const cpu_backend *cpu = m->cpu;

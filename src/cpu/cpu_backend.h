@@ -6,5 +6,5 @@
 
 extern const bm_backend_ops bm_backend_cpu;
 
-/* The native CPU as a device; always one. `cpu`: the instruction set, NULL: the best. */
+/* Describe the native CPU as a device. `cpu`: the instruction set; NULL: the best. */
 void bm_backend_cpu_info(const char *cpu, bm_device_info *out);

@@ -33,7 +33,7 @@ static void fill_coefs(bm_cws_kept *kept)
         }
 }
 
-/* Bytes of a slot, with the most places that it can need. */
+/* Bytes of a slot, with its share of `places`, which is at most 4. */
 static size_t slot_bytes(const bm_cws_kept *kept)
 {
     return kept->stride + sizeof(bm_cws_slot) + 4 * sizeof(uint32_t);

@@ -11,7 +11,8 @@
  * is emptied; frequent elements soon return. One thread at a time uses a store: it borrows one to
  * sign and returns it, and there are as many stores as were ever borrowed at once.
  *
- * Threads: borrow and give_back by any number at once. Tests: tests/unit/cpu/test_cws_kept.c */
+ * Threads: any number may call bm_cws_kept_borrow and bm_cws_kept_return at once. Tests:
+ * tests/unit/cpu/test_cws_kept.c */
 #pragma once
 
 #include "base/idle.h"
@@ -26,11 +27,13 @@ typedef struct bm_cws_slot {
 } bm_cws_slot;
 
 typedef struct bm_cws_store {
-    uint32_t *places; /* 0: empty; with linear probing, at most half of them in use */
+    /* 16 bits of a mixed hash, then 16 bits of slot + 1; 0: empty. With linear probing; at most
+     * half of the places are in use */
+    uint32_t *places;
     bm_cws_slot *slots;
     uint8_t *bounds; /* `stride` bytes of each slot */
     uint32_t stride, shift, n, n_max;
-    uint64_t factor; /* odd; drawn once places take too many steps (base/hash_table.h) */
+    uint64_t factor; /* odd; drawn anew if probing takes too many steps (base/hash_table.h) */
     int64_t patience;
 } bm_cws_store;
 
@@ -41,7 +44,7 @@ typedef struct bm_cws_kept {
     uint32_t stride;                /* permutations, padded to BM_CWS_MASK */
     uint32_t n_used;                /* permutations that are computed: padded to 2 * BM_CWS_LANES */
     uint32_t n_slots, place_bits;   /* size of a store */
-    bm_idle stores;                 /* not in use */
+    bm_idle stores;                 /* stores that are not in use */
 } bm_cws_kept;
 
 /* Open *out, with stores of about `bytes` each; 0: the default. */
@@ -51,20 +54,20 @@ void bm_cws_kept_close(bm_cws_kept *kept); /* NULL is fine */
 /* A store for this thread alone, filled into *out. */
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err);
 void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store);
-/* Reserve space for n more elements, at most BM_CWS_BLOCK; all others may be dropped for it. */
+/* Reserve space for n more elements, at most BM_CWS_BLOCK. All elements may be dropped for that. */
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
 /* Add a slot for an element that has none, in reserved space. The caller fills in its words and
  * bounds. */
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
-/* The upper bits choose the place, and the place keeps the lower 16. */
+/* Mix a hash. The upper bits of the result choose the place, which stores the lower 16. */
 static inline uint64_t bm_cws_store_mix(const bm_cws_store *store, uint64_t hash)
 {
     const uint64_t mixed = (hash ^ hash >> 32) * store->factor;
     return mixed ^ mixed >> 32;
 }
 
-/* The slot of an element, or BM_CWS_NONE; looked for in slot `guess` first. */
+/* The slot of an element, or BM_CWS_NONE. Slot `guess` is tried first. */
 static inline uint32_t bm_cws_store_find(const bm_cws_store *store, uint64_t hash, uint32_t guess)
 {
     if (guess < store->n && store->slots[guess].hash == hash)

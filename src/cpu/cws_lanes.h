@@ -194,9 +194,9 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
 static const uint64_t places_of_bits[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128),
                                              PLACES_64(192)};
 
-/* Fill `out` with first + i * 2^16 for each set bit i; returns the place after the last. Eight are
- * written for each byte: how many are needed cannot be predicted, and a wrong prediction costs
- * more. */
+/* Fill `out` with first + i * 2^16 for each set bit i; returns the end of these. Eight words are
+ * written for each byte of `bits`: how many are needed cannot be predicted, and a wrong prediction
+ * costs more. */
 static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out)
 {
 #pragma GCC unroll 8
@@ -208,8 +208,8 @@ static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out
     return out;
 }
 
-/* Collect the non-empty masks of the next elements, as many as fit. All masks are read first, so
- * that the loads of rows overlap. */
+/* Store the non-empty masks of the next elements in `scan`, as many as fit. All masks are read
+ * first, so that the loads of rows overlap. */
 static inline void look_at_rows(const bm_cws_block *block, const bm_cws_open *open,
                                 bm_cws_scan *scan)
 {

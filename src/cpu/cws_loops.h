@@ -18,7 +18,7 @@
 #define BM_CWS_BATCH 256u /* candidates that are computed together */
 #define BM_CWS_LANES 8u   /* doubles in a register of any row, at most */
 #define BM_CWS_MASK  64u  /* permutations in a mask; rows of bounds are padded to this */
-#define BM_CWS_MASKS 128u /* masks that are looked at together */
+#define BM_CWS_MASKS 128u /* masks of one round of a scan */
 #define BM_CWS_COEFS 8u   /* rows of coefficients of the bounds */
 
 /* Some elements of a document. */
@@ -35,10 +35,10 @@ typedef struct bm_cws_scan {
     const uint8_t *bytes; /* rows of `stride` */
     uint32_t stride;
     uint32_t row[BM_CWS_BLOCK]; /* the row of each element */
-    uint32_t next;              /* the first element that was not looked at */
-    uint32_t at, n;             /* masks that are already pairs; all masks */
+    uint32_t next;              /* the first element that was not scanned */
+    uint32_t at, n;             /* masks already turned into pairs; masks in `bits` */
     uint64_t bits[BM_CWS_MASKS];
-    uint32_t first[BM_CWS_MASKS]; /* the pair of bit 0 */
+    uint32_t first[BM_CWS_MASKS]; /* of each mask: the pair that bit 0 stands for */
 } bm_cws_scan;
 
 /* Candidates: elements of the block, each in one permutation. */
@@ -51,7 +51,7 @@ typedef struct bm_cws_batch {
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double r[BM_CWS_BATCH], c[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double value[BM_CWS_BATCH]; /* filled: ln a */
-    uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: numbers of the pairs with a low
+    uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: indexes of the pairs with a low
                                                        * enough value */
 } bm_cws_batch;
 
@@ -73,12 +73,12 @@ typedef struct bm_cws_loops {
      * its byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
     /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
-     * permutation whose bound may be within the limit: all that are, and some that are not. Stops
-     * at BM_CWS_BATCH pairs. False: these were the last. */
+     * permutation whose bound is within the limit, and some others. Stops once there are
+     * BM_CWS_BATCH pairs or more. False: there are no more. */
     bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
                        bm_cws_batch *batch);
     /* Fill `words`, `ln_weight` and `value` for the pairs from `first` on, at most BM_CWS_BATCH,
-     * and `low` with the numbers, counted from `first`, of pairs with a value of at most `most`.
+     * and `low` with the indexes, counted from `first`, of pairs with a value of at most `most`.
      * Returns how many are in `low`. */
     size_t (*values)(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* key_loops_avx512.c -- band keys with AVX-512 DQ, which multiplies 64-bit lanes.
  *
- * Eight bands at a time: the words of each are multiplied by the powers, eight lanes at once (lanes
- * past the band meet a power of zero), the eight vectors are added up crosswise into one vector of
- * eight sums, and that is mixed. For 16 bands of 8 rows, about 100 vector operations replace 128
- * scalar multiplies in chains of 8.
+ * Eight bands are computed at a time. The words of each are multiplied by the powers, eight lanes
+ * at once; lanes past the band are multiplied by zero. The eight vectors are added up crosswise
+ * into one vector of eight sums, which is then mixed. For 16 bands of 8 rows, about 100 vector
+ * operations replace 128 scalar multiplies in chains of 8.
  *
  * Tests: tests/unit/cpu/test_key_loops.c */
 #include <immintrin.h>
@@ -21,13 +21,14 @@ static inline __m512i fmix64_lanes(__m512i k)
     return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
 }
 
-/* Lanes 0 and 1 of each quarter: sums of neighbouring lanes of x, of y. */
+/* In each quarter, lane 0 is the sum of the two lanes of x, lane 1 the sum of the two lanes of
+ * y. */
 static inline __m512i add_pairs(__m512i x, __m512i y)
 {
     return _mm512_add_epi64(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* Quarters: sums of neighbouring quarters of x, then of y. */
+/* The quarters are sums of neighbouring quarters: the first two of x, the last two of y. */
 static inline __m512i add_quarters(__m512i x, __m512i y)
 {
     return _mm512_add_epi64(_mm512_shuffle_i64x2(x, y, 0x88), _mm512_shuffle_i64x2(x, y, 0xDD));

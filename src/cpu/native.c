@@ -10,7 +10,8 @@
 
 /* === native affine32 ===
  *
- * Affine32 and nemo on the native CPU: mix a block, each in its way, then the minima of a*h + b. */
+ * Affine32 and nemo on the native CPU. Each mixes a block in its own way; then both take the minima
+ * of a*h + b. */
 
 static void affine32_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n,
                          void *block)
@@ -110,7 +111,7 @@ static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t
     choice->loops->wide->fmix64(hashes, n, block);
 }
 
-/* Narrow 64-bit values to 32-bit words, in the same place. */
+/* Narrow 64-bit values to 32-bit words, in the same memory. */
 static void narrow(const bm_native_choice *choice, void *words)
 {
     const bm_scheme_params *params = choice->params;

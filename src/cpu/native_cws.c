@@ -31,14 +31,14 @@
 #define SLACK (1.0 + 0x1p-14)
 #define EVERY __builtin_inf()
 
-/* Any first level from 2 to 3 is equally fast: a higher one gives more candidates, a lower one more
- * second scans. A document of several blocks begins with the second level, since a second scan
- * would fetch them again. */
+/* Every first level from 2 to 3 is equally fast: a higher level gives more candidates, a lower
+ * level more second scans. A document of several blocks begins with the second level, since a
+ * second scan would fetch them again. */
 static const double levels[] = {2.5, 7.0, 16.0, EVERY};
 #define N_LEVELS (sizeof levels / sizeof levels[0])
 
 typedef struct choice {
-    double value; /* the least yet */
+    double value; /* the least so far */
     uint64_t hash;
 } choice;
 
@@ -61,7 +61,7 @@ typedef struct chooser {
     size_t fetched;   /* the end of the block in the document; 0: none yet */
 } chooser;
 
-/* A branch on which value is less could not be predicted, so there is none. Equal values are very
+/* Without a branch on which value is less, which could not be predicted. Equal values are very
  * rare. */
 static inline void keep_less(choice *best, double value, uint64_t hash)
 {
@@ -72,8 +72,8 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Compute the pairs of the batch, in whole lots of BM_CWS_BATCH, or with `all` the rest too. A pair
- * above `most` is never chosen. */
+/* Compute the pairs of the batch: every BM_CWS_BATCH of them and, with `all`, also the rest. A pair
+ * with a value above `most` is never chosen. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -91,7 +91,7 @@ static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
         memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
 }
 
-/* Fill a new slot. */
+/* Add a slot for `hash` to the store, and fill it; returns its number. */
 static uint32_t keep(const chooser *c, uint64_t hash)
 {
     const bm_cws_kept *kept = c->kept;

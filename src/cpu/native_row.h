@@ -30,16 +30,16 @@ typedef struct bm_native_ops {
      * and may be overwritten past perms; between two blocks the row may keep data there. */
     void (*fold)(const bm_native_choice *choice, const void *block, size_t n, bool begun,
                  void *words);
-    /* Called after the last block of a document, to turn what `fold` left into words; NULL: it left
-     * words. */
+    /* Called after the last block of a document, to turn the result of `fold` into words; NULL:
+     * that is the words already. */
     void (*finish)(const bm_native_choice *choice, void *words);
     /* Sign the n > 0 weighted shingles of one document into its words, as above; mix, fold and
      * finish are then NULL. */
     void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
                           const double *weights, size_t n, uint32_t *words);
     /* State that is kept from one document to the next, about `kept_bytes` for each thread (0: the
-     * row decides); a thread borrows its part while it signs. It changes no word. All NULL: no
-     * state. `params` are borrowed. */
+     * row decides); a thread borrows its part while it signs. The state changes no word. All NULL:
+     * no state. `params` are borrowed. */
     bm_status (*open)(const bm_scheme_params *params, size_t kept_bytes, void **kept,
                       bm_error *err);
     void (*close)(void *kept); /* NULL is fine */
@@ -53,5 +53,5 @@ extern const bm_native_ops bm_native_affine64, bm_native_datatrove;
 
 /* native_table -- the schemes that the native CPU signs by. */
 
-/* NULL: it has no loops for this scheme. */
+/* NULL: the native CPU has no loops for this scheme. */
 const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme);

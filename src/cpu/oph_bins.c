@@ -5,11 +5,11 @@
  * and one for odd shingles, so that neighbours in one bin need not wait for each other's store.
  *
  * Donors are looked for without a branch that depends on the hashes, which a processor would
- * mispredict once for each empty bin. If many bins are filled, each empty one asks the next four on
- * its list at once; a bin that found none asks again. That takes K / (filled bins) steps a bin, so
- * if few are filled the direction is reversed: each filled bin offers itself to all, by a vector
- * minimum over its row of offers, K / 32 operations with AVX-512. Both ways cost the same near K /
- * 2 filled bins. */
+ * mispredict once for each empty bin. If many bins are filled, each empty one reads the next four
+ * bins on its list at once, and goes on if all four are empty. That takes K / (filled bins) steps a
+ * bin, so if few are filled the direction is reversed: each filled bin offers itself to all, by a
+ * vector minimum over its row of offers, K / 32 operations with AVX-512. Both ways cost the same
+ * near K / 2 filled bins. */
 #include <stdalign.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 
-#define ASK_PART    2u   /* ask where at least bins / ASK_PART are filled */
+#define ASK_PART    2u   /* empty bins read their lists if at least bins / ASK_PART are filled */
 #define SPLIT_LEAST 192u /* shingles from which two copies of the bins pay */
 #define MASKS       (BM_PERMS_MAX / 64)
 
@@ -62,8 +62,8 @@ static inline uint32_t first_of(uint32_t x, uint32_t y)
     return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));
 }
 
-/* Each empty bin asks down its list. Found words are put in place at the end, since a bin that was
- * given one still counts as empty. */
+/* Each empty bin reads down its list. The words found are stored at the end, since a bin that gets
+ * one still counts as empty. */
 static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 {
     uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];

@@ -3,8 +3,9 @@
  *
  * 16 registers hold the minima and both coefficients of 4 vectors (32 permutations a pass) beside
  * the broadcast shingle and temporaries; the premixed block is read again for each pass, one
- * broadcast load for 12 operations. What bounds it: Zen runs 3 operations a vector on 4 pipes, 0.75
- * cycles; Intel's multiply is two operations on ports 0 and 1, so 4 on 3 pipes.
+ * broadcast load for 12 operations. The limits: Zen runs the 3 operations of a vector on 4 pipes,
+ * in 0.75 cycles. Intel's multiply is two operations on ports 0 and 1, so there are 4 operations on
+ * 3 ports.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>
@@ -44,8 +45,7 @@ static void avx2_premix(const uint64_t *hashes, size_t n, uint32_t *block)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
 
-/* Fold one shingle (with `still`, the one that stays in its register) into `count` registers of
- * minima. */
+/* Fold one shingle, which all lanes of `h` hold, into `count` registers of minima. */
 static inline __attribute__((always_inline)) void
 fold(__m256i *m, const __m256i *va, const __m256i *vb, __m256i h, const uint32_t count)
 {
@@ -63,9 +63,9 @@ static inline __attribute__((always_inline)) __m256i shingle(__m256i h, const ui
     return h;
 }
 
-/* `count` and `still` are constants in each copy, so the arrays become registers. Two shingles a
- * turn: with one, a turn is as long as a line of the cache of decoded instructions, and on Zen 4
- * some addresses of the loop make it 16 % slower. */
+/* `count` and `still` are constants in each copy, so the arrays become registers. An iteration
+ * takes two shingles: with one, an iteration is as long as a line of the cache of decoded
+ * instructions, and on Zen 4 some addresses of the loop make it 16 % slower. */
 static inline __attribute__((always_inline)) void
 minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
 {

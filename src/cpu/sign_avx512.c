@@ -5,10 +5,10 @@
  * pass: 24 of the 32 registers); a shingle costs one broadcast load and 8 x (multiply, add,
  * minimum). Only the minimum is carried from shingle to shingle, one cycle, so the multiplier's
  * latency is hidden. b cannot be folded away: a*h + b = a*(h + b/a), which trades one add for
- * another; nor does IFMA help: its 52-bit lanes are half as many. What bounds it: Zen 4 runs a
- * 512-bit operation as two halves, multiplies on two of its four vector pipes, so 6 halves on 4
- * pipes are 1.5 cycles a register; Intel issues the multiply as two on port 0, 4 operations on
- * ports 0 and 5, 2 cycles.
+ * another; nor does IFMA help: its 52-bit lanes are half as many. The limits: Zen 4 runs a 512-bit
+ * operation as two halves, and multiplies on two of its four vector pipes, so a register takes 6
+ * halves on 4 pipes, 1.5 cycles. Intel issues the multiply as two operations on port 0, so a
+ * register takes 4 operations on ports 0 and 5, 2 cycles.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>

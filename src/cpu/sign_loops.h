@@ -4,5 +4,5 @@
 
 #include "cpu/sign_loops_row.h"
 
-/* NULL where this build has none for `isa`. */
+/* NULL: this build has no loops for `isa`. */
 const bm_sign_loops *bm_sign_loops_find(bm_isa isa);

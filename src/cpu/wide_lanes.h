@@ -20,7 +20,7 @@ typedef uint64_t u64_lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t i64_lanes __attribute__((vector_size(8 * LANES)));
 
 static inline u64_lanes product(u64_lanes a, u64_lanes h);
-/* The same for h < 2^32. */
+/* `product` for h < 2^32. */
 static inline u64_lanes product_narrow(u64_lanes a, u64_lanes h);
 /* The lesser of each pair of lanes. Where the instruction set compares only signed numbers, TURN
  * has already flipped the top bits of affine values. */

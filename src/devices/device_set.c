@@ -55,7 +55,7 @@ static bool is_gpu(const bm_device_info *device)
     return device->kind == BM_DEVICE_CL_GPU && device->usable && !bm_cl_is_emulator(device);
 }
 
-/* Describe how it is known that another row is the same GPU. */
+/* Describe which other row is the same GPU, and how that is known. */
 static const char *describe_same(const bm_device_info *device, char *out, size_t cap)
 {
     if (strcmp(device->same_by, "pci") == 0)
@@ -68,7 +68,7 @@ static const char *describe_same(const bm_device_info *device, char *out, size_t
     return out;
 }
 
-/* Why `auto` does not use an OpenCL device; NULL: it uses it. */
+/* Why `auto` does not use an OpenCL device; NULL: `auto` uses it. */
 static const char *why_not_auto(const bm_device_info *device, char *words, size_t cap)
 {
     if (!device->usable)
@@ -342,8 +342,8 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
 #define LONG_HASHES   4096u
 #define START_SECONDS 0.5     /* seconds to start a driver, the kernels and the trial */
 #define SMALL_WORK    0x1p+26 /* bytes of text times words of a signature */
-#define WORTH_PART    5       /* a device must reach this part of the CPU's rate, ... */
-#define WORTH_GAIN    1.1     /* ... and all devices together this multiple of it */
+#define WORTH_PART    5       /* a device must reach 1 / WORTH_PART of the CPU's rate, ... */
+#define WORTH_GAIN    1.1     /* ... and all devices together this multiple of the CPU's rate */
 #define SOME_WORDS    4u
 /* 768 KiB of hashes: a batch stays in a core's second-level cache. */
 #define CPU_BATCH_HASHES (96u * 1024u)
@@ -354,9 +354,9 @@ static void add_name(bm_device_set *set, const char *name)
     snprintf(set->names + used, sizeof set->names - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
-/* Convert the failure of a device that was selected by name. If OpenCL is out of memory (err->code
- * is set), that is the device's memory, so it is BM_ERR_DEVICE, and so is a failed self-test. A
- * lack of our own memory stays BM_ERR_NOMEM. The message names the device. */
+/* Convert the failure of a device that was selected by name. A lack of memory that OpenCL reports
+ * (err->code is set) is the device's, so it becomes BM_ERR_DEVICE, and so does a failed self-test.
+ * A lack of our own memory stays BM_ERR_NOMEM. The message names the device. */
 static bm_status named_failure(const bm_device_info *device, bm_status status, bm_error *err)
 {
     const bool ours = err == NULL || err->code == 0;
@@ -403,8 +403,8 @@ static void open_all(opening *openings, size_t n)
             pthread_join(openings[i].thread, NULL);
 }
 
-/* Take over an opened device, and run the trial on it. If the device may use the trial's memory for
- * ever, the trial is given up. */
+/* Take over an opened device, and run the trial on it. If the device is stuck, it may use the
+ * trial's memory for ever; *trial then becomes NULL and is leaked. */
 static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
     bm_backend *backend = opened->backend;
@@ -426,8 +426,8 @@ out:
     return status;
 }
 
-/* Add a worker for an opened device. If it did not open or fails in the trial, it is left out with
- * a warning under `auto`; else that is an error. */
+/* Add a worker for a device. If the device did not open or fails in the trial: under `auto` it is
+ * left out with a warning, else the call fails. */
 static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial **trial,
                             bm_error *err)
 {
@@ -658,7 +658,7 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     add_names(set, cfg->pick);
     status = choose_offload(set, cfg, trial, err);
 out:
-    for (; at < n; at++) /* the rest, after one that is an error */
+    for (; at < n; at++) /* close the devices after the one that failed */
         bm_backend_close(openings[at].backend);
     bm_free(openings);
     bm_text_trial_close(trial);
@@ -763,14 +763,16 @@ typedef struct sampled {
     bm_hash128 content; /* content hash, if the task has texts */
 } sampled;
 
-/* Are only four words compared? For long documents that were given as hashes. */
+/* Are only four words of document d compared? That is done for long documents that were given as
+ * hashes. */
 static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     return task->text == NULL && task->words != NULL && set->params.ops->prefix &&
            set->perms_used > SOME_WORDS && units_of(task, d) > LONG_HASHES;
 }
 
-/* A word takes the reference as long as eight words take native code. */
+/* What it costs to check document d, in hashes signed by native code. The reference takes as long
+ * for one word as native code for eight. */
 static uint64_t cost_of(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     const uint64_t n = units_of(task, d);

@@ -3,11 +3,11 @@
  *
  * Batches from a worker are checked by samples: one document in 1,024, at least one in each batch,
  * is signed again by the native CPU, from its text if the device got texts. At most one hash in 128
- * is signed again: if a document is too long for that, the shortest of the batch is used instead,
- * or the check waits for later batches. Of a long document only four words are compared. A worker
- * that fails or gives a wrong answer is dead: if the device was chosen by `auto`, the CPU signs its
- * batches, else the job ends with BM_ERR_DEVICE. Results never depend on which device signed a
- * document.
+ * is signed again: if a document is too long for that, the one of the batch that is cheapest to
+ * check is used instead, or the check waits for later batches. Of a long document only four words
+ * are compared. A worker that fails or gives a wrong answer is dead: if the device was chosen by
+ * `auto`, the CPU signs its batches, else the job ends with BM_ERR_DEVICE. Results never depend on
+ * which device signed a document.
  *
  * Any number of threads may call bm_device_set_sign_cpu; each worker is used by one thread. */
 #pragma once
@@ -70,9 +70,9 @@ typedef struct bm_device_worker {
                             * they fail with this error */
     bm_error death;
     pthread_mutex_t lock;  /* guards everything below, and dying */
-    uint64_t n_docs;       /* signed by it */
-    bm_shingler *shingler; /* if devices get texts: to check them, or to hash them without the
-                              device */
+    uint64_t n_docs;       /* documents that the device signed */
+    bm_shingler *shingler; /* if devices get texts: makes hashes of these, for the check or for
+                            * signing without the device */
     bm_shingle_batch checked;
     uint64_t credit; /* hashes that may still be signed again to check the device */
 } bm_device_worker;
@@ -81,8 +81,8 @@ typedef struct bm_device_set {
     bm_text_offload path; /* whether workers get texts */
     bm_meter *meter;
     bm_backend *cpu;        /* always open: chosen, or the fallback of dead workers */
-    bool use_cpu;           /* the native CPU was chosen */
-    atomic_ullong cpu_docs; /* signed by it */
+    bool use_cpu;           /* the native CPU was chosen, or no device is left */
+    atomic_ullong cpu_docs; /* documents that the native CPU signed */
     bool fallback;
     bm_device_worker *device_workers;
     size_t n_device_workers;
@@ -117,8 +117,8 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
 void bm_device_set_close(bm_device_set *set);
 /* The number of hashes that a batch should have, approximately. */
 size_t bm_device_set_batch_hashes(const bm_device_set *set);
-/* Does the task have a document that the CPU signs sooner than any device
- * (bm_backend.doc_hashes)? */
+/* Does the task have a document longer than the doc_hashes of some worker's backend, which the CPU
+ * signs sooner? */
 bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task);
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
 /* Compare a sample of a finished task with the native CPU. BM_ERR_DEVICE: at the first difference.

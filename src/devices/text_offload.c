@@ -65,7 +65,7 @@ typedef struct lane {
     uint32_t rounds;
 } lane;
 
-/* The time that one form took on one device. */
+/* The times of one form of input, texts or hashes, on one device. */
 typedef struct form_time {
     double rate;   /* rate of the device, in bytes of text per second */
     double beside; /* seconds of the host's processors for the whole text, for staging and the
@@ -185,8 +185,8 @@ static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool 
     return BM_OK;
 }
 
-/* Work in rounds until they took long enough in total, or, with `beside`, until the device was
- * timed. */
+/* Work in rounds until they have taken LANE_SECONDS, at most LANE_ROUNDS; with `beside`, until the
+ * device has been timed. */
 static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool beside,
                           bm_error *err)
 {
@@ -464,8 +464,8 @@ static bm_status time_form(timing *x, bm_error *err)
     if (slow)
         return BM_OK;
     const bm_status status = time_staged(x, err);
-    if (status != BM_ERR_UNSUPPORTED) /* else too much for its buffers: keep the time of single
-                                         batches */
+    if (status != BM_ERR_UNSUPPORTED) /* if so, too much for the device's buffers: keep the time of
+                                       * single batches */
         BM_TRY(status);
     BM_TRY(x->backend->ops->drain(x->backend, err));
     unstage(x);
@@ -484,8 +484,8 @@ static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
     return status;
 }
 
-/* Time a device that shares memory with the host, while the host works. The driver's time cannot be
- * told from that of the threads. */
+/* Time a device that shares memory with the host, while the host works. The driver's processor time
+ * cannot be told apart from the threads', so it is not counted. */
 static bm_status time_beside(timing *x, bm_error *err)
 {
     bm_pool *pool = NULL;
@@ -520,7 +520,7 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
     if (trial->cfg.texts && backend->accepts_text)
         status = try_form(trial, backend, true, &took.text, err);
     if (status == BM_ERR_UNSUPPORTED)
-        took.text = (form_time){.rate = 0}; /* it does not take such texts: hashes win */
+        took.text = (form_time){.rate = 0}; /* the device does not take such texts: hashes win */
     else
         BM_TRY(status);
     trial->devices[trial->n_devices++] = took;
@@ -552,7 +552,8 @@ static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
     return text ? &t->devices[i].text : &t->devices[i].hashes;
 }
 
-/* The rate with devices `from` … `end`-1, and the parts of it: host and devices. */
+/* The rate with devices `from` … `end`-1. *host and *device: the rates of the host and of these
+ * devices. */
 static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
                         double *device)
 {

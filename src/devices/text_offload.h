@@ -2,12 +2,12 @@
 /* text_offload.h -- measures whether devices pay off, and whether they should get texts or hashes
  * made by the host.
  *
- * A text is about one byte per shingle to transfer, hashes are four, and with texts the host need
- * not make hashes; but then the device must hash and count. If all devices are made of the host's
- * own processors, they get hashes: there is no link to save, and the host's code is faster.
- * Otherwise it depends on the device, the link, the shingles and the threads. So both ways are
- * tried on a fixed text when the devices are opened (about a tenth of a second), and the faster one
- * is used for the whole job:
+ * A text is about one byte per shingle to transfer, hashes are four bytes. With texts the host need
+ * not make hashes, but the device must hash and count. If all devices are made of the host's own
+ * processors, they get hashes: there is no link to save, and the host's code is faster. Otherwise
+ * it depends on the device, the link, the shingles and the threads. So both ways are tried on a
+ * fixed text when the devices are opened (about a tenth of a second), and the faster one is used
+ * for the whole job:
  *
  *     rate of a way = the lower of the rates of the host's threads and of the devices
  *     of the host   = from processor time: for making texts or hashes, and for driving the
