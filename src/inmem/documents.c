@@ -354,7 +354,7 @@ static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
 {
     for (size_t i = 0; i < s->batch.n_docs; i++) {
         const size_t n = (size_t)(s->batch.offsets[i + 1] - s->batch.offsets[i]);
-        /* Without any hash there may be no array. */
+        /* If the batch has no hashes, the array may be NULL, and no offset may be added to it. */
         uint64_t *set = n > 0 ? s->batch.hashes + s->batch.offsets[i] : s->batch.hashes;
         BM_TRY(bm_grow_array(&s->scratch, &s->cap_scratch, n, err));
         bm_hashes_sort(set, n, s->scratch);

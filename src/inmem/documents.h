@@ -28,7 +28,7 @@
 /* Check the caller's struct and copy it. BM_ERR_USAGE: there is none, or not exactly one kind of
  * documents, or a pointer is NULL. BM_ERR_INPUT, naming the row: offsets decrease, a document has
  * more hashes than a uint32_t counts, a weight is not positive and finite, or the sum of weights
- * overflows. *work: of all documents. */
+ * overflows. *work: the work of all documents. */
 bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, uint64_t *work,
                               bm_error *err);
 

@@ -70,9 +70,9 @@ static int by_content(const void *x, const void *y, void *ctx)
 
 typedef struct rest {
     uint32_t *order;   /* all sets, ordered by content */
-    uint8_t *copy;     /* of each set: it is a copy */
-    uint32_t *numbers; /* of the sets that are not copies */
-    uint64_t *offsets; /* offsets of these sets */
+    uint8_t *copy;     /* for each set: 1 if it is a copy, else 0 */
+    uint32_t *numbers; /* the indexes of the n sets that are not copies */
+    uint64_t *offsets; /* n + 1: offsets of these sets, moved together */
     size_t n;
 } rest;
 
@@ -238,7 +238,8 @@ static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scrat
     return bm_hashes_distinct(set, n);
 }
 
-/* The same with weights: of equal hashes the greatest weight is kept. */
+/* Make the sorted set of a document with weights, which follow the hashes; of equal hashes the
+ * greatest weight is kept. Returns how many hashes remain. */
 static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element *scratch)
 {
     const uint64_t begin = job->docs->offsets[doc];
@@ -259,8 +260,9 @@ static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element 
     return left;
 }
 
-/* Sort the sets of a chunk. Unless there are weights, the chunk has the hashes of all its
- * documents, with the sizes in job->sizes. */
+/* Sort the sets of a chunk, and set their sizes in job->sizes. Without weights, c->hashes has the
+ * hashes of all its documents, as many for each as job->sizes tells; with weights, the hashes are
+ * read from the caller's arrays. */
 static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
 {
     const bool weighted = job->docs->weights != NULL;
@@ -311,7 +313,7 @@ static bm_status keep_hashes(chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* Copy the given hashes of the chunk. */
+/* Make a chunk of given hashes. Hashes with weights are not copied yet. */
 static void copy_hashes(const maker *m, chunk *c)
 {
     const bm_documents *docs = m->job->docs;
@@ -716,7 +718,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* Sorting by copying needs memory for twice the pairs. */
+/* Are the pairs within the limits? Sorting copies them, so twice their memory is counted. */
 static bm_status check_limits(const finder *f, bm_error *err)
 {
     const uint64_t max_pairs = f->options->max_pairs, memory = f->options->resources.memory;

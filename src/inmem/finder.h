@@ -14,7 +14,7 @@ typedef struct bm_linked_sets {
     uint64_t *hashes;           /* distinct and ascending in each set */
     double *weights;            /* beside the hashes; NULL: none */
     const bm_hash128 *contents; /* of each set: equal for identical documents */
-    size_t n;                   /* in input order */
+    size_t n;                   /* number of sets, which are in input order */
 } bm_linked_sets;
 
 /* Called for each link: a before b, both below n; the similarity has six decimals. Any status

@@ -106,7 +106,7 @@ struct bm_signer {
     char *stop_words;
     const char *cpu; /* the library's own string for the instruction set */
     bm_sketch_options sketch;
-    bm_meter meter; /* for opening; messages of the device may come later too */
+    bm_meter meter; /* for opening, and for later messages of the device */
     bm_team *team;
     bm_device_set devices;
     bm_backend *backend; /* the backend that signs */
@@ -706,7 +706,7 @@ static void tasks_reset(bm_signer_tasks *tasks)
 
 #define BATCH_DOCS   65536u /* documents in a batch, which limits batches of empty ones */
 #define BATCH_HASHES 4096u  /* hashes in a batch, at least */
-#define KEEP_BATCHES 8u     /* kept by a slot between calls, if memory is not bounded */
+#define KEEP_BATCHES 8u     /* batches whose memory a slot keeps, if memory is not bounded */
 #define BYTES_A_HASH 16u    /* bytes of a hash in a batch, with its text */
 #define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about the size of an L2 cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)

@@ -24,9 +24,9 @@
 #include "model/batches.h"
 #include "model/stream_hash.h"
 
-/* device_settings -- how devices are used, besides which ones: limits of time and memory, the trial
- * run, parameters of the kernels. The code that opens the devices passes them. Nothing here changes
- * a result. */
+/* device_settings -- how devices are used: limits of time and memory, the trial run, parameters of
+ * the kernels. Which devices are used is chosen elsewhere. The code that opens the devices passes
+ * the settings. Nothing here changes a result. */
 
 /* {0}: all defaults. Strings are borrowed while devices are being opened, `n_stuck` while any
  * device is open. */
@@ -66,9 +66,10 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
 
 /* sign_task -- one batch of hashes, or of texts, on its way through a backend.
  *
- * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Only the
- * low 32 bits of a hash are used (the token hash x, not yet premixed). Schemes of weighted
- * documents use all 64, and `weights`, which are finite and greater than 0.
+ * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Schemes
+ * that sign 32-bit hashes use only the low half of a hash (the token hash x, not yet premixed); the
+ * others use all 64 bits (bm_scheme_whole_hashes). Schemes of weighted documents also use
+ * `weights`, which are finite and greater than 0.
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
@@ -90,7 +91,8 @@ typedef struct bm_sign_task {
     const double *weights;     /* one for each hash; NULL: the scheme uses none */
     const bm_text_batch *text; /* the texts; NULL: the task has hashes */
     size_t n_docs;
-    uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */
+    uint32_t *words;      /* filled: the rows of the documents (bm_scheme_row_uints); NULL: not
+                           * wanted */
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
     uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
     bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
@@ -111,7 +113,7 @@ typedef struct bm_backend_cfg {
     const bm_device_settings *settings; /* NULL: all defaults */
     size_t kept_bytes; /* memory for the draws of weighted elements, for each thread of the native
                         * CPU; 0: the default */
-    const bm_callbacks *callbacks; /* for log lines; NULL: none */
+    const bm_callbacks *callbacks; /* `log`; `cancelled` during a trial run; NULL: none */
 } bm_backend_cfg;
 
 typedef struct bm_backend bm_backend;
@@ -123,8 +125,9 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
-    /* stage returns NULL if no place is free, or none is large enough. Both functions are NULL if a
-     * backend has no places. */
+    /* stage returns NULL if no place is free, or none is large enough; it is NULL if the backend
+     * has no places. The place is freed by the unstage of staged->backend, which may be a backend
+     * inside of this one. */
     bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;

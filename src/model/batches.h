@@ -100,8 +100,9 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
  * A *slot* is a position for which the device computes a hash: a byte for byte and char shingles, a
- * word for word shingles. It is the hash of the shingle that begins there; for a byte inside a code
- * point, the hash of the shingle that begins with this code point is repeated. So a document has
+ * word for word shingles. The hash is that of the shingle that begins there; for a byte inside a
+ * code point, the hash of the shingle that begins with this code point is repeated. So a document
+ * has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles
@@ -135,14 +136,15 @@ typedef struct bm_text_batch {
     bm_buf bytes, host_bytes;
     uint32_t *starts; /* in bytes from the beginning of the document */
     size_t n_starts, cap_starts;
-    uint64_t n_empty;      /* documents without units that are not unreadable */
+    uint64_t n_empty;      /* documents without units, except unreadable ones */
     uint64_t n_short;      /* documents of 1 <= n < K units, except those left to the host */
     uint64_t n_unreadable; /* texts in another encoding (text/shingler.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 
 /* Can a device cut shingles with these options at all? Not if K units always have more than
- * BM_TEXT_SHINGLE_MAX bytes, not for stop word shingles, and not if occurrences are counted. */
+ * BM_TEXT_SHINGLE_MAX bytes, not for stop word shingles, and not if occurrences are counted (`bag`,
+ * `weights`). */
 bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */

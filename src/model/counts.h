@@ -21,7 +21,8 @@ typedef struct bm_count_row {
     const char *name; /* "left_out.x": x in the object left_out */
     size_t at;        /* offset in bm_counts */
     bm_report_counts_of of;
-    bool of_reading; /* manifests of signatures have it too: a job that reads them adds it up */
+    bool of_reading; /* manifests of signatures have the count too; a job that reads them adds these
+                      * up */
 } bm_count_row;
 
 enum { BM_N_COUNTS = 56 };
@@ -35,7 +36,7 @@ static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)
 /* Documents that were read, cut and signed. */
 typedef struct bm_doc_counts {
     uint64_t n, n_empty, n_short, n_unreadable, n_weightless;
-    uint64_t n_invalid;  /* U+FFFD written in place of invalid bytes */
+    uint64_t n_invalid;  /* how many U+FFFD replace invalid bytes */
     uint64_t n_shingles; /* distinct, summed over documents */
 } bm_doc_counts;
 

@@ -2,11 +2,11 @@
 /* field_rows.h -- the option fields for reading, cutting, signing, banding, pairing and writing
  * documents, each a row.
  *
- * A row has the position of the field, its type, its default and its uses. Everything else is a
- * loop over the rows: which fields a manifest stores (output), which must be equal in two
- * directories, which contradict them or have no meaning for some input, which a report lists, and
- * which a resumed job compares (job/settings.c). A field that needs more than a common type has a
- * type of its own, whose function is next to the loop.
+ * A row has the position of the field, its type, its default and its uses. Loops over the rows
+ * decide everything else: which fields a manifest stores (output), which must be equal in two
+ * directories of signatures, which may not contradict a directory or have no meaning for some
+ * input, which a report lists, and which a resumed job compares (job/settings.c). A field that
+ * needs more than a common type has a type of its own, whose function is next to the loop.
  *
  * Rows are in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
@@ -109,7 +109,7 @@ enum {                                   /* what a field is for: bits of bm_fiel
        BM_FIELD_SIGNED = 1u << 0,        /* provenance: equal wherever signatures are compared */
        BM_FIELD_READ = 1u << 1,          /* provenance: how documents were read */
        BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null, or missing */
-       BM_FIELD_SCHEMES = 1u << 3,       /* the scheme gives its default */
+       BM_FIELD_SCHEMES = 1u << 3,       /* the default depends on the scheme */
        BM_FIELD_READING = 1u << 4,       /* means nothing where documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
        BM_FIELD_NO_KEYS = 1u << 6,       /* means nothing for band keys made elsewhere */
@@ -153,7 +153,7 @@ typedef struct bm_option_parts {
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
     uint32_t perms_max; /* limit of bands times rows; 0: BM_PERMS_MAX */
-    bool every_pair;    /* a threshold of 0 asks for every pair */
+    bool every_pair;    /* a threshold of 0 is allowed, and means every pair */
     const bm_device_options *device;
     const bm_resource_options *resources;
     const bm_output_options *output;
@@ -174,7 +174,7 @@ void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint6
 /* Does the value differ from the default? With `of_scheme` the default is that of the scheme, if it
  * has one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
-/* Have both parts the same value? */
+/* Does the field have the same value in both? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
 /* May this character separate the cells of a row? True for '\0' too, the default separator of the
  * format. */

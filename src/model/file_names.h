@@ -46,7 +46,7 @@ typedef enum bm_compression {
 #define BM_FILE_OVERLAP    "overlap.tsv"
 #define BM_FILE_ITEMS      "items.tsv"
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
-#define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
+#define BM_FILE_REPORT     "report.json"   /* of other jobs */
 /* files that `export` writes */
 #define BM_FILE_LEAN               "signatures.leanminhash"
 #define BM_FILE_SIGNATURES_TSV     "signatures.tsv"

@@ -155,8 +155,9 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  *
  * The rows, their ids, and the shards in which ids are looked up.
  *
- * The memory limit is compared with the size of one table of all ids. The shards add up to it if
- * hashes are evenly distributed, and it does not depend on how far each thread has come.
+ * The memory limit is compared with the size of one table of all ids. The sizes of the shards add
+ * up to that if hashes are evenly distributed, and that size does not depend on how far each thread
+ * has come.
  *
  * If rows and ids would take more than a part of the memory, their columns continue in files. Now
  * and then, while rows are added and while they are read, pages of the files are removed from

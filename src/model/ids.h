@@ -90,8 +90,8 @@ typedef struct bm_doc_id {
     uint64_t hash;
 } bm_doc_id;
 
-/* doc_table -- a row for each document of a job, in input order: its id, the place of its record,
- * its lengths and hashes.
+/* doc_table -- a row for each document of a job, in input order: its id, the file and line of its
+ * record, the size and hash of its text, and its number of shingles.
  *
  * Each id is looked up among those before it, since ids must differ. The table of ids is divided
  * into shards by the last bits of their hashes. Afterwards any number of threads may read.
@@ -115,7 +115,7 @@ typedef struct bm_doc_id {
 
 #define BM_DOC_SHARDS     32u
 #define BM_DOC_FILE_PART  16u  /* rows and ids may take the memory divided by this */
-#define BM_DOC_LEAVE_ROWS 512u /* one read of this many removes the file pages from memory */
+#define BM_DOC_LEAVE_ROWS 512u /* one in so many reads removes the file pages from memory */
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)
@@ -191,8 +191,8 @@ void bm_doc_table_reset(bm_doc_table *table); /* frees */
  * only on the number of ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
-/* The bytes that it will hold with all that is reserved ahead and one more batch; *shards: the
- * shards' part of them. */
+/* The bytes that the table will hold with all rows reserved ahead and one more batch. *shards: the
+ * bytes of these that the shards hold. */
 uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
                                  uint64_t *shards);
 /* Free the shards: no more documents are added. */
@@ -236,7 +236,8 @@ static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const
     table->rows[at] = *row;
     table->ids.ends[at] = end;
 }
-/* *first: the first row with the same id as `row`; `hash` is the hash of that id. BM_ERR_NOMEM. */
+/* *first: the first row with the same id as `row`; `id_hash` is the hash of that id.
+ * BM_ERR_NOMEM. */
 bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
                              bm_error *err);
 void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
@@ -246,7 +247,7 @@ bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row
                                 const char *file_name, bm_error *err);
 /* Bytes of memory that the reason of a bad record takes. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped);
-/* Append a document that was left out. On BM_OK the table owns skipped->reason. */
+/* Append a bad record, which was skipped. On BM_OK the table owns skipped->reason. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
 /* Remove the rows from `n_rows` on and the skipped records from `n_skipped` on. Nothing may be
  * added afterwards, since the shards still have the removed ids. */

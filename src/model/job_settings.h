@@ -49,7 +49,7 @@ typedef struct bm_result_settings {
 #include "options/rows.def"
     bool band_keys;
     bool json;         /* rows that are passed to `write` are JSON Lines */
-    bool all_digits;   /* similarities in other rows have all digits */
+    bool all_digits;   /* rows that are not JSON Lines have all digits of similarities */
     bm_write_fn write; /* receives rows or the kept records; NULL: they are written to files */
     void *write_ctx;
     uint32_t shard, n_shards; /* which shard of the inputs is read; n_shards 0: all of them */

@@ -20,7 +20,9 @@ typedef enum bm_keep_kind {
     BM_KEEP_RULE_ORDER,
     BM_KEEP_RULE_SOURCES,
     BM_KEEP_RULE_NONE,
-    BM_KEEP_RULE_WITHIN /* not a rule of a list: a field whose values divide the documents */
+    /* the `within` option, not a rule that `keep` can list: a field whose values divide the
+     * documents into separate sets */
+    BM_KEEP_RULE_WITHIN
 } bm_keep_kind;
 
 static inline bool bm_keep_looks_at_field(bm_keep_kind kind)

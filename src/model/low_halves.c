@@ -14,7 +14,7 @@
 
 #define REGISTERS (1u << BM_LOW_HALVES_BITS)
 
-/* A register keeps the greatest number of zeros before the first one bit, plus 1. */
+/* Count a value. Its register stores the greatest number of leading zeros so far, plus 1. */
 static inline void count(uint8_t *registers, uint64_t value)
 {
     /* fmix64 leaves 0 as it is, and 0 would set the highest rank. */

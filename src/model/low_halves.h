@@ -25,7 +25,7 @@
 
 typedef struct bm_low_halves {
     const char *of;                        /* names the hashes in an error; borrowed */
-    bm_scheme scheme;                      /* signs their low halves */
+    bm_scheme scheme;                      /* the scheme that signs the low halves */
     uint64_t n_docs, n_hashes, next_check; /* documents and hashes given so far; n_hashes at the
                                             * next check */
     uint8_t whole[1u << BM_LOW_HALVES_BITS];

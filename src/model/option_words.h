@@ -8,15 +8,15 @@
 
 /* The name, or `otherwise` (may be NULL) for a value without one. */
 const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
-/* The name of its field in options and reports: "cluster". */
+/* The name of the option's field in options and reports: "cluster". */
 const char *bm_option_field(bm_option option);
-/* Does the option have such a value? If not, BM_ERR_USAGE names its field. */
+/* Does the option have such a value? If not, BM_ERR_USAGE names the field. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
 /* Write the names of normalisation steps to `out`, in the order of their application ("none" for
  * 0), cut short at `cap`. */
 void bm_normalize_words(uint32_t bits, char *out, size_t cap);
-/* Parse such a list; false: a word is unknown. Steps that exclude each other are not checked
- * here. */
+/* Parse a list of these names; false: a name is unknown. Steps that exclude each other are not
+ * checked here. */
 bool bm_normalize_value(const char *list, uint32_t *bits);
 /* Write the shingle as KIND:K. */
 void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);

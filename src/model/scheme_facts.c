@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 
-#define LANCE_JOINT 0x1F /* lance joins words with it; other bytes stay as in the text */
+#define LANCE_JOINT 0x1F /* the byte with which lance joins words */
 #define ONLY(hash)  (1u << (hash))
 #define ANY                                                                                        \
     (ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_XXH64) | ONLY(BM_TOKEN_SHA1) | ONLY(BM_TOKEN_MURMUR3))

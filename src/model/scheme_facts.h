@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_facts.h -- facts about schemes that other code needs (bandmill/schemes.h has the rest),
- * such as the shingle hashes that a scheme accepts (docs/schemes.md). Schemes of other tools accept
- * only the hashes for which that tool makes the same words. */
+ * such as the shingle hashes that a scheme accepts (docs/schemes.md). The scheme of another tool
+ * accepts only the hashes for which that tool makes the same words. */
 #pragma once
 
 #include <bandmill/schemes.h>
@@ -16,7 +16,7 @@ static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
     return n * (bm_scheme_value_bytes(scheme) / (uint32_t)sizeof(uint32_t));
 }
 
-/* The form of such a row: its length in uint32_t, and the bytes of a word (4 or 8). */
+/* The form of a signature's row: its length in uint32_t, and the bytes of a word (4 or 8). */
 typedef struct bm_word_rows {
     uint32_t uints, word_bytes;
 } bm_word_rows;

@@ -54,7 +54,7 @@ bm_hash128 bm_content_end(const bm_content_sums *sums, uint64_t n);
 typedef struct bm_content_parts {
     bm_content_sums sums;
     uint64_t n;
-    uint64_t pending[BM_CONTENT_PART]; /* the last n % BM_CONTENT_PART */
+    uint64_t pending[BM_CONTENT_PART]; /* the last n % BM_CONTENT_PART hashes */
 } bm_content_parts;
 
 void bm_content_parts_begin(bm_content_parts *parts);
@@ -69,7 +69,6 @@ bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add)
  *     bytes, characters, words    of the joined text (text/shingle_ops.h): documents with the same
  *                                 shingles in the same order have the same joined text
  *     stop words, given hashes    of the sequence of 64-bit hashes, with repeats
- *
  *
  * XORing costs no memory and is no weaker than storing 64 more bits: two documents collide if their
  * lower halves agree and the XOR of their upper halves equals that of their second hashes, which
@@ -92,7 +91,7 @@ typedef struct bm_stream_hash bm_stream_hash;
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err);
 void bm_stream_hash_begin(bm_stream_hash *hash); /* forget what came before */
 void bm_stream_hash_add(bm_stream_hash *hash, const void *data, size_t n);
-/* The hash of all bytes added since it began; more may follow. */
+/* The hash of all bytes added since begin; more may follow. */
 bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash);
 /* 64-bit XXH3 of the same bytes. */
 uint64_t bm_stream_hash_end64(const bm_stream_hash *hash);
@@ -123,6 +122,6 @@ typedef struct bm_piece_hash bm_piece_hash;
 bm_status bm_piece_hash_open(uint64_t piece_bytes, bm_piece_hash **out, bm_error *err);
 void bm_piece_hash_begin(bm_piece_hash *hash); /* forget what came before */
 void bm_piece_hash_add(bm_piece_hash *hash, const void *data, size_t n);
-/* The hash of all bytes added since it began. Only begin and close may follow. */
+/* The hash of all bytes added since begin. Only begin and close may follow. */
 bm_hash128 bm_piece_hash_end(bm_piece_hash *hash);
 void bm_piece_hash_close(bm_piece_hash *hash); /* NULL is fine */

@@ -3,8 +3,8 @@
  * thread, its device worker.
  *
  * One mutex guards reading, and threads that wait for it help to unpack input that will be read;
- * another guards the order (ingest_order.h). A failure to read becomes a batch of its own that
- * fails in its turn, after everything read before it.
+ * another guards the order (ingest_order.h). A failure to read becomes a batch of its own, so it is
+ * reported after all batches that were read before it.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -63,7 +63,7 @@ static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry
     return &entries->slots[entry % SLOTS];
 }
 
-/* Append a document of `from` to `to`, which counts the same things. */
+/* Append a document of `from` to `to`; both have the same `counted`. */
 static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_batch *to,
                           bm_error *err)
 {
@@ -372,8 +372,8 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, ingest_long_held(record_bytes));
 }
 
-/* The same while the record is being read: a sixteenth of the bytes may belong to the next record
- * (reader.c), and only the least need must fit. */
+/* least_bytes of a record of which `bytes` have been read so far. A sixteenth of them may belong to
+ * the next record (reader.c), and only the least need must fit. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);

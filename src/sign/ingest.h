@@ -30,7 +30,7 @@ typedef struct bm_set_maker bm_set_maker;
 
 /* How sets are made; everything is borrowed. */
 typedef struct bm_set_recipe {
-    const bm_batch_source *source; /* reads_again; NULL: sets are not made again */
+    const bm_batch_source *source; /* its `reads_again` is set; NULL: sets are not made again */
     const bm_text_options *text;
     const char *cpu; /* instruction set of the fast paths; NULL: the best here */
 } bm_set_recipe;

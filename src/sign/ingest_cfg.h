@@ -124,7 +124,7 @@ typedef struct bm_ingest_entry_state {
                                   * that row (bm_pair_key); UINT64_MAX: none */
 } bm_ingest_entry_state;
 
-/* What the sink has found out about a claimed batch before its turn. */
+/* What the sink has found out about a claimed batch before the batch is delivered. */
 typedef struct bm_ingest_claim {
     bm_ingest_shard_list contents;
     size_t n_hashed;                                 /* documents with a content hash that counts */

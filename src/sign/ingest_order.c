@@ -338,15 +338,16 @@ static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped,
                  nth == WARNINGS_MAX ? "; no more of these are reported" : "");
 }
 
-/* If a quote is never closed, one skipped record may be most of a file: so the first few are
- * reported at once. */
+/* Warn of a record that was skipped together with lines after it, if it is one of the first few:
+ * where a quote is never closed, such a record may be most of a file. */
 static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
 {
     if (skipped->n_behind > 0 && cfg->docs->n_swallowing <= WARNINGS_MAX)
         warn_of_skipped(cfg, skipped, cfg->docs->n_swallowing);
 }
 
-/* Only the first one is named: if there are many, the inputs are in another encoding. */
+/* Warn of the first unreadable document. Others are not named: if there are many, the inputs are in
+ * another encoding. */
 static void warn_of_unreadable(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch)
 {
     const bm_hash128 *content = bm_ingest_content(batch);
@@ -515,7 +516,7 @@ static void release_share(bm_ingest_order *order, bm_ingest_share *share)
     *share = (bm_ingest_share){0};
 }
 
-/* Return a batch that is done, successful or not. The lock is held. */
+/* Take back a finished batch, whether it succeeded or failed, for reuse. The lock is held. */
 static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     const bm_ingest_share *share = &batch->turn.share;
@@ -560,7 +561,8 @@ static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
     return &order->ring[n % order->window];
 }
 
-/* Put the first batch that waits. The lock is held, but released while it is put. */
+/* Pass the first waiting batch to the sink's `put`. The lock is held, but released during that
+ * call. */
 static void put_one(bm_ingest_order *order)
 {
     const bm_ingest_sink *sink = &order->cfg->sink;
@@ -600,16 +602,16 @@ static void put_all(bm_ingest_order *order)
     }
 }
 
-/* The undelivered batch number n, if it is in the ring; else NULL. Its place may have an earlier
- * batch that was delivered. The lock is held. */
+/* Batch n, if it is in the ring and settled; else NULL. Its slot in the ring may still hold an
+ * earlier batch, already delivered. The lock is held. */
 static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
 {
     bm_ingest_batch *batch = *place_of(order, n);
     return batch != NULL && batch->turn.sequence == n && batch->turn.device == NULL ? batch : NULL;
 }
 
-/* Take the first unsettled batch whose device no thread is using out of its place, with the
- * device's lock; NULL: there is none. The lock is held. */
+/* Remove from the ring the first unsettled batch whose device no thread is using, and return it
+ * with the device's lock held; NULL: there is none. The lock is held. */
 static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
 {
     const uint64_t end = order->reserve + order->window;
@@ -625,7 +627,8 @@ static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
     return NULL;
 }
 
-/* The lock is held, but released while the batch is settled. */
+/* Settle one batch; false: there is none. The lock is held, but released while the batch is
+ * settled. */
 static bool settle(bm_ingest_order *order)
 {
     bm_ingest_batch *batch = take_unsettled(order);
@@ -653,9 +656,9 @@ static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bo
            early->claim(early->ctx, batch, order->cfg->docs->reserved.docs, first);
 }
 
-/* Reserve rows for the next batch, if it is in the ring. If it cannot have rows or cannot be
- * claimed, it waits until all batches before it are delivered, and then gets no rows or is not
- * claimed. The lock is held. */
+/* Reserve rows for the next batch, if it is in the ring; false: nothing was done. A batch that
+ * cannot have rows or cannot be claimed waits until all batches before it are delivered; then it
+ * goes on without rows or unclaimed. The lock is held. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;

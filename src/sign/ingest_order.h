@@ -4,13 +4,17 @@
  *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
  *                          ^ 5 is still being made, 6 and 7 wait for it
  *
- *     settle    what a device has signed is checked    any thread, one for each device
- *     reserve   rows for it in the document table,     in order, one at a time
- *               and the sink may claim it
- *     enter     its rows, ids and, where it is         any thread; each shard in order
- *               claimed, content hashes, by shards
- *     deliver   its failure, counts, sink              in order, one at a time
- *     put       to the places that the sink gave       any thread, in any order
+ * The steps of a batch:
+ *
+ *     settle    check what a device has signed         any thread, one for each device
+ *     reserve   reserve the batch's rows in the        in order, one at a time
+ *               document table; the sink may claim it
+ *     enter     enter its rows and ids and, if it      any thread; each shard in order
+ *               is claimed, its content hashes,
+ *               shard by shard
+ *     deliver   report its failure, add its counts,    in order, one at a time
+ *               call the sink's `place`
+ *     put       call the sink's `put`                  any thread, in any order
  *
  * Steps that run one at a time take constant time for a batch of any size. A shard of the table
  * (model/ids.h) is free or busy. A thread that has made a batch ready visits all shards and enters
