@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_adder.c -- decides for each document of a batch whether it is added.
  *
- * With `unique`, the index is searched for a whole batch at once (or as much of it as fits into
- * memory), as it was before the batch. bm_index_near and bm_index_ids account for the documents of
- * the batch itself.
+ * With `unique`, the documents of a batch are searched for in the index as it was before the batch:
+ * all of them at once, or as many as fit into memory. bm_index_near and bm_index_ids account for
+ * the documents of the batch itself.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
@@ -81,7 +81,7 @@ static bm_status note_hits(bm_index_ids *ids, const id_key *keys, const bm_store
                                                     "the index is damaged: an id names a document "
                                                     "that is not there")
                                           : status;
-        if (same(doc.id, ids->batch->docs[asked].id)) /* else only the hashes of the ids are
+        if (same(doc.id, ids->batch->docs[asked].id)) /* else only the hashes of the two ids are
                                                          equal */
             ids->known[asked] = hits->list[i].number;
     }
@@ -131,8 +131,8 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
     return status;
 }
 
-/* Look up the ids of a finished batch in the view. View and batch are borrowed until the next
- * call. */
+/* Look up the ids of a finished batch in the view. The view and the batch are borrowed until the
+ * next call. */
 static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                                  const bm_gathered *batch, bm_error *err)
 {
@@ -183,8 +183,8 @@ static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 
 /* --- owners of ids --- */
 
-/* The first index of a number in `sorted`; n_sorted if it is not there. A number may occur
- * repeatedly, since several documents of the batch may have the same id. */
+/* The first index of `number` in `sorted`; n_sorted if it is not there. A number may occur several
+ * times, since several documents of the batch may have the same id. */
 static size_t place_of(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
@@ -204,8 +204,8 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-/* Set *who to the document that has the id of document i: an earlier document of the batch
- * (*in_batch), or a document of the index. Returns false if no document has the id. */
+/* Find the document that has the id of document i. *who becomes its position in the batch (and
+ * *in_batch true), or its number in the index. Returns false if no document has the id. */
 static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
@@ -219,7 +219,7 @@ static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, u
     return true;
 }
 
-/* Record that document i stays, under docs[i].id, which no other document has. */
+/* Record that document i is added, with the id docs[i].id, which no other document has now. */
 static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -229,8 +229,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the document that has the id of document i. *dropped: its place in the batch; BM_ID_NONE if
- * it was in the index, or if no document has the id. */
+/* Drop the document that has the id of document i. *dropped becomes the position of the dropped
+ * document in the batch, or BM_ID_NONE if that document is in the index or there is none. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
@@ -251,8 +251,8 @@ static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, 
 
 /* --- id#N --- */
 
-/* Set *out to the first of id#2, id#3 … that no document has. The text lives as long as the
- * batch. */
+/* Set *out to the first of id#2, id#3 … that no document has. The text is freed when the next batch
+ * begins. */
 static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
 {
     bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
@@ -285,8 +285,8 @@ static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_
  *
  * Documents of a batch, chained by hash of their band keys. */
 
-/* Begin with a finished batch. None of its documents may be in the index yet. It may grow to `n`
- * documents, and is borrowed until the next call. At most 2^32 - 1 questions may follow. */
+/* Begin a batch that has, or may grow to, `n` documents; none of them is in the chains yet. The
+ * batch is borrowed until the next call. At most 2^32 - 1 calls of index_near_best may follow. */
 static bm_status index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                                   const bm_gather_shape *shape, bm_error *err)
 {
@@ -318,7 +318,7 @@ static void index_near_reset(bm_index_near *near)
     *near = (bm_index_near){0};
 }
 
-/* Keys are hashes already; keys of different bands or documents rarely collide. */
+/* The head of the chain of a key. Keys are hashes, so their low bits distribute them evenly. */
 static uint32_t *head_of(const bm_index_near *near, uint64_t key)
 {
     return &near->heads[(size_t)key & (near->n_heads - 1)];
@@ -357,8 +357,8 @@ static double compare(bm_index_near *near, size_t i, size_t other)
                          (bm_compared){g->words + other * shape->words, 0});
 }
 
-/* Find the document in the chains that is most similar to document i and reaches the threshold; of
- * equals the first. Document `but` is excluded. Returns false if there is none. */
+/* Find the document in the chains that is most similar to document i; of equally similar ones, the
+ * first. Document `but` is excluded. Returns false if none reaches the threshold. */
 static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                             double *similarity)
 {
@@ -388,12 +388,12 @@ static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *b
 
 /* === index notes ===
  *
- * Lines of text; a note is always written as a whole.
+ * A note consists of lines of text, and is always written as a whole.
  *
- * The line of an add, all numbers in hexadecimal: names, settings, records, file, bytes, digest
- * (two numbers), 1 if the place is known, before. */
+ * The line of an add has these numbers, in hexadecimal and separated by tabs: names, settings,
+ * records, file, bytes, digest (two numbers), 1 if the place is known (else 0), before. */
 
-#define ADDS_MAX 64u /* most lines kept */
+#define ADDS_MAX 64u /* most lines in the note of adds */
 #define N_FIELDS 9u
 
 /* --- inputs --- */
@@ -408,7 +408,7 @@ static size_t count_lines(bm_str text)
 
 static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err)
 {
-    if (job->settings->index.follow) /* its inputs are not open */
+    if (job->settings->index.follow) /* then the job has no open inputs */
         return bm_buf_add_text(out, "-\n", err);
     for (size_t i = 0; i < job->inputs.names.n; i++) {
         const char *name = job->inputs.names.names[i];
@@ -418,7 +418,7 @@ static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err
     return BM_OK;
 }
 
-/* The offset in `all` at which these complete lines occur; SIZE_MAX: they do not occur. */
+/* The offset in `all` of the complete lines `lines`; SIZE_MAX: they do not occur. */
 static size_t find_lines(bm_str all, bm_str lines)
 {
     for (size_t at = 0; lines.len > 0 && at + lines.len <= all.len;) {
@@ -453,7 +453,8 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
     return status;
 }
 
-/* Unescape the name of an input into `out`; "" if there is none. */
+/* Set `out` to the name in line number `input` of `names`, unescaped; "" if there is no such
+ * line. */
 static bm_status index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
 {
     const char *at = names.data, *end = names.len > 0 ? at + names.len : at;
@@ -491,7 +492,7 @@ static void identify(const bm_job_context *job, bm_index_add_note *note)
         note->names = XXH3_64bits_withSeed(names->names[i], strlen(names->names[i]), note->names);
 }
 
-/* Extend note->before to the first `n` inputs, which were read to their ends. */
+/* Extend the hash note->before to the first `n` inputs, all of which were read to their ends. */
 static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job, size_t n,
                              bm_error *err)
 {
@@ -509,7 +510,7 @@ static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job,
 
 /* --- lines --- */
 
-/* Read the numbers of a line, in order. */
+/* Read the numbers of a line, in order. Returns false if the line has another form. */
 static bool read_line(const char *line, uint64_t fields[N_FIELDS])
 {
     for (size_t i = 0; i < N_FIELDS; i++) {
@@ -522,8 +523,8 @@ static bool read_line(const char *line, uint64_t fields[N_FIELDS])
     return true;
 }
 
-/* Separate this add's line (fields, *found) from the lines of others (note->others). `text` is
- * terminated by a NUL. */
+/* Read the numbers of this add's line into `fields` (*found: there is one), and append the lines of
+ * other adds to note->others. `text` is terminated by a NUL. */
 static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields[N_FIELDS],
                       bool *found, bm_error *err)
 {
@@ -532,7 +533,7 @@ static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields
     for (const char *next; *text != '\0'; text = next) {
         const char *newline = strchr(text, '\n');
         next = newline == NULL ? text + strlen(text) : newline + 1;
-        /* perhaps a line of a later version */
+        /* a line of another form, perhaps of a later version, is skipped */
         if (newline == NULL || !read_line(text, line))
             continue;
         if (line[0] == note->names) {
@@ -603,7 +604,7 @@ static void index_add_note_reset(bm_index_add_note *note)
     *note = (bm_index_add_note){0};
 }
 
-/* Return the lines, without the oldest ones if there are too many. */
+/* Return the newest ADDS_MAX - 1 of the lines. */
 static bm_str last_lines(const bm_buf *lines)
 {
     bm_str text = {lines->data, lines->len};
@@ -615,7 +616,8 @@ static bm_str last_lines(const bm_buf *lines)
     return text;
 }
 
-/* Record with the next commit how far the add has come. */
+/* Note how far the add has come. The next commit writes the note. Does nothing if the add cannot be
+ * resumed. */
 static bm_status index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
                                      const bm_index_add_place *place, bm_store *store,
                                      bm_error *err)
@@ -680,7 +682,7 @@ static int shown_id(const bm_store_doc *doc)
     return (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
 }
 
-/* Report BM_ERR_INPUT at the place of the document in its input. */
+/* Fail with BM_ERR_INPUT and a message that names the document's input and line. */
 static bm_status refuse(const bm_index_adder *a, const bm_store_doc *doc, const char *why,
                         bm_error *err)
 {
@@ -694,7 +696,8 @@ out:
     return status;
 }
 
-/* Report that the id of a document exists already. */
+/* Fail because the id of document `doc` exists already: document `who` has it, of the batch or of
+ * the index. */
 static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
                           uint32_t who, bm_error *err)
 {
@@ -744,8 +747,8 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
     return refuse(a, doc, why, err);
 }
 
-/* Give document i its id before it is added. If another document has the id, number it or replace
- * that document. */
+/* Settle the id of document i, which is about to be added. If another document has the id, give
+ * document i a numbered one, or drop the other document, as the option duplicate_ids says. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;
@@ -781,10 +784,10 @@ static double threshold_of(const bm_settings *s)
 typedef struct best_match {
     double similarity; /* less than 0: no match */
     bool in_batch;
-    uint32_t number; /* number in the index, or place in the batch */
+    uint32_t number; /* number in the index; if in_batch, position in the batch */
 } best_match;
 
-/* Find the best match in the index for document i, the k-th document of the search. */
+/* Set *best to the best match in the index of document number k of the search, if it has one. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
@@ -823,7 +826,7 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 
 /* --- a batch --- */
 
-/* Decide about document i; with `unique` it is the k-th document of the search. */
+/* Decide whether document i is added. With `unique`, it is document number k of the search. */
 static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -859,7 +862,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     return BM_OK;
 }
 
-/* Search the index for the documents from `begin` on, as many as fit. */
+/* Search the index for as many documents as fit into memory, from `begin` on. */
 static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begin, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -912,7 +915,7 @@ static bm_status decide_docs(bm_index_adder *a, const bm_gathered *batch, bm_err
     return BM_OK;
 }
 
-/* Remove replaced documents from the index, and add the documents that stay. */
+/* Remove replaced documents from the index, and add the documents for which a->stays is true. */
 static bm_status write_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
     uint32_t first;
@@ -968,7 +971,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
-    /* if the batch is broken, only its ids had to be checked */
+    /* of a broken batch only the ids are checked; nothing is written */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
 out:
@@ -1007,7 +1010,7 @@ out:
 
 bm_status bm_index_adder_end_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
-    bm_store_view_close(a->view); /* rows no longer refer to its documents */
+    bm_store_view_close(a->view); /* a->rows has copies of the ids, so it does not need the view */
     a->view = NULL;
     return write_batch(a, batch, err);
 }

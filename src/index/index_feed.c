@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_feed.c -- the exchange of two batches between a reading and an adding thread.
  *
- * LMDB requires a write transaction to stay on one thread, and threads of the ingest come and go.
- * So the caller's thread adds, and a thread is started to read.
+ * LMDB requires that one thread makes all calls of a write transaction. So the caller's thread
+ * adds, and another thread is started to read.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh,
  *        tests/unit/index/test_index_feed.c, tests/unit/index/test_index_gather.c */
@@ -65,7 +65,7 @@ static void add_doc(bm_gathered *to, const bm_gather_shape *shape, const bm_inge
     to->n_hashes += n;
 }
 
-/* Append the documents of a batch of the ingest. BM_ERR_NOMEM. */
+/* Append the documents of an ingest batch to `to`. BM_ERR_NOMEM. */
 static bm_status gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                               const bm_ingest_batch *batch, bm_error *err)
 {
@@ -147,8 +147,8 @@ static uint64_t gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-/* Does the batch hold `most` bytes, and are at least half of them in use? If fewer are in use, it
- * is not full: memory left over from an earlier, larger batch does not make it full. */
+/* Has the batch allocated at least `most` bytes, and does it use at least half of them? Memory left
+ * over from an earlier, larger batch alone does not make it full. */
 static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
     const uint64_t held = gathered_bytes(g);
@@ -176,7 +176,7 @@ typedef struct exchange {
     bm_index_feed *feed;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* Each of the two batches is one of these, unless the adding thread has it. */
+    /* Each of the two batches is one of these (NULL: none), unless the adding thread has it. */
     bm_gathered *filling, *ready, *spare;
     bool taking; /* the adding thread has a batch */
     bool ended, stopped;
@@ -210,8 +210,8 @@ static void hand_over(exchange *x)
     pthread_cond_broadcast(&x->moved);
 }
 
-/* Wait for room, and append the batch of the ingest. If the ingest failed, its batch becomes a
- * batch of its own, after the others. */
+/* Wait until there is a batch to fill, and append the ingest batch to it. An ingest batch that
+ * failed is not appended to earlier documents; these are first handed over as a batch. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -228,7 +228,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     else
         BM_TRY_OUT(gathered_add(x->filling, &x->feed->shape, batch, err));
     x->filling->records = x->feed->job->counts.records;
-    pthread_cond_broadcast(&x->moved); /* the batch may be due */
+    pthread_cond_broadcast(&x->moved); /* the adding thread takes the batch now if it is due */
     const bm_index_feed *feed = x->feed;
     const bm_gathered *g = x->filling;
     if (g->n > 0 && (gathered_is_full(g, &feed->shape, feed->full_bytes) ||
@@ -239,8 +239,8 @@ out:
     return status;
 }
 
-/* Called when a long document is about to be read, which will be in memory twice: wait until the
- * gathered documents are added. */
+/* Called before a long document is read, which will be in memory twice: wait until the batches that
+ * were handed over are added. *free becomes the bytes that the document may take. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
@@ -276,7 +276,8 @@ static void *read_all(void *arg)
 
 /* --- the adding thread --- */
 
-/* Wait until something changes, or until `deadline`. Returns false if the deadline has passed. */
+/* Wait until something changes, or until `deadline`. Returns false at once if the deadline has
+ * passed already. */
 static bool wait_until(exchange *x, double deadline)
 {
     const double left = deadline - bm_clock_seconds();
@@ -287,7 +288,7 @@ static bool wait_until(exchange *x, double deadline)
     return true;
 }
 
-/* Return the next batch to add; NULL: all batches were added. */
+/* Wait for the next batch to add. NULL: reading has ended, and all batches were returned. */
 static bm_gathered *next(exchange *x)
 {
     bm_gathered *g = NULL;
@@ -313,11 +314,12 @@ static bm_gathered *next(exchange *x)
     return g;
 }
 
-/* Called after a batch was added: make it available for filling. */
+/* Called after a batch was added: make it available for filling. If adding failed (`status`), stop
+ * the reading thread. */
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);
-    if (gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document enlarged it */
+    if (gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document enlarged the batch */
         bm_gathered_reset(g);
     pthread_mutex_lock(&x->lock);
     x->taking = false;

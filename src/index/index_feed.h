@@ -13,8 +13,8 @@
 #include "sign/ingest_cfg.h"
 #include "store/store_write.h"
 
-/* index_gather -- copies documents from the batches of the ingest, one after another, until there
- * are enough for a run of the index.
+/* index_gather -- copies documents from the batches of the ingest into larger batches, which are
+ * added to an index, or looked up in one, as a whole.
  *
  * Used by one thread at a time. */
 
@@ -23,7 +23,7 @@ typedef struct bm_gather_shape {
     bool sets;             /* shingle hashes; else words */
     uint32_t bands, words; /* bands, and 32-bit words of a signature, as in the facts of the
                               index */
-    uint32_t word_bytes;   /* bytes of a word of signatures: 4 or 8 */
+    uint32_t word_bytes;   /* bytes of a value of a signature: 4, or 8 (two words) */
     bool unsorted;         /* leave sets unsorted, because not all of them are needed in order */
     uint32_t first_input;  /* the number of input file 0; UINT32_MAX: documents name no file */
 } bm_gather_shape;
@@ -37,17 +37,17 @@ typedef struct bm_gathered {
     size_t n;
     bm_store_doc *docs;    /* ids are filled in when the batch is finished */
     bm_buf ids;            /* the texts of all ids, one after another */
-    uint64_t *hashes;      /* the hashes of all documents, one after another; finish sorts each
-                              document's */
+    uint64_t *hashes;      /* the hashes of all documents, one after another; bm_gathered_finish
+                              sorts those of each document */
     const uint64_t **sets; /* for each document, filled in when the batch is finished */
     uint32_t *words;
     uint64_t *keys;
     size_t n_hashes;
     bm_gather_caps caps;
     uint64_t input_bytes;   /* bytes of texts, or of signatures */
-    uint64_t records;       /* number of records of the inputs, up to the last document */
+    uint64_t records;       /* number of records read, up to the last document */
     bm_content_place place; /* place after the last document */
-    bool broken;            /* the input after it failed, and the last documents are not signed */
+    bool broken;            /* reading failed, and the last documents of the batch are unsigned */
 } bm_gathered;              /* {0} is empty */
 
 /* Make room for n documents, without their hashes. BM_ERR_NOMEM. */
@@ -62,17 +62,17 @@ void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *
 void bm_gathered_clear(bm_gathered *g); /* keeps the memory */
 void bm_gathered_reset(bm_gathered *g); /* frees */
 
-/* Called in input order on the caller's thread. The batch is finished, and the callee may change
- * it. */
+/* Receives the batches, in input order, on the thread that called bm_index_feed_run. The batch is
+ * finished (bm_gathered_finish); the function may change it. */
 typedef bm_status (*bm_feed_fn)(void *ctx, bm_gathered *gathered, bm_error *err);
 
 typedef struct bm_index_feed {
-    bm_job_context *job; /* its inputs and devices are open */
+    bm_job_context *job; /* a job with open inputs and devices */
     bm_gather_shape shape;
-    uint64_t full_bytes; /* bytes of the job's memory that each batch may hold */
-    uint64_t full_input; /* bytes of input in a full batch */
-    /* Time at which a batch is handed over even if it is not full (bm_clock_seconds). It is read
-     * while nothing is being added. NULL: never. */
+    uint64_t full_bytes; /* a batch that takes this much memory is full */
+    uint64_t full_input; /* a batch from this many bytes of input is full */
+    /* The time (bm_clock_seconds) at which a batch is handed over even if it is not full. Read only
+     * while no batch is being added, so `sink` may change it. NULL: there is no such time. */
     const double *due;
     bm_feed_fn sink;
     void *sink_ctx;

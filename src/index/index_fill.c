@@ -30,12 +30,12 @@
  *
  * Settings for reading documents, taken from manifests.
  *
- * An add commits as it goes, so the bytes of all inputs are checked before it begins; they are read
- * twice. */
+ * An add commits while it reads, so the bytes of all inputs are checked before it begins. The
+ * inputs are therefore read twice. */
 
-/* Take from the manifests how documents were read, cut and signed, and find the inputs. The
- * settings receive the options and the paths, and borrow from *out; the job then reads these
- * documents. BM_ERR_USAGE: the caller asked for another way of reading, or an output is an input.
+/* Find the inputs that were signed, and set settings->input and settings->recorded so that the job
+ * reads them as they were read for signing. These settings borrow from *out. BM_ERR_USAGE: the
+ * options ask for another way of reading, cutting or signing, or an output is an input.
  * BM_ERR_FORMAT: an input is missing, or its bytes have changed. */
 static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                        bm_index_sources *out, bm_error *err)
@@ -53,15 +53,15 @@ static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_se
     BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
     status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
 out:
-    if (status == BM_ERR_IO) { /* our own manifest names the files */
+    if (status == BM_ERR_IO) { /* a file that a manifest names cannot be read */
         status = BM_ERR_FORMAT;
         if (err != NULL)
             err->status = status;
     }
     if (status != BM_OK)
         return status;
-    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to all documents of the
-                                                                    index */
+    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to the whole index, so
+                                                                    the manifest has no say */
         are.input.duplicate_ids = settings->input.duplicate_ids;
     are.input.patterns = (bm_name_patterns){0};
     settings->input = are.input;
@@ -71,8 +71,8 @@ out:
 
 /* === index signed ===
  *
- * Words come from signatures.npy, and band keys are computed from them; no text is read. The line
- * and input of a document are not recorded. */
+ * Words are read from signatures.npy, and band keys are computed from the words; no text is read.
+ * The line and input of a document are not recorded. */
 
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
@@ -85,7 +85,7 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
     return BM_OK;
 }
 
-/* The name of the first setting in which documents are signed differently; NULL: they are signed
+/* The name of the first setting by which `a` and `b` sign documents differently; NULL: they sign
  * alike. */
 static const char *differs(const bm_settings *a, const bm_settings *b)
 {
@@ -141,7 +141,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     BM_TRY_OUT(open_dirs(settings, out, err));
     BM_TRY_OUT(resolve_signed(out, path, settings, err));
-    if (settings->index.store == BM_INDEX_SETS) { /* the job then reads documents */
+    if (settings->index.store == BM_INDEX_SETS) { /* then the job reads the documents again */
         BM_TRY_OUT(index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err));
         out->n = 0;
     }
@@ -162,7 +162,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 
 /* --- documents --- */
 
-/* Columns of rows that are read into separate arrays. */
+/* What is read of each row into an array of its own. */
 typedef struct columns {
     size_t *ends;
     uint32_t *n_shingles;
@@ -265,8 +265,8 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-/* The type of the ids. If directories have ids of different types, they count like ids of files,
- * without a type. Row numbers that were written as ids are ordinary int64 ids. */
+/* The type of the ids of all directories; UNTYPED if the types differ. Row numbers that were
+ * written as ids are ordinary int64 ids. */
 static bm_id_kind ids_of(const bm_index_signed *dirs)
 {
     bm_id_kind ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[0]));
@@ -305,8 +305,9 @@ out:
  * before it waits for the next.
  *
  * Writing each document by itself would give the index one run per document. So added documents
- * wait in a batch, as elsewhere: a document is compared with the index as it was before the batch,
- * and with the batch. The batch is written when it is full, and before each commit. */
+ * wait in a batch, as in other adds: a document is compared with the index as it was before the
+ * batch, and with the documents of the batch. The batch is written when it is full, and before each
+ * commit. */
 
 #define BATCH_DOCS  4096u
 #define BATCH_BYTES ((uint64_t)8 << 20)
@@ -315,18 +316,18 @@ typedef struct follow {
     bm_index_adder *adder;
     bm_signed_lines lines;
     bm_gathered batch;
-    void **owned; /* copies of ids and sets of the batch */
+    void **owned; /* copies of the ids and sets of the batch's documents */
     size_t n_owned, cap_owned;
-    uint64_t bytes;      /* bytes of these copies */
+    uint64_t bytes;      /* bytes copied since the batch began */
     bool begun;          /* the adder has begun the batch */
     bool uncommitted;    /* documents were added since the last commit */
-    bm_status committed; /* status of commits made while waiting for input */
-    bm_error why;
+    bm_status committed; /* status of the last commit made while waiting for input */
+    bm_error why;        /* the error of that commit */
 } follow;
 
 /* --- the batch --- */
 
-/* Remove the last document of the batch: it does not stay. */
+/* Remove the last document of the batch, which is not added. */
 static void drop_last(follow *f)
 {
     const size_t n = f->adder->shape.sets ? 2 : 1;
@@ -344,7 +345,7 @@ static void clear_batch(follow *f)
     f->begun = false;
 }
 
-/* Write the waiting batch to the index. */
+/* Write the documents of the batch to the index, and clear the batch. */
 static bm_status write_batch(follow *f, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -354,7 +355,7 @@ static bm_status write_batch(follow *f, bm_error *err)
     return status;
 }
 
-/* Make a copy that is freed with the batch. NULL: out of memory. */
+/* Copy `len` bytes; the copy is freed when the batch is cleared. NULL: out of memory. */
 static void *own(follow *f, const void *data, size_t len)
 {
     void *copy = bm_grow_array(&f->owned, &f->cap_owned, f->n_owned + 1, NULL) == BM_OK
@@ -367,7 +368,7 @@ static void *own(follow *f, const void *data, size_t len)
     return copy;
 }
 
-/* Append the document that was just signed. */
+/* Append the document of `record`, which was just signed, to the batch. */
 static bm_status append(follow *f, const bm_record *record, bm_error *err)
 {
     const bm_gather_shape *shape = &f->adder->shape;
@@ -412,7 +413,8 @@ static bm_status commit(follow *f, bm_error *err)
     return status == BM_OK ? bm_index_adder_finish(f->adder, err) : status;
 }
 
-/* Called while waiting for a line, because a commit may be due. Returns true to stop waiting. */
+/* Called repeatedly while waiting for a line: commit if a commit is due. Returns true to stop
+ * waiting. */
 static bool on_wait(void *ctx)
 {
     follow *f = ctx;
@@ -464,8 +466,9 @@ out:
     return status == BM_OK ? write_batch(f, err) : status;
 }
 
-/* Pass the lines of standard input through the adder with `unique`, until they end or something
- * fails. Commits when it is due, even while no line comes, but not at the end. */
+/* Pass the lines of standard input through the adder with `unique`, until the input ends or
+ * something fails. Commits whenever a commit is due, even while no line comes, but not at the
+ * end. */
 static bm_status index_follow_run(bm_index_adder *adder, bm_error *err)
 {
     follow f = {.adder = adder};

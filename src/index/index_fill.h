@@ -16,22 +16,23 @@ typedef struct bm_index_sources {
 } bm_index_sources; /* {0} */
 
 /* index_signed -- directories written by `sign`, as documents of an index. If the index keeps
- * signatures, their rows are used. If it keeps sets, the inputs that were signed are read again, in
- * the same way. */
+ * signatures, the rows of the directories are used. If it keeps sets, the inputs that were signed
+ * are read again, in the same way. */
 
 typedef struct bm_index_signed {
     bm_sign_dir **dirs;
     size_t n_open;
-    size_t n; /* number of directories whose rows are used. 0: documents are read from the job's
-               * inputs, or from those that the directories were signed from */
+    size_t n; /* number of directories whose rows are used. 0: the job reads its inputs, which may
+               * be those that the directories were signed from */
     bm_index_sources sources; /* the inputs to read again */
 } bm_index_signed;            /* {0}; close */
 
-/* Open the inputs if they are directories written by `sign`; their manifests then decide how
- * documents are signed. They must match the options, or the settings already read from the index at
- * `path` (NULL: a new index). BM_ERR_USAGE: only some are directories, or options contradict them.
- * BM_ERR_FORMAT: they were not all signed alike, or, for an index of sets, an input is missing or
- * has changed (all inputs are checked before anything is done). */
+/* Open the inputs if they are directories written by `sign`; else *out becomes {0}. The manifests
+ * of the directories decide how documents are signed. They must match the options or, if `path` is
+ * not NULL, the settings already read from the index at `path`. BM_ERR_USAGE: only some inputs are
+ * such directories, or options contradict them. BM_ERR_FORMAT: the directories were not all signed
+ * alike, or, for an index of sets, an input is missing or has changed (all inputs are checked
+ * before anything is done). */
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
                                bm_error *err);
 void bm_index_signed_close(bm_index_signed *dirs);
@@ -44,8 +45,8 @@ typedef struct bm_index_fill {
     bool commits; /* commit while reading, and note the progress; else commit once, at the end */
 } bm_index_fill;
 
-/* Read and add all documents, and commit. Updates the job's counts, also after a failure. Inputs
- * and devices must be open, unless documents are followed or come from directories. */
+/* Read and add all documents, and commit. Updates the job's counts, also after a failure. The job's
+ * inputs and devices must be open, except with `follow` or with the rows of signed directories. */
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
 /* Set the job's count of documents in the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);

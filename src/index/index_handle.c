@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_handle.c -- an index that a program keeps open: bm_index of bandmill/index.h.
  *
- * A query holds the view that it runs on; the handle holds the newest view. Signers are lent out,
- * each to one thread at a time. The thread pool serves one call at a time; a call that finds it
- * busy does its work on its own thread.
+ * A query counts as a user of the view that it runs on, and the handle as a user of the newest
+ * view. Each signer is used by one thread at a time. The thread pool serves one call at a time; a
+ * call that finds the pool busy does its work on the calling thread.
  *
  * A forked child shares LMDB's files and its table of readers with the process that opened them, so
  * it calls no function of LMDB, not even to close the environment.
@@ -53,20 +53,19 @@ typedef struct bm_handle_view {
 /* Work memory of one thread. */
 typedef struct bm_handle_worker {
     bm_doc_signer signer;
-    uint32_t *docs; /* for each document in the signer's batch, its place in the chunk */
+    uint32_t *docs; /* for each document in the signer's batch, its index in the chunk */
     size_t cap_docs;
 } bm_handle_worker;
 
-/* Changes since the last commit: ids that were added, with their numbers, and ids that were removed
- * (BM_ID_NONE). */
+/* The changes since the last commit. */
 typedef struct bm_handle_changes {
-    bm_id_set ids;
-    uint32_t *numbers;
+    bm_id_set ids;     /* ids that were added or removed */
+    uint32_t *numbers; /* for each id: the number of its document; BM_ID_NONE: it was removed */
     size_t cap_numbers;
-    bool failed;  /* the index can only be closed */
-    bool pending; /* the store has uncommitted changes, ... */
-    pthread_t by; /* ... made by this thread, which must go on, since LMDB ties a transaction to a
-                     thread */
+    bool failed;  /* a change failed: the index can only be closed */
+    bool pending; /* the store has uncommitted changes */
+    pthread_t by; /* if pending: the thread that made them. Only this thread may change more, or
+                   * commit, because LMDB ties a transaction to a thread */
 } bm_handle_changes;
 
 struct bm_index {
@@ -74,14 +73,14 @@ struct bm_index {
     char *path;
     bm_settings settings; /* the fixed settings of the index; callbacks are the program's */
     bool writes;
-    pthread_mutex_t lock; /* guards everything below, except pool, changes and recipe */
+    pthread_mutex_t lock; /* guards `newest`, `looked`, and the users of all views and stores */
     bm_handle_view *newest;
-    double looked;             /* time of its last check for new commits */
-    bm_idle workers;           /* workers not in use */
-    pthread_mutex_t pool_lock; /* held by the call that uses the pool */
-    bm_pool *pool;             /* NULL: not started yet */
-    pthread_mutex_t write_lock;
-    bm_handle_changes changes;
+    double looked;              /* time of the last check for a newer commit */
+    bm_idle workers;            /* workers not in use */
+    pthread_mutex_t pool_lock;  /* held by the call that uses the pool */
+    bm_pool *pool;              /* NULL: not started yet */
+    pthread_mutex_t write_lock; /* held by a call that adds, removes or commits */
+    bm_handle_changes changes;  /* guarded by write_lock */
     bm_doc_recipe recipe;
     bm_backend *backend;
 };
@@ -90,7 +89,8 @@ BM_OPTIONS_INIT(index, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- views --- */
 
-/* Called under the lock, or while no other thread uses the handle. */
+/* End one use of a view (NULL: do nothing), and close the view after the last use. Called with
+ * index->lock held, or while no other thread uses the handle. */
 static void leave(bm_handle_view *view)
 {
     if (view == NULL || --view->users > 0)
@@ -103,7 +103,7 @@ static void leave(bm_handle_view *view)
     bm_free(view);
 }
 
-/* Open a view of the last commit, and make it the newest. */
+/* Open a view of the last commit in `from`, and make it the newest. Called like leave. */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
     bm_handle_view *view = NULL;
@@ -136,7 +136,7 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* Open the other file that is now at the path. */
+/* Open the other index that is now at index->path, and make a view of it the newest. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;
@@ -156,8 +156,8 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* Check for a newer commit or index. If the newer one cannot be opened, the old view stays, and a
- * later call tries again. */
+/* Check, at most once in LOOK_SECONDS, for a newer commit or index. If it cannot be opened, the old
+ * view remains the newest, only BM_ERR_NOMEM is returned, and a later call tries again. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -330,7 +330,7 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     return status;
 }
 
-/* Free everything that is only memory and not in use by a call. */
+/* Free everything that is neither LMDB's, nor the pool's, nor in use by a call. */
 static void free_memory(bm_index *index)
 {
     bm_handle_worker *worker;
@@ -427,9 +427,9 @@ out:
  *
  * Signing the documents of a call.
  *
- * A small call is signed on its own thread, with one signer. For a larger one the threads of the
- * pool share the documents, each with its own signer: sets stay in the signers, keys and words are
- * copied to the places of their documents. */
+ * The documents of a small call are signed on the calling thread, with one signer. For a larger
+ * call the threads of the pool share the documents, each with its own signer. The sets remain in
+ * the signers; the keys and words of document i are copied to entry i of common arrays. */
 
 #define LITTLE (UINT64_C(256) << 10) /* work of a small call (bm_document_work) */
 #define RANGE  (UINT64_C(64) << 10)  /* work that a thread takes at a time, ... */
@@ -442,7 +442,7 @@ typedef struct bm_handle_signed {
     uint32_t *n_shingles, *words; /* words is NULL: not needed */
     uint64_t *keys;
     bm_hash128 *content;
-    bm_pool *pool; /* the pool, held for this call; NULL: only the calling thread works */
+    bm_pool *pool; /* the pool, locked for this call; NULL: only the calling thread works */
     bm_handle_worker **workers;
     uint32_t n_workers;
 } bm_handle_signed;
@@ -512,7 +512,8 @@ static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err
     return BM_OK;
 }
 
-/* Take the pool if no other call uses it; the first call starts it. */
+/* Lock and return the pool, which the first call starts. NULL: another call uses the pool, there is
+ * only one thread, or the pool cannot be started. */
 static bm_pool *take_pool(bm_index *index)
 {
     if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
@@ -743,7 +744,7 @@ out:
 
 /* --- ids --- */
 
-/* Called with write_lock held. */
+/* May this thread change the index now? Called with write_lock held. */
 static bm_status check_works(const bm_index *index, bm_error *err)
 {
     const bm_handle_changes *changes = &index->changes;
@@ -780,7 +781,8 @@ static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_
         *number = changes->numbers[changed];
         return BM_OK;
     }
-    /* Only a commit replaces the newest view, and commits hold write_lock too. */
+    /* `newest` is read without `lock`: in an index opened for writing only a commit replaces it,
+     * and a commit holds write_lock, as this call does. */
     bm_status status = bm_store_view_id(index->newest->view, id, number, err);
     if (status == BM_NOT_FOUND)
         *number = BM_ID_NONE;
@@ -863,7 +865,7 @@ out:
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
         status = note_id(index, ids[i], first + (uint32_t)i, err);
-    index->changes.failed = status != BM_OK; /* the contents of the store are unknown */
+    index->changes.failed = status != BM_OK; /* then the contents of the store are unknown */
     return status;
 }
 

@@ -27,7 +27,7 @@ static bm_settings settings_of_build(const bm_settings *asking, const bm_input_o
 }
 
 /* Create the index in the job's directory for temporary files. If no directory was given and the
- * default is not writable, use /tmp. */
+ * default one cannot be used, try /tmp. */
 static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_store **out,
                         bm_error *err)
 {

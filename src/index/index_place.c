@@ -32,7 +32,7 @@
 
 /* === index settings ===
  *
- * Written by the functions of the report, read by those of manifests. */
+ * The functions for reports write the text; the functions for manifests read it. */
 
 uint32_t bm_index_perms_used(const bm_settings *settings)
 {
@@ -96,7 +96,7 @@ static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, c
     return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-/* Set *store to the word, in quotes. */
+/* Read the plan into *out. *store becomes the word of parameters.store, in quotes. */
 static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
     const bm_json_reader from = {
@@ -118,7 +118,7 @@ static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *stor
     return bm_settings_plan(out, err);
 }
 
-/* Words are cut by the Unicode tables, so documents cut by other tables would not be found. */
+/* Texts are cut by the Unicode tables, so documents cut by other tables would not be found. */
 static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
 {
     const bm_provenance *p;
@@ -159,7 +159,8 @@ static bool is_given(const char *hash_name)
     return strcmp(hash_name, BM_HASH_GIVEN) == 0;
 }
 
-/* The manifest frees its name of the hash; these names are permanent. */
+/* The name of the hash as a string that is never freed; fixed->hash_name is freed with the
+ * manifest. */
 static const char *hash_name(const bm_settings *fixed)
 {
     return is_given(fixed->hash_name) ? BM_HASH_GIVEN
@@ -245,7 +246,8 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
     return BM_OK;
 }
 
-/* Lock an index that is about to be replaced, so that no process adds to it. */
+/* Lock an index that is about to be replaced, so that no process adds to it. *fd becomes the open
+ * directory, or -1 if there is no index. */
 static bm_status lock_old(const char *path, int *fd, bm_error *err)
 {
     *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

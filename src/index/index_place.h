@@ -18,23 +18,24 @@
 
 #define BM_INDEX_KIND "index" /* the kind, as written in its settings and in the output of `info` */
 
-/* Write the text, for a job with a resolved plan. The caller resets `out`, also on failure. */
+/* Write the text for a job whose plan is resolved. The caller resets `out`, also on failure. */
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
 /* Return the facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);
-/* Load what the index at `path` fixes into checked settings: text, sketch, hash, bands, plan,
- * perms_used and store. BM_ERR_FORMAT: this version does not know a setting, or its Unicode tables
- * differ. BM_ERR_USAGE names the field in which the settings contradict the index. */
+/* Load the settings that the index at `path` fixes (text, sketch, hash, bands, plan, perms_used and
+ * store) into `settings`, which must have been checked. BM_ERR_FORMAT: this version does not know a
+ * setting of the index, or has other Unicode tables. BM_ERR_USAGE: the settings contradict the
+ * index; the error names the field. */
 bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err);
-/* The number of signature words to compute. 0: all. If only sets are kept, the bands need only
- * some. */
+/* The number of signature words to compute; 0: all. If the index keeps sets, only the words of the
+ * bands are needed. */
 uint32_t bm_index_perms_used(const bm_settings *settings);
 
 /* An index as an output that `force` may replace. */
 extern const bm_out_kind bm_index_kind;
 
-/* The division of a job's memory, after the memory for reading and signing. */
+/* The shares of a job's memory that work on an index takes; the rest is for reading and signing. */
 typedef struct bm_index_shares {
     uint64_t store;  /* memory for sorting and merging in the store */
     uint64_t gather; /* for each of the two batches that are gathered */
@@ -42,11 +43,11 @@ typedef struct bm_index_shares {
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 
-/* The configuration for opening the store; its `cancelled` is the job's meter. */
+/* The configuration for opening a store; `cancelled` in it asks the job's meter. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
-/* Copy `path` to `out` (`cap` bytes), or the real path if it is a symbolic link. BM_ERR_IO: nothing
- * is there. BM_ERR_FORMAT: it is not an index. */
+/* Copy `path` to `out` (`cap` bytes); if `path` is a symbolic link, the real path. BM_ERR_IO:
+ * nothing is there. BM_ERR_FORMAT: it is not an index. */
 bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err);
 
 /* A new index, made in a work directory beside its final place. */
@@ -56,9 +57,9 @@ typedef struct bm_index_work {
     int old;      /* descriptor of the index to be replaced, locked; -1: there is none */
 } bm_index_work;
 
-/* `replaces`: an existing index may be replaced. BM_ERR_LOCKED: another process writes to the
- * existing index, or is making a new one here. `lock`: lock the existing index (not needed if the
- * caller has it open for writing). */
+/* Begin a new index for settings->output.path. `replaces`: it may replace an existing index.
+ * `lock`: lock the existing index (not needed if the caller has it open for writing).
+ * BM_ERR_LOCKED: another process writes to the existing index, or is making a new one here. */
 bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lock,
                              bm_index_work *out, bm_error *err);
 void bm_index_work_close(bm_index_work *work); /* {0} with old -1 is fine */

@@ -34,7 +34,8 @@
 
 /* === index build ===
  *
- * Makes a new index beside its place, and renames it when it is complete. */
+ * Makes a new index in a work directory beside the output path, and renames it when it is
+ * complete. */
 
 /* Make the index in the work directory, commit and close it. */
 static bm_status fill(bm_job *job, const bm_index_work *work, const bm_index_signed *dirs,
@@ -98,8 +99,8 @@ out:
  *
  * Adds documents to an index. */
 
-/* Called after a failure, when the index is as at its last commit: add to the message how to resume
- * from there. */
+/* Called after a failure, when the index has the state of its last commit. If this job committed:
+ * append to the message how to resume from there. */
 static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
@@ -209,7 +210,7 @@ static bm_status remove_id(removal *r, bm_str id, bm_error *err)
 typedef struct id_lines {
     const char *path; /* "-": standard input */
     int fd;
-    bm_buf text; /* bytes that were read but not processed yet */
+    bm_buf text; /* bytes that were read but are not processed yet */
     uint64_t line;
 } id_lines;
 
@@ -284,7 +285,7 @@ out:
 
 /* --- the job --- */
 
-/* An id may be given twice, but is removed once. */
+/* Sort the numbers and drop repeats, since an id may be given twice. */
 static void sort_numbers(removal *r)
 {
     size_t n = 0;
@@ -378,7 +379,7 @@ out:
 
 /* === index compact ===
  *
- * Copies the remaining documents into a new index, which replaces the old one.
+ * Copies the documents that were not removed into a new index, which replaces the old one.
  *
  * Readers that have the old index open keep using it; its file is freed when the last of them
  * closes it. */
@@ -461,7 +462,7 @@ static void report_wrong(void *ctx, const char *what)
         o->wrong(o->wrong_ctx, what);
 }
 
-/* Does this version know the schema of the index's settings? */
+/* Check that this version can load the settings of the index; BM_ERR_FORMAT is also reported. */
 static bm_status check_settings(const bm_index_check_options *o, const char *path, bm_error *err)
 {
     bm_store *store = NULL;
@@ -509,7 +510,7 @@ out:
  *
  * Prints the settings of an index as they are stored, and its counts. */
 
-/* Copy the members of the settings, in the layout of the output. */
+/* Copy the members of the settings (a JSON object) into the output, in the layout of the output. */
 static void write_settings(bm_json *json, bm_str settings)
 {
     bm_str key, value;

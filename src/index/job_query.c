@@ -41,8 +41,8 @@
 
 /* === answer rows ===
  *
- * The id of an answer is read from the index when its row is written: its page was read just
- * before, with its set. */
+ * The id of an answer is read from the index only when its row is written. The page of the id is in
+ * memory then, because the document's set on the same page was read just before. */
 
 typedef struct answer_rows {
     bm_rows *rows;
@@ -54,7 +54,7 @@ typedef struct answer_rows {
     uint64_t n_matched; /* queries with a row */
 } answer_rows;
 
-#define ROWS_A_QUESTION 4096u /* how often to check whether the caller wants to stop */
+#define ROWS_A_QUESTION 4096u /* rows between two checks whether the caller wants to stop */
 
 static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
 {
@@ -62,7 +62,7 @@ static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
                      : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
-/* Write the answers of document i of the result; `query` is the id of the query. */
+/* Write the answers of document i of the result, which is the query with the id `query`. */
 static bm_status answer_rows_add(answer_rows *out, const bm_search_result *result, size_t i,
                                  bm_str query, bm_error *err)
 {
@@ -88,8 +88,8 @@ static bm_status answer_rows_add(answer_rows *out, const bm_search_result *resul
     return status;
 }
 
-/* Called after all queries: log for how many of them all documents were read, although there are
- * filters. */
+/* Called after all queries. If the index has filters, log for how many queries they were not used,
+ * so that every document was read. */
 static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
@@ -103,13 +103,14 @@ static void answer_rows_end(const answer_rows *out, const bm_search_result *resu
 
 /* === query source ===
  *
- * The index to search: one that other processes may write meanwhile, or one made for this call. */
+ * The index to search: one that other processes may change during the search, or one made for this
+ * call. */
 
 typedef struct query_source {
     char *path; /* NULL: an unnamed index */
     bm_store *store;
     bm_store_view *view;
-    double looked; /* time of its last check for a newer commit */
+    double looked; /* time of the last check for a newer commit */
 } query_source;    /* {0} is closed */
 
 #define LOOK_SECONDS 0.25
@@ -143,7 +144,8 @@ out:
     return status;
 }
 
-/* Open the other file that is now at the path, made by compact or by a new build. */
+/* Open the other index that is now at source->path, made by compact or by a new build, and close
+ * the old one. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -167,9 +169,9 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
     return status;
 }
 
-/* Switch to the last commit, or to the index that replaced this one. However often it is called, it
- * checks only a few times a second. *moved: the view has changed. If the new index cannot be
- * opened, the old view stays, and only BM_ERR_NOMEM is returned. */
+/* Switch to the last commit, or to the index that has replaced this one. Checks at most once in
+ * LOOK_SECONDS. *moved: the view has changed. If the newer commit or index cannot be opened, the
+ * old view remains, and only BM_ERR_NOMEM is returned. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -202,19 +204,19 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
  * The feed (index_feed.h) delivers batches; the documents of a batch are looked up together.
  *
  * The larger the batch, the more of its keys are in the same piece of the index, and the closer
- * together are the sets that are read. While a batch is looked up, on all threads, the next one is
- * read and signed.
+ * together are the sets that are read. While all threads look up a batch, the next one is read and
+ * signed.
  *
- * Of identical queries only the first is looked up; the others get the same answers. The rows and
- * ids of queries stay in memory, as in other jobs, because ids must differ. */
+ * Of identical queries only the first is looked up; the others get the same answers. The table of
+ * all queries (bm_doc_table) stays in memory, as in other jobs, to check that ids differ. */
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
 typedef struct query_documents {
-    bm_job_context *job; /* its inputs and devices are open */
+    bm_job_context *job; /* a job with open inputs and devices */
     const bm_search_cfg *search;
     answer_rows *rows;
-    uint64_t gather; /* bytes for each of two batches */
+    uint64_t gather; /* memory for each of the two batches */
 } query_documents;
 
 typedef struct asker {
@@ -223,12 +225,12 @@ typedef struct asker {
     uint32_t *n_shingles; /* for each document of the batch */
     bm_str *ids;
     uint32_t *same;      /* for the documents of one search: bm_search_batch.same */
-    bm_hash_table table; /* documents of one search, by content */
+    bm_hash_table table; /* finds the documents of one search by content */
     size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
-/* Enter the batch into the job's table of documents, which checks that ids differ or numbers them;
- * the batch has ids as they were read. */
+/* Add the batch to the job's table of documents, which checks that ids differ or numbers them. The
+ * ids in the batch are those that were read; a->ids[] becomes those of the table. */
 static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
 {
     bm_job_context *job = a->query->job;
@@ -270,8 +272,8 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
            doc->n_shingles == other->n_shingles;
 }
 
-/* For each of n documents, find the first one that is identical to it, possibly itself. *any: some
- * document is not the first. */
+/* Set a->same[] of each of n documents to the first document that is identical to it, possibly
+ * itself. *any: some document is identical to an earlier one. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;
@@ -289,7 +291,7 @@ static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *a
     return BM_OK;
 }
 
-/* Search for the documents from `first` on, as many as fit into memory, and write their answers. */
+/* Search for as many documents as fit into memory, from `first` on, and write their answers. */
 static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
 {
     const query_documents *q = a->query;
@@ -326,7 +328,8 @@ static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Read, look up and write everything, and update the job's counts, also after a failure. */
+/* Read and look up all queries, and write their rows. The job's counts are updated also after a
+ * failure. */
 static bm_status query_documents_run(const query_documents *query, bm_error *err)
 {
     bm_job_context *job = query->job;
@@ -361,13 +364,14 @@ out:
  *
  * For each line: read, sign, look up, write, flush.
  *
- * Everything is done on one thread (signed_lines.h). One write has the rows of a line and an empty
- * line, which tells the reader that there are no more rows for this line. */
+ * Everything is done on one thread (signed_lines.h). The rows of a line, followed by an empty line,
+ * are written with one call. The empty line tells the reader that no more rows follow for this
+ * query. */
 
 typedef struct follower {
     bm_job_context *job;
     query_source *source;
-    bm_search_cfg search; /* query_follow, and each line, set view and pool */
+    bm_search_cfg search; /* query_follow sets `pool`; answer_line sets `view` and `facts` */
     answer_rows *rows;
     bm_search_result result; /* {0} at first; the caller resets it */
 } follower;
@@ -413,7 +417,8 @@ static bm_status answer_lines(state *s, bm_error *err)
     return BM_OK;
 }
 
-/* Run until standard input ends (BM_OK), or the reader of the answers has gone (BM_ERR_PIPE). */
+/* Answer lines until standard input ends (BM_OK), the reader of the answers has closed the pipe
+ * (BM_ERR_PIPE), or something else fails. */
 static bm_status query_follow(follower *follow, bm_error *err)
 {
     state s = {.follow = follow};
@@ -430,10 +435,10 @@ out:
 
 /* === query targets ===
  *
- * Documents given instead of an index are put into an unnamed index. */
+ * Documents given instead of an index are added to an unnamed index. */
 
-/* Resolve the plan of the job's settings, read the target documents, and put them into an index, as
- * `index build` would. */
+/* Resolve the plan of the job's settings, read the target documents, and add them to an unnamed
+ * index, as `index build` would. */
 static bm_status query_targets_open(bm_job_context *job, bm_settings *settings, query_source *out,
                                     bm_error *err)
 {
@@ -492,7 +497,8 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* A threshold other than the plan's changes the recall; log how. */
+/* Choose the threshold of the search. If it is not the threshold of the plan, the bands find
+ * another share of the pairs: log which. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;
@@ -613,7 +619,7 @@ static bm_status run_steps(query_query *q, bm_error *err)
     bm_status status = asked->follow ? query_answer_lines(q, err) : answer_documents(q, err);
     log_faults(q);
     if (q->search.measure == BM_MEASURE_CONTAINMENT)
-        q->settings->plan = (bm_band_plan){0}; /* containment does not use it */
+        q->settings->plan = (bm_band_plan){0}; /* containment uses no bands */
     counts->edges = counts->results.pairs = q->answers.n_rows;
     status = bm_rows_end_in(&q->rows, &q->job.files, status, err);
     return status == BM_OK ? bm_job_finish(&q->job, &(bm_job_ending){.dir = NULL}, err) : status;

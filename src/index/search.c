@@ -7,7 +7,7 @@
  *                found it
  *     answers of all parts -> by document, best first
  *
- * Parts are cut so that each has about as many hits; threads share them. Answers do not depend on
+ * The parts have about equally many hits, and threads share the parts. Answers do not depend on
  * where parts are cut, and the final order is total, so the result depends neither on threads nor
  * on the batch.
  *
@@ -39,25 +39,27 @@
  *
  *     queries of the batch -> bm_overlap_index (lsh/set_overlaps.h)
  *                          -> filters of the index (store_view.h)
- *                             -> a bit for each document that may contain one
+ *                             -> a bit for each document that may contain a query
  *     document numbers 0 ... n-1, cut into parts
  *                          -> set of a document -> shared count for each query
  *                             -> enough?
  *
- * Documents of any size may contain a query, and may share its rarest or its commonest shingle with
- * it, so neither bands nor prefixes of sorted shingles can select candidates. Reading a set takes
- * about as long as probing the filter of the queries' index with each of its hashes, and that
- * filter rejects nearly all of them; so thousands of queries cost little more than one. The filters
- * of the index cost about 20 ps for each query and each shingle of the index, where the scan costs
- * 2 ns for all queries together. So filters are used only for few queries, and only where they
- * exclude most documents: for long queries and thresholds that are not small.
+ * A document of any size may contain a query, and the shingles that it shares may be the rarest or
+ * the most common ones, so neither bands nor prefixes of sorted shingles can select candidates.
+ *
+ * Probing the filter of the inverted index with each hash of a document's set takes about as long
+ * as reading the set, and that filter rejects nearly all hashes. So a scan for thousands of queries
+ * costs little more than one for a single query. For each shingle of the index, a scan costs about
+ * 2 ns for all queries together, and the filters of the index cost about 20 ps for each query. So
+ * the filters of the index are used only for few queries, and only where they exclude most
+ * documents: for long queries and thresholds that are not small.
  *
  * Threads share the parts, each of which is contiguous in the file. */
 
 #define PARTS_A_THREAD 8u
 #define NUMBERS_AHEAD  16u
 #define SET_BY_CHANCE                                                                              \
-    0.17 /* share of set bits in a filter's row, with an allowance for common shingles */
+    0.17 /* share of set bits in a row of a filter, with an allowance for common shingles */
 
 typedef struct scanning {
     bm_scan *scan;
@@ -70,8 +72,8 @@ typedef struct scanning {
     bm_overlap_index index; /* index of the sets of these documents */
     uint32_t n_numbers;     /* count of document numbers in the store */
     uint8_t *maybe;         /* one bit for each number: the document may contain a query; NULL: each
-                               may */
-    atomic_size_t n_found;
+                               document may */
+    atomic_size_t n_found;  /* answers so far */
 } scanning;
 
 static bm_status list_queries(scanning *s, bm_error *err)
@@ -99,9 +101,10 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* The share of documents that have nothing in common with a query and still pass the filters,
- * because `least` of n bits are set by chance. It is the tail of a binomial distribution: its first
- * term by Stirling's formula, and the ratio of its terms. */
+/* Estimate which share of the documents that have no shingle in common with a query pass the
+ * filters, because `least` of n bits are set by chance. This is the tail of a binomial
+ * distribution: the first term by Stirling's formula, times the sum of a geometric series with the
+ * ratio of the first two terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;
@@ -152,7 +155,7 @@ static bm_status filter_documents(scanning *s, bm_error *err)
 
 /* --- documents --- */
 
-/* Add the queries that this document contains. */
+/* Add the document to `found` for each query that it contains. */
 static bm_status add_overlaps(scanning *s, const bm_overlaps *overlaps, uint32_t number,
                               const bm_store_doc *doc, bm_found_list *found, bm_error *err)
 {
@@ -262,20 +265,21 @@ typedef struct search_part {
 typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
-    size_t n_asked;    /* documents of the batch that are searched for now */
+    size_t n_asked;    /* the first n_asked documents of the batch are searched for now */
     uint32_t *weights; /* for each document of the batch, how many documents its answers are for;
                         * NULL: 1 */
     bm_search_hits hits;
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
-    bm_scan scan; /* used for containment, in place of all the members above */
+    bm_scan scan; /* with containment, used in place of hits, parts and crowds */
     bool many;    /* more was found than fits, so fewer documents must be searched for at once */
 } search;
 
 /* --- a pair --- */
 
-/* *similarity is negative if it is below the threshold. */
+/* Compare document `doc` of the batch with *t. *similarity becomes negative if the threshold is not
+ * reached. */
 static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
                          double *similarity, bm_error *err)
 {
@@ -333,9 +337,8 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
         bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
 }
 
-/* The similarity that an answer must reach. If a single document is searched for, its hits ascend
- * by number: once `top` answers are found, a later one must be strictly better than the worst of
- * them. */
+/* The similarity that an answer must reach. The hits of a single document ascend by number, so once
+ * `top` answers are found, a later one must be more similar than the worst of them. */
 static double wanted(const search *s, const bm_found_list *found)
 {
     const uint32_t top = s->cfg->top;
@@ -343,8 +346,8 @@ static double wanted(const search *s, const bm_found_list *found)
         return s->cfg->threshold;
     uint64_t bits;
     double next =
-        found->list[0].answer.similarity; /* the next larger number, since the number is not
-                                           * negative */
+        found->list[0].answer.similarity; /* not negative, so adding 1 to the bits gives the next
+                                           * larger number */
     memcpy(&bits, &next, sizeof bits);
     bits++;
     memcpy(&next, &bits, sizeof bits);
@@ -405,7 +408,8 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
     return BM_OK;
 }
 
-/* Cut the longest list into equal shares. Hits of the other lists are distributed similarly. */
+/* Cut where the longest list falls into equal shares. Hits of the other lists are distributed
+ * similarly. */
 static bm_status cut_parts(search *s, bm_error *err)
 {
     const bm_hit_list *longest = &s->hits.lists[0];
@@ -438,7 +442,8 @@ static int best_first(const void *x, const void *y)
     return bm_answer_before(a, b) ? -1 : bm_answer_before(b, a);
 }
 
-/* The bits of a similarity, inverted so that a larger one has smaller bits. None is negative. */
+/* The bits of a similarity, inverted, so that they descend as the similarity rises. Similarities
+ * are never negative. */
 static inline uint64_t bits_of(double similarity)
 {
     uint64_t bits;
@@ -446,8 +451,8 @@ static inline uint64_t bits_of(double similarity)
     return ~bits;
 }
 
-/* Many answers have few distinct similarities: sort the similarities, then sort answers by rank and
- * number. */
+/* Sort many answers, which have few distinct similarities: first sort the distinct similarities,
+ * then sort the answers by the rank of their similarity and by number. */
 static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
@@ -476,7 +481,7 @@ out:
     return status;
 }
 
-/* The best answer of a document may occur twice in the list: keep it once. */
+/* With joins, the same answer may occur twice in a document's list: keep it once. */
 static uint64_t drop_repeats(bm_answer *list, uint64_t n)
 {
     uint64_t kept = 0;
@@ -486,7 +491,7 @@ static uint64_t drop_repeats(bm_answer *list, uint64_t n)
     return kept;
 }
 
-/* Sort the answers of each document, and keep only the best `top`. */
+/* Sort the answers of each document, and keep only the best cfg->top of them. */
 static bm_status order_answers(const search *s, bm_search_result *result, bm_error *err)
 {
     uint64_t n = 0, begin = 0;
@@ -549,7 +554,7 @@ static bm_status collect_answers(const search *s, size_t n, bm_search_result *re
 
 /* --- the search --- */
 
-/* Lists the documents of the batch that have hits. */
+/* The documents of the batch that have hits. */
 typedef struct comparable {
     const bm_search_batch *batch;
     uint32_t *docs;
@@ -572,8 +577,8 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Sort the sets of documents that have candidates. Often most documents have none, and their sets
- * stay unsorted. */
+/* Sort the sets of the documents that have candidates. Often most documents have none, and their
+ * sets are left unsorted. */
 static bm_status sort_sets(const search *s, size_t n, bm_error *err)
 {
     comparable c = {.batch = s->batch};
@@ -675,7 +680,8 @@ out:
     return status;
 }
 
-/* How many documents at the front of the batch contain `different` distinct documents. */
+/* How many documents at the front of the batch have at most `different` distinct ones among
+ * them. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;
@@ -697,7 +703,7 @@ static size_t count_different(const bm_search_batch *batch)
     return batch->same == NULL ? batch->n : n;
 }
 
-/* Search for as many documents of the batch as fit. */
+/* Search for as many documents of the batch as fit into memory, from the first on. */
 static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, bm_error *err)
 {
     const size_t all = count_different(s->batch);

@@ -6,10 +6,10 @@
  *     band keys -> postings of each band -> distinct candidates -> read the set (or words) of each
  *               -> similarity
  *
- * A batch is searched as a whole: its keys are looked up band by band in ascending order, and sets
- * are read in file order, so an index larger than memory is read forwards. Answers do not depend on
- * the batch, the threads or the order of look-ups; with the same plan, `pairs` gives the same
- * answers for the same two documents. */
+ * All documents of a batch are searched for together: their keys are looked up band by band in
+ * ascending order, and sets are read in file order, so an index larger than memory is read
+ * forwards. Answers do not depend on the batch, the threads or the order of look-ups. With the same
+ * plan, `pairs` gives the same answer for the same two documents. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -18,8 +18,8 @@
 #include "index/search_hits.h"
 #include "lsh/similarity.h"
 
-/* How documents are compared with documents of an index: by sets or by signatures, as the index
- * keeps them. */
+/* How documents are compared with documents of an index: by sets or by signatures, whichever the
+ * index keeps. */
 static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows words,
                                                 double threshold)
 {
@@ -30,24 +30,25 @@ static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows
                                 .threshold = threshold};
 }
 
-/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first; of equals the
- * smaller number first. Must be {0} at first; its memory is reused for each batch. */
+/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first; of equally similar
+ * ones the smaller number first. Must be {0} at first; the memory is reused for each batch. */
 typedef struct bm_search_result {
-    size_t n;        /* number of documents that were answered; all of the batch if memory is not
+    size_t n;        /* the first n documents of the batch were searched for; all if memory is not
                       * bounded */
     uint64_t *begin; /* n + 1 entries */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    size_t fits; /* how many different documents a run can search for at once, if it could not
-                  * search for all; else 0 */
-    uint64_t candidates, verified; /* summed over all batches, for each answered document */
+    size_t fits; /* how many different documents the next run tries to search for at once, if the
+                  * last run could not search for all; else 0 */
+    uint64_t candidates, verified; /* pairs, summed over all batches and all documents, including
+                                    * those that have the answers of another (batch->same) */
     uint64_t
         not_compared; /* candidates beyond `first`, summed the same way; a pair counts once for each
                          key that omits it */
     uint64_t
         read_all;   /* with containment: queries for which every document of the index was read */
-    uint64_t steps; /* steps of the comparisons: pairs, lists of crowded buckets, and kinds in
-                     * them */
+    uint64_t steps; /* amount of work: pairs compared, list entries of crowded buckets read, and
+                     * kinds of documents compared */
 } bm_search_result;
 
 /* BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define RARE_LEAST 16u  /* a shingle is rare in at most this many documents */
-#define RARE_PART  256u /* plus the number of documents of the block divided by this */
+/* In a block of n documents, a shingle is rare if at most RARE_LEAST + n / RARE_PART of them have
+ * it. */
+#define RARE_LEAST 16u
+#define RARE_PART  256u
 
 enum { CORE, SOME, RARE };
 
@@ -41,7 +43,7 @@ bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *t, b
     if (facts->kind == BM_STORE_SIGNATURES) {
         BM_TRY(bm_grow_array(&t->words, &t->cap_words, facts->words, err));
         BM_TRY(bm_store_doc_words(&t->doc, t->words, facts->words, err));
-    } else if (t->doc.n_shingles > t->doc.body.len) { /* impossible: a hash takes more than a
+    } else if (t->doc.n_shingles > t->doc.body.len) { /* impossible: a hash takes at least one
                                                        * byte */
         return bm_fail(err, BM_ERR_FORMAT,
                        "the index is damaged: document %u has a set of another size",
@@ -77,7 +79,7 @@ static bool has_value(const void *owner, uint32_t number, const void *key)
     return ((const bm_block_shingles *)owner)->values[number] == *(const uint64_t *)key;
 }
 
-/* Set *id to the number of the value. A new value is added. */
+/* Set *id to the number of the value. A new value gets the next number. */
 static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_error *err)
 {
     BM_TRY(bm_hash_table_reserve(&s->table, hash_again, s, err));
@@ -97,7 +99,7 @@ static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_e
 /* Work data for making a block. */
 typedef struct making {
     bm_search_block *block;
-    uint32_t *ids;           /* shingles of all documents, in the order of their sets */
+    uint32_t *ids;           /* numbers of the shingles of each document, document by document */
     uint64_t *begin;         /* for each document, where it begins in `ids`; n + 1 entries */
     uint32_t *counts;        /* for each shingle, its number of documents */
     uint32_t *kinds;         /* for each document of the block */
@@ -107,7 +109,7 @@ typedef struct making {
     uint64_t *pattern_begin; /* n_kinds + 1 */
     uint64_t *hashes;        /* for each kind: a hash of its pattern */
     bm_hash_table table;     /* table of the kinds */
-    uint32_t *seen;          /* for each core shingle: number plus 1 of the last document that has
+    uint32_t *seen;          /* for each core shingle: 1 + index of the last document found to have
                               * it */
     size_t cap_ids, cap_patterns;
 } making;
@@ -120,7 +122,7 @@ static void making_reset(making *m)
     bm_free(m->seen);
 }
 
-/* All signatures have the same number of words. */
+/* The number of shingles of a document. All signatures have the same number of words. */
 static uint32_t shingles_of(const bm_search_cfg *cfg, const bm_store_doc *doc)
 {
     return cfg->facts->kind == BM_STORE_SIGNATURES ? cfg->facts->words : doc->n_shingles;
@@ -195,7 +197,8 @@ static bm_status choose_roles(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* Make the pattern of a document after the patterns of the known kinds. */
+/* Write the pattern of a document into m->patterns, after those of the known kinds. *len is its
+ * length; *missing is how many core shingles the document lacks. */
 static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *missing, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -223,7 +226,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
 typedef struct pattern {
     const uint32_t *list;
     size_t len;
-    uint32_t size; /* size of its document */
+    uint32_t size; /* number of shingles of the document */
     uint64_t hash;
 } pattern;
 
@@ -266,7 +269,7 @@ static bm_status find_kind(making *m, size_t doc, bm_error *err)
     return BM_OK;
 }
 
-/* Replace each kind_size by its index in `sizes`. */
+/* Collect the distinct sizes in `sizes`, and replace each kind_size by its index there. */
 static void list_sizes(bm_search_block *b)
 {
     memcpy(b->sizes, b->kind_size, b->n_kinds * sizeof *b->sizes);
@@ -304,7 +307,7 @@ static bm_status find_kinds(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* For each CORE or SOME shingle, list kinds; for each RARE one, list places. */
+/* Make the list of each shingle: kinds for CORE and SOME, places for RARE. */
 static bm_status list_shingles(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -409,8 +412,9 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* The core shingles that a kind and a query share: those of the query, minus those that the kind
- * lacks, plus those that both lack, since these were subtracted without being counted before. */
+/* The number of core shingles that a kind and a query share is the query's number of them (base),
+ * minus the number that the kind lacks (kind_missing), plus the number that both lack, because
+ * kind_missing also counts these, although `base` does not. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

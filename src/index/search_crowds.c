@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search_crowds.c -- see search_hits.h.
  *
- *     crowded keys -> crowds: keys connected by queries, with their documents and queries
- *     hits of a crowd's query with a crowd's document -> extras of the crowd
+ *     crowded keys -> crowds: keys connected by queries, with the documents and queries that have
+ *                     them
+ *     hits of a query with a document of its crowd -> extras of the crowd
  *     a block of a crowd's documents (search_hits.h), with bits of the documents of each key
  *             -> each query: bits of its keys and extras, counts for each kind -> answers
  *
- * A query belongs to one crowd at most; a document of the index may be in several. A pair is
- * compared in one place only. Which pairs are compared and what the answers are does not depend on
- * how crowds form, how they are cut into blocks, or which threads work on them.
+ * A query belongs to one crowd at most; a document of the index may be in several. Each pair is
+ * compared once. Which pairs are compared and what the answers are does not depend on how crowds
+ * form, how they are cut into blocks, or which threads work on them.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "base/bisect.h"
@@ -24,12 +25,12 @@
 #include "lsh/verify.h"
 
 #define NONE            UINT32_MAX
-#define BLOCK_MEMORY    64u /* memory in a block for each shingle */
-#define BLOCK_LEAST     ((uint64_t)1 << 17)
-#define BLOCK_MOST      ((uint64_t)1 << 22) /* most shingles of a block */
-#define DOCS_A_RANGE    256u                /* least queries of a range */
+#define BLOCK_MEMORY    64u                 /* bytes of memory in a block for each shingle */
+#define BLOCK_LEAST     ((uint64_t)1 << 17) /* bounds of the shingles of a block */
+#define BLOCK_MOST      ((uint64_t)1 << 22)
+#define DOCS_A_RANGE    256u /* least queries of a range */
 #define RANGES_A_THREAD 8u
-#define BITS_FROM       32u /* bits if a key has more than this part of the block, else places */
+#define BITS_FROM       32u /* bits if more than n / BITS_FROM documents have a key, else places */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
 #define WORDS_A_STEP    8u /* number of words that the processor ORs at once */
@@ -94,8 +95,8 @@ typedef struct crowds {
     size_t n_answers; /* number of answers so far */
 } crowds;
 
-/* Connect keys that a document has in common into one crowd. Sets crowd_of[] to any key of each
- * document. */
+/* Join the keys of each document of the batch into one crowd. crowd_of[] of a document becomes its
+ * first key. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     const size_t n = c->search->n;
@@ -113,8 +114,8 @@ static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
     return BM_OK;
 }
 
-/* Sort the keys by crowd. Crowds are numbered in order of appearance. crowd_of[] is changed from
- * keys to crowds. */
+/* Sort the keys by crowd. Crowds are numbered in the order of their first keys. crowd_of[] of a
+ * document changes from a key to the crowd of that key. */
 static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -125,7 +126,7 @@ static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
         status = bm_fail_nomem(err, c->n_keys * 3 * sizeof *sorted);
         goto out;
     }
-    for (size_t k = 0; k < c->n_keys; k++) { /* the root of a set is its smallest key */
+    for (size_t k = 0; k < c->n_keys; k++) { /* the root of joined keys is the smallest of them */
         const uint32_t root = bm_union_find_root(joined, (uint32_t)k);
         crowd[k] = root == k ? (uint32_t)c->n++ : crowd[root];
         c->keys_begin[crowd[k] + 2]++;
@@ -159,8 +160,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* Append the distinct numbers of a crowd's keys. They are collected as one bit for each number from
- * the smallest to the largest, or sorted if they are too far apart. */
+/* Append the distinct numbers of a crowd's keys to c->numbers, ascending. They are collected as one
+ * bit for each number from the smallest to the largest, or sorted if they are too far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -210,8 +211,8 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
     return at < n && list[at] == number;
 }
 
-/* Remove the hits that a crowd answers from the lists, and keep them as extras. In a list, hits of
- * one number are adjacent. */
+/* Move the hits of a query with a document of its crowd from the lists to the extras. In a list,
+ * hits of one number are adjacent. */
 static bm_status extract_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
@@ -265,39 +266,40 @@ out:
 
 /* A range of queries, kept through all blocks of a crowd. */
 typedef struct joined_range {
-    bm_union_find joined; /* sets of queries that have an answer in common; elements are places in
-                           * the range */
+    bm_union_find joined; /* sets of queries that have an answer in common; an element is the index
+                           * of a query in the range */
     bm_answer *best;      /* for each query: the best answer so far; a negative similarity: there is
                            * none */
 } joined_range;
 
-/* The documents of a block that have a key, as bits, or as places if they are few. */
+/* The documents of a block that have a key: as bits, one for each place, or if there are few, as a
+ * list of places. */
 typedef struct block_key {
     uint64_t *bits;
     uint32_t *places;
-    size_t n;
+    size_t n; /* number of these documents */
 } block_key;
 
 typedef struct crowd_block {
     crowds *crowds;
     size_t crowd;
     bm_search_block block;
-    size_t n_words; /* words of bits */
-    block_key *keys;
-    uint64_t *bits;
-    uint32_t *places;
-    uint64_t *before;     /* if queries have a bound: bits of the first BEFORE_STEP documents of the
-                             block, of the first 2 * BEFORE_STEP, … */
-    const uint32_t *docs; /* documents of the batch */
+    size_t n_words;       /* words that have one bit for each place */
+    block_key *keys;      /* the keys of the crowd */
+    uint64_t *bits;       /* the memory of all keys[].bits */
+    uint32_t *places;     /* the memory of all keys[].places */
+    uint64_t *before;     /* if queries have a last candidate: bits of the first BEFORE_STEP
+                             documents of the block, of the first 2 * BEFORE_STEP, … */
+    const uint32_t *docs; /* documents of the batch in the crowd; ranges have `grain` of them */
     size_t n_docs, grain;
     bm_found_list *found; /* for each range of queries; with `top`, for each query */
-    joined_range *joined; /* for each range, with cfg->joins */
+    joined_range *joined; /* for each range; without cfg->joins NULL */
     uint32_t least_words; /* SIGNATURES: the number of equal words that suffices */
     atomic_size_t n_answers;
     atomic_bool many;
 } crowd_block;
 
-/* The numbers of a key that are in the block. */
+/* The n numbers of a key that are in the block. */
 static const uint32_t *numbers_of(const crowd_block *b, const bm_crowded_key *key, size_t *n)
 {
     const bm_search_block *block = &b->block;
@@ -376,25 +378,25 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
 
 /* With cfg->joins: the documents that the queries of a range found in a block. */
 typedef struct joining {
-    uint64_t *found;   /* bits of places */
-    uint32_t *finder;  /* for each place found: the first query that found it, by its place in the
+    uint64_t *found;   /* bits of the places found */
+    uint32_t *finder;  /* for each place found: the query that found it first, as an index in the
                           range */
-    uint32_t *of_word; /* for each word: a finder, if all finders in this word are joined; else
-                          NONE */
-    uint8_t *closed;   /* for each kind: all its documents were found, and all their finders are
-                          joined */
+    uint32_t *of_word; /* for each word of `found`: if all finders of its places are joined, one of
+                          them; else NONE */
+    uint8_t *closed;   /* for each kind: all its places were found, and the finders of all of them
+                          are joined */
 } joining;
 
 typedef struct asker {
     crowd_block *b;
     bm_found_list *found;
     bm_block_counts counts;
-    uint64_t *asked;   /* bits of candidates */
-    uint64_t *matched; /* with joins: bits of answers */
-    uint32_t *words;   /* with joins: words that have bits of answers */
+    uint64_t *asked;   /* bits of the query's candidates */
+    uint64_t *matched; /* with joins: bits of the query's answers */
+    uint32_t *words;   /* with joins: indexes of the words of `matched` that are not 0 */
     size_t n_matched_words;
-    uint32_t *least; /* for each size: the number of shared shingles that suffices; NONE: none
-                        does */
+    uint32_t *least; /* for each size: the least number of shared shingles that suffices; NONE: no
+                        number does */
     joining joining;
     joined_range *joined; /* used with joins */
 } asker;
@@ -428,9 +430,9 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
-    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* n / BEFORE_STEP, rounded up: the
-                                                             * first row of `before` that covers the
-                                                             * first n documents */
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* the first row of `before`, counted
+                                                             * from 1, that has the first n
+                                                             * documents */
     const uint32_t *place = b->block.place;
     uint64_t *restrict asked = a->asked;
     size_t end = b->block.n;
@@ -478,7 +480,8 @@ static size_t list_asked(asker *a, uint32_t doc)
     return bm_bits_count(asked, b->n_words);
 }
 
-/* Remove the document that has the query's own id from the candidates. *was: it was a candidate. */
+/* With skip_same_id, remove the document that has the id of the query from the candidates. *was: it
+ * was a candidate. */
 static bm_status skip_own_id(asker *a, uint32_t doc, bool *was, bm_error *err)
 {
     const bm_crowd_search *s = a->b->crowds->search;
@@ -538,8 +541,8 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Add the candidates of a kind that share no rare shingle, in ascending order of numbers, and stop
- * when no better one can follow. */
+/* Add the candidates of a kind that are left in a->asked (they share no rare shingle) as answers,
+ * in ascending order of numbers. Stops when no later one can be among the best `top`. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -596,8 +599,9 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* Set the bits of a query's answers, and find the best answer. For a closed kind, one answer is
- * enough. Returns false if there is no answer. */
+/* Set the bits of a query's answers in a->matched, and *best to the best one. Of the candidates of
+ * a closed kind that share no rare shingle, only the first is set. Returns false if there is no
+ * answer. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;
@@ -643,7 +647,7 @@ static bool match(asker *a, uint32_t doc, bm_answer *best)
     return any;
 }
 
-/* Close the kind if all its documents were found, and all by queries that are already joined. */
+/* Close the kind if all its places were found, and the finders of all of them are joined. */
 static void close_kind(asker *a, size_t kind)
 {
     const bm_search_block *block = &a->b->block;
@@ -674,8 +678,9 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
                      err);
 }
 
-/* Join the query with others through the documents that it found in word w, and add the answers
- * needed for that: those that no query found before, and one for each new connection. */
+/* Join the query with the finders of the places in word w that it also found. Add the necessary
+ * answers: each place that no query of the range found before, and one place for each finder, or
+ * group of finders, that was not joined with the query before. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;
@@ -692,9 +697,9 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
                 BM_TRY_OUT(add_place(a, doc, place, err));
         }
     }
-    /* If `met` has all documents found before, all finders in the word are joined now. Otherwise,
-     * if this query found new documents and is not known to be joined with all others, the finders
-     * may be separate. */
+    /* If this query found all places of the word that were found before, all finders of the word
+     * are joined now. Else, if it found new places and is not joined with all those finders, they
+     * may be in separate groups. */
     if (met == before)
         j->of_word[w] = self;
     else if (matched != met && (met == 0 || j->of_word[w] == NONE))
@@ -714,7 +719,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
     bm_answer one, *best = &a->joined->best[self];
     bm_status status = BM_OK;
     if (!match(a, doc, &one))
-        return BM_OK; /* in this case match has set no bit */
+        return BM_OK; /* then `match` has set no bit */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
         BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));
@@ -795,7 +800,7 @@ static bm_status ask_block(crowd_block *b, bm_error *err)
     return status;
 }
 
-/* The most shingles of a block. */
+/* How many shingles a block may have. */
 static uint64_t shingles_a_block(const bm_search_cfg *cfg)
 {
     const uint64_t most = cfg->memory / BLOCK_MEMORY;
@@ -855,7 +860,8 @@ out:
     return status;
 }
 
-/* With joins there are fewer ranges, because each range finds all answers anew. */
+/* The number of queries of a range. With joins there are fewer ranges, because each range adds
+ * every document that is an answer of any of its queries. */
 static size_t docs_a_range(const bm_search_cfg *cfg, size_t n_docs)
 {
     const size_t threads = cfg->pool != NULL ? bm_pool_size(cfg->pool) : 1;
@@ -885,7 +891,7 @@ static bm_status answer_crowd(crowds *c, size_t crowd, bm_error *err)
         status = begin_joining(&b.joined, n_ranges, b.grain, err);
     for (size_t at = c->numbers_begin[crowd], n = 0; status == BM_OK && at < end && !s->many;
          at += n) {
-        /* If queries have a bound, most reach it before the end of a larger block. */
+        /* If queries have a last candidate, most would find it before the end of a larger block. */
         n = s->hits->last != NULL && end - at > s->cfg->first / 2 ? s->cfg->first / 2 + 1
                                                                   : end - at;
         status =

@@ -7,19 +7,19 @@
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * If many documents of the index have a key (a crowded bucket), it is kept not as pairs but as two
- * lists: the queries and the documents that have it (search_hits.h). If few queries have it, its
- * pairs are listed in the end.
+ * If many documents of the index have a key (a crowded bucket), the key is stored not as pairs but
+ * as two lists: the queries and the documents of the index that have it (search_hits.h). If few
+ * queries have the key, it is turned into pairs at the end.
  *
- * If batch->first is set, the candidates of a document are the first `batch->first` numbers that
- * its keys find. The sizes of its keys show whether a document may find more. For such documents
- * the numbers are visited in ascending order, a range at a time, with one bit for each number and
- * key, until enough bits are set over all keys of the document. All larger numbers are counted and
- * dropped before pairs are listed.
+ * If batch->first is set, the candidates of a document are the smallest batch->first numbers that
+ * its keys find. The number of finds of each key shows which documents may find more. For these
+ * documents the numbers are visited in ascending order, a range at a time, with one bit for each
+ * number and key, until batch->first numbers have a bit in any key of the document. All larger
+ * numbers are counted and dropped before pairs are listed.
  *
- * Work that is too small for several threads fills one list. If documents find too many hits, the
- * caller is told and retries with fewer documents. For a single document, hits are sorted and
- * repeats dropped whenever they fill the buffer, so there are never more than twice as many as
+ * Work that is too small for several threads fills one list. If there are too many hits, the
+ * caller must retry with fewer documents. For a single document, hits are sorted and repeats
+ * dropped whenever they fill the buffer, so there are never more than twice as many hits as
  * documents in the index.
  *
  * Tests: tests/unit/index/test_search.c */
@@ -35,34 +35,35 @@
 
 #define SMALL_BUCKET 24u
 #define KEYS_AT_ONCE 1024u /* a limit, so that too many hits are noticed in time */
-/* A key is crowded if this many documents of the index have it. If fewer than ASKERS documents of
- * the batch have it and it makes fewer hits than LISTED, it is listed after all. */
+/* A key is crowded if at least CROWDED documents of the index have it. If fewer than ASKERS
+ * documents of the batch have it and it makes fewer hits than LISTED, it is turned into hits after
+ * all. */
 #define CROWDED       64u
 #define ASKERS        8u
 #define LISTED        1024u
-#define NUMBERS_A_HIT 16u /* numbers of crowded keys that take the memory of a hit */
-#define FREE_NUMBERS  4u  /* free numbers, as a multiple of what one document may find */
+#define NUMBERS_A_HIT 16u /* this many numbers of crowded keys count as one hit */
+#define FREE_NUMBERS  4u  /* numbers that do not count, as a multiple of what a document may find */
 #define WORD_BITS     64u
-#define RANGE_WORDS   ((size_t)1 << 18) /* words of all keys in a range */
-#define RANGE_MOST    512u              /* words of one key in a range */
-#define SPAN_MOST     ((size_t)1 << 22) /* numbers that a range covers */
+#define RANGE_WORDS   ((size_t)1 << 18) /* words of bits of all keys in a range */
+#define RANGE_MOST    512u              /* most words of bits of one key in a range */
+#define SPAN_MOST     ((size_t)1 << 22) /* most numbers that a range covers */
 
 typedef struct key_of {
     uint64_t key;
     uint32_t doc;
 } key_of;
 
-/* The buffers for looking up a band, reused for the next. */
+/* The buffers for looking up a band; reused for each band. */
 typedef struct band_scratch {
     key_of *order;   /* documents, ordered by key */
-    uint64_t *keys;  /* distinct */
+    uint64_t *keys;  /* the distinct keys, ascending */
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    size_t *ends; /* [i + 1]: first the end of the numbers of key i in `numbers`, later their
-                   * begin */
+    size_t *ends; /* ends[i + 1]: first where the numbers of key i end in `numbers`, later where
+                   * they begin */
     uint32_t *numbers;
-    uint64_t *left; /* for each key: the number of further documents that have it */
+    uint64_t *left; /* for each key: how many more documents of the index have it */
     size_t cap_ends, cap_numbers, cap_left;
 } band_scratch;
 
@@ -113,8 +114,8 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
     return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
 }
 
-/* Sort the documents with shingles by key. Keys are hashes, so if there are as many buckets as
- * documents, each selected by the first bits of the key, a bucket has about one document. */
+/* Sort the documents that are searched for by key. The first bits of a key select a bucket. Keys
+ * are hashes, so with about as many buckets as documents, a bucket has about one document. */
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
@@ -193,12 +194,12 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
     return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
 }
 
-/* The documents that one key found, in order. */
+/* A key and what it found. */
 typedef struct found_key {
-    const key_of *docs; /* the n_docs documents of the batch that have it */
-    uint32_t *numbers;
+    const key_of *docs; /* the n_docs documents of the batch that have the key */
+    uint32_t *numbers;  /* the documents of the index that have it, ascending */
     size_t n_docs, n_numbers;
-    uint64_t left; /* number of further documents of the index that have it */
+    uint64_t left; /* how many more documents of the index have it */
 } found_key;
 
 static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out, bm_error *err)
@@ -216,8 +217,8 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     return BM_OK;
 }
 
-/* Add the documents that a key found. Only the first `first` of them are candidates. A crowded key
- * is kept as lists. */
+/* Add the documents that a key found to `out`: as hits, or as two lists if the key is crowded. Only
+ * the first batch->first documents can be candidates; the others are only counted. */
 static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
@@ -231,8 +232,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* A key has as many numbers when fewer documents are searched for. So numbers are free up
-         * to as many as a few documents may find. */
+        /* Searching for fewer documents would not shorten the numbers of a key. So as many numbers
+         * as a few documents may find do not count. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -249,8 +250,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     return BM_OK;
 }
 
-/* Add the keys of one call in order. The numbers of a key, which the runs of the index return
- * separately, are first brought together. */
+/* Add the keys that were looked up with one call, one after another. First the numbers of each key
+ * are brought together, because each run of the index returns its own. */
 static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -266,8 +267,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
         s->left[s->found.rest[i].asked] += s->found.rest[i].n;
     for (size_t i = 0; i < n_keys; i++)
         s->ends[i + 1] += s->ends[i];
-    for (size_t i = s->found.n; i > 0; i--) /* moves ends[i + 1] back to the begin of the numbers of
-                                             * key i */
+    for (size_t i = s->found.n; i > 0; i--) /* moves ends[k + 1] back to where the numbers of key k
+                                             * begin */
         s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
     for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
         const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
@@ -278,7 +279,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .n_numbers = end - begin,
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
-            if (k.numbers[j] < k.numbers[j - 1]) { /* the numbers come from several runs */
+            if (k.numbers[j] < k.numbers[j - 1]) { /* numbers of several runs */
                 qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_order_u32);
                 break;
             }
@@ -287,7 +288,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
     return status;
 }
 
-/* Every document that has a key gets all numbers of the key as hits. */
+/* Add the keys that were looked up with one call: each document that has a key gets all numbers of
+ * the key as hits. Keys that may be crowded are left to add_large_keys. */
 static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -311,7 +313,7 @@ static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, s
     return BM_OK;
 }
 
-/* Look up one band of all documents; append the hits to `out`. */
+/* Look up the keys of one band of all documents, and append the hits to `out`. */
 static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit_list *out,
                               bm_error *err)
 {
@@ -343,33 +345,36 @@ static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t 
 
 /* --- the bound --- */
 
-/* Documents that may find more than the first `first` numbers, and their finds. */
+/* Work data for finding the last candidate of each document that may find more than batch->first
+ * numbers. */
 typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* crowded keys of all lists */
-    size_t n_keys, *at;          /* for each key: its first number after the ranges visited so
-                                    far */
+    size_t n_keys, *at;          /* at: for each key, the index of its first number after the ranges
+                                    visited so far */
     uint64_t **bits;             /* for each key, its bits in this range; NULL: no remaining
                                     document has the key */
     uint32_t *docs,
-        *met; /* docs: documents that have not reached their bound; met: for each document of the
-               * batch, how many numbers it has found so far */
+        *met; /* docs: documents that have not found batch->first numbers yet; met: for each
+               * document of the batch, how many numbers it has found */
     size_t n_docs;
     size_t *keys_begin; /* for each document of the batch, where its keys begin in `doc_keys`; n + 2
                          * entries */
     uint32_t *doc_keys;
-    uint64_t *extras; /* document << 32 | number, ascending: hits that are listed */
-    size_t n_extras, cap_extras, *extra_at;
-    /* The current range: numbers >= `low` and < `high` that are found at all; each has a rank. */
+    uint64_t *extras; /* hits that are not of crowded keys: document << 32 | number, ascending */
+    size_t n_extras, cap_extras,
+        *extra_at; /* extra_at: for each document of the batch, its first extra not visited yet */
+    /* The current range: the numbers >= `low` and < `high`. Those that any key or extra finds are
+     * ranked in ascending order. `span` is how many numbers the next range covers. */
     uint64_t low, high, span;
-    uint64_t *there;      /* one bit for each number */
+    uint64_t *there;      /* one bit for each number of the range: is it found? */
     uint32_t *rank_begin; /* for each word of `there`, the rank of its first number */
-    uint32_t *numbers;    /* for each rank */
+    uint32_t *numbers;    /* for each rank, its number */
     size_t n_ranks, n_words;
-    uint64_t *words, *asked; /* bits of all keys, RANGE_WORDS in total or one word each; asked:
-                              * their union for one document */
-    size_t cap_words;        /* capacity in words of each key */
+    uint64_t *words, *asked; /* words: the bits of all keys, one for each rank; asked: the union of
+                              * the bits of one document's keys and extras */
+    size_t cap_words;        /* how many of `words` each key may use */
 } bounding;
 
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
@@ -403,8 +408,8 @@ bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, 
     return BM_OK;
 }
 
-/* List the documents that may find more than the first `first` numbers, by the sizes of their keys
- * and their listed hits. */
+/* List the documents that may find more than batch->first numbers: those with more hits in total,
+ * counting each key separately. */
 static bm_status list_docs(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -428,7 +433,8 @@ out:
     return status;
 }
 
-/* Collect the listed hits of these documents, each once. Meanwhile last[] marks the documents. */
+/* Collect the extras of the documents in b->docs, each once. hits->last[] marks the documents
+ * meanwhile, and is UINT32_MAX for all documents at the end. */
 static bm_status list_extras(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -474,7 +480,7 @@ static bm_status begin_ranges(bounding *b, bm_error *err)
                : BM_OK;
 }
 
-/* Return the next listed hit of the document if its number is below `high`, else NULL. */
+/* The next extra of the document if its number is below `high`; else NULL. */
 static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
 {
     const size_t at = b->extra_at[doc];
@@ -483,8 +489,8 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Find the keys that are still needed, and set `low` to the smallest number not visited yet.
- * Returns false if all numbers were visited. */
+/* Give words of bits to the keys of the remaining documents, and set b->low to the smallest number
+ * not visited yet. Returns false if all numbers were visited. */
 static bool find_low(bounding *b)
 {
     size_t used = 0;
@@ -519,7 +525,7 @@ static size_t rank_of(const bounding *b, uint32_t number)
            (size_t)__builtin_popcountll(b->there[at / WORD_BITS] & below);
 }
 
-/* Assign ranks to the numbers of the range; the range is shortened if there are more than fit. */
+/* Assign ranks to the numbers found in the range. If there are more than fit, shorten the range. */
 static void rank_numbers(bounding *b)
 {
     const size_t most = b->cap_words * WORD_BITS, n_there = (size_t)(b->span / WORD_BITS);
@@ -567,8 +573,8 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* Visit the numbers that the document finds in the range. Returns true if it has reached its
- * bound. */
+/* Visit the numbers that the document finds in the range. If it has now found batch->first numbers,
+ * set its last[] to the last of these, and return true. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -591,8 +597,8 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Count, for each document, the numbers above its last candidate, in its keys and its listed
- * hits. */
+/* Add to left[] of each document the numbers above its last candidate, in its keys and its extras.
+ * Numbers of a crowded key that are a candidate of none of its documents are removed. */
 static void count_left(bounding *b)
 {
     bm_search_hits *hits = b->hits;
@@ -646,8 +652,8 @@ out:
 
 /* --- all bands --- */
 
-/* Drop hits above their document's bound and crowded keys without candidates. Turn crowded keys
- * marked `listed` into single hits. Then sort. */
+/* Drop hits above the last candidate of their document, and crowded keys without candidates. Turn
+ * crowded keys marked `listed` into single hits. Then sort the hits. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

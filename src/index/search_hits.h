@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_hits.h -- the input of a search, and its parts: look-up of band keys (search_hits.c),
- * blocks of documents (search_block.c), crowded buckets (search_crowds.c). */
+/* search_hits.h -- the input of a search, and the parts of a search: look-up of band keys
+ * (search_hits.c), blocks of documents (search_block.c), crowded buckets (search_crowds.c). */
 #pragma once
 
 #include <string.h>
@@ -22,8 +22,8 @@ typedef struct bm_search_batch {
                                   * distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* for each document, for skip_same_id; else NULL */
-    /* The buffer that contains the sets, if they are not sorted yet: sets that are compared are
-     * sorted in it. NULL: all sets are sorted. */
+    /* The buffer that contains the sets, if they are not sorted yet. The search sorts those sets in
+     * it that it compares. NULL: all sets are sorted. */
     uint64_t *unsorted;
     /* For each document, the first document of the batch with the same set (or words), possibly
      * itself. Only first documents are searched for; the others get no answers of their own,
@@ -32,32 +32,33 @@ typedef struct bm_search_batch {
     const uint32_t *same;
 } bm_search_batch;
 
-/* The candidates of a query are, over all its keys, at most this many documents that share a band
- * key with it: those with the smallest numbers. The others are only counted. */
+/* A query has at most this many candidates over all its band keys: of the documents that share a
+ * key with it, those with the smallest numbers. The others are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
     const bm_store_view *view;
     const bm_store_facts *facts;
-    uint32_t word_bytes; /* bytes of a word of signatures: 4 or 8 */
+    uint32_t word_bytes; /* bytes of a value of a signature: 4, or 8 (two words) */
     bm_pool *pool;       /* NULL: only the calling thread */
-    bm_measure measure;  /* CONTAINMENT: with SETS only; every document is read, unless filters
-                            exclude it */
+    bm_measure measure;  /* CONTAINMENT: only with SETS; reads every document that no filter
+                            excludes */
     double threshold;
-    uint32_t top;      /* best answers for each document; 0: all */
+    uint32_t top;      /* how many of the best answers each document gets; 0: all */
     bool skip_same_id; /* an answer must not have the id of the query */
     /* The caller wants only the best answer of each query, each document of the index that is an
      * answer, and which queries have an answer in common. Answers that add nothing to these may be
      * omitted. Cannot be combined with `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST; 0: no bound */
-    /* Bytes that hits may take; 0: no bound. If a batch finds more, only its first documents are
-     * answered (bm_search_result.n of them, at least one), and the caller must call again with the
-     * others. */
+    /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first documents of the
+     * batch are answered (bm_search_result.n of them, at least one), and the caller must call again
+     * with the others. */
     uint64_t memory;
 } bm_search_cfg;
 
-/* Is this document of the index, by its id, to be skipped for document `doc` of the batch? */
+/* Is the document of the index with the id `id` to be skipped in the answers of document `doc` of
+ * the batch? */
 static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_batch *batch,
                                    uint32_t doc, bm_str id)
 {
@@ -70,17 +71,17 @@ typedef struct bm_answer {
     double similarity;
 } bm_answer;
 
-/* A crowded key: many documents of the index have it, and several of the batch look it up. Its hits
- * are not listed one by one. Numbers that are a candidate of none of these queries are omitted. */
+/* A crowded key: many documents of the index have it. It is kept as two lists, not hit by hit. */
 typedef struct bm_crowded_key {
-    uint32_t *numbers; /* ascending; `docs` follow in the same allocation */
-    uint32_t *docs;    /* ascending */
+    uint32_t *numbers; /* documents of the index that have the key, ascending, without those that
+                        * are a candidate of no query; `docs` follows in the same allocation */
+    uint32_t *docs;    /* documents of the batch that have the key, ascending */
     uint32_t n_numbers, n_docs;
-    uint64_t rest; /* further documents of the index with this key */
-    bool listed;   /* few queries and few documents have it, so it is finally turned into hits */
+    uint64_t rest; /* how many more documents of the index have the key */
+    bool listed;   /* the key is turned into hits at the end */
 } bm_crowded_key;
 
-/* Hits: number in the index << 32 | place in the batch. Ascending order is file order. */
+/* A hit is (number in the index) << 32 | (index in the batch). Ascending order is file order. */
 typedef struct bm_hit_list {
     uint64_t *list;
     size_t n, cap;
@@ -93,10 +94,11 @@ typedef struct bm_hit_list {
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
-    uint32_t *last; /* for each document of the batch: the largest number of a candidate; NULL:
-                       there is no bound */
-    uint64_t *left; /* for each document of the batch: hits above `last`, once for each crowded key
-                     * and once for all other keys together; NULL: there are no such hits */
+    uint32_t *last; /* for each document of the batch: the largest number of a candidate, or
+                       UINT32_MAX if all its hits are candidates; NULL: all hits are */
+    uint64_t *left; /* for each document of the batch: how many hits are above `last`, counted once
+                     * for each crowded key and once for all other keys together; NULL: no hits
+                     * are */
 } bm_search_hits;   /* {0} is empty */
 
 #define BM_SEARCH_TOGETHER 4096u /* keys or hits that are worth several threads */
@@ -110,15 +112,15 @@ typedef struct bm_key_batch {
     const uint64_t *keys;       /* n * bands */
     const uint32_t *n_shingles; /* for each document; 0: it finds nothing */
     const uint32_t *same;       /* see bm_search_batch */
-    size_t most;                /* most hits */
+    size_t most;                /* the most hits; SIZE_MAX: no bound */
     bool alone;                 /* a single document is searched for: `most` does not limit it */
     uint32_t first;             /* the most candidates of a document, those with the smallest
                                    numbers; 0: all */
-    bool keep_crowded;          /* keep crowded keys (looked up by several documents, and found in
-                                 * many) as bm_crowded_key */
+    bool keep_crowded;          /* crowded keys of several documents of the batch become
+                                 * bm_crowded_key; false: hits */
 } bm_key_batch;
 
-/* Look up all bands. *many: there are more hits than `most`. Then nothing is filled in, and the
+/* Look up all bands. *many: there are more hits than batch->most; then *out is empty, and the
  * caller must retry with fewer documents. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
@@ -131,7 +133,7 @@ bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***ke
  * frees both, also after a failure. */
 bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
                               size_t **begin, uint32_t **doc_keys, bm_error *err);
-/* OR n words into the words at `to`. */
+/* OR n words at `from` into the n words at `to`. */
 static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -162,12 +164,12 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 /* search_block -- documents of an index to compare with: a single one, or a block that many queries
  * are compared with.
  *
- *     shingles of a block    in more than half of its documents    core: kinds that lack it
- *                            in few                                rare: documents that have it
- *                            others                                kinds that have it
- *     kind                   documents of one size that lack the same core shingles, and have
- *                            the same of the others
- *     place                  rank of a document, by kind, then by number
+ *     shingles of a block    in more than half of its documents    CORE, lists kinds that lack it
+ *                            in few                                RARE, lists places that have it
+ *                            others                                SOME, lists kinds that have it
+ *     kind                   documents of one size that lack the same CORE shingles and have the
+ *                            same SOME shingles
+ *     place                  rank of a document in the block, by kind, then by number
  *
  * For signatures, a shingle is a word together with its position. */
 
@@ -176,13 +178,14 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 typedef struct bm_search_target {
     uint32_t number;
     bm_store_doc doc;
-    bool read; /* its set, or words, were read */
+    bool read; /* `set` or `words` has been read */
     uint64_t *set;
     uint32_t *words;
     size_t cap_set, cap_words;
 } bm_search_target; /* must be {0} before bm_search_target_find */
 
-/* Find the document. BM_ERR_FORMAT: it is missing, although a posting names it. */
+/* Set *target to the document `number`. BM_ERR_FORMAT: it is missing, although a posting names
+ * it. */
 bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
                                 bm_error *err);
 /* Read the set or the words of the document, unless they were read before. */
@@ -217,8 +220,8 @@ typedef struct bm_search_block {
     uint32_t *lists;
 } bm_search_block; /* must be {0} before bm_search_block_make */
 
-/* Set *reach to how many of the documents, from the first on, have at most `most` shingles in
- * total; at least 1. */
+/* Set *reach to how many of the n documents, from the first on, have at most `most` shingles
+ * together; at least 1. */
 bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
                                 uint64_t most, size_t *reach, bm_error *err);
 bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
@@ -231,16 +234,16 @@ typedef struct bm_block_counts {
     uint32_t *rare;    /* for each place: shared rare shingles; 0 unless the place is in
                           `touched` */
     uint32_t *touched; /* places with shared rare shingles */
-    uint32_t *seen;    /* for each core shingle: number of the last question that has it */
+    uint32_t *seen;    /* for each core shingle: the value of `question` when a query last had it */
     size_t n_touched;
-    uint32_t question;
-    uint64_t steps;
+    uint32_t question; /* counts the calls of bm_search_block_count */
+    uint64_t steps;    /* see bm_search_result; summed over all calls */
 } bm_block_counts;
 
 bm_status bm_block_counts_init(bm_block_counts *counts, const bm_search_block *block,
                                bm_error *err);
 void bm_block_counts_reset(bm_block_counts *counts);
-/* Count the shingles that document `doc` of the batch shares. */
+/* Count the shingles that document `doc` of the batch shares with each kind and place. */
 void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *counts);
 
@@ -248,37 +251,38 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  * comparing each pair by itself.
  *
  * Queries that share a crowded key, directly or through others, form a crowd, together with all
- * documents of the index that have such a key. These documents are read a block at a time, as many
- * as fit into memory, once for all queries:
+ * documents of the index that have a crowded key of one of them. These documents are read in blocks
+ * that fit into memory, once for all queries of the crowd:
  *
  *     shingles of the block    in most documents       core, listed where it is missing
  *                              in some                 listed by kinds of documents
  *                              in very few             listed by documents
  *     kind                     documents of the same size that lack the same core shingles and
  *                              have the same shingles of the second group
- *     owners of a key          one bit for each document, in the order of the kinds
+ *     documents with a key     one bit for each document, in the order of the kinds
  *
- * A query counts the shingles that it shares with each kind, from the lists of its own shingles and
- * of the core shingles that it lacks. Then it adds the rare shingles that it shares with a few
- * single documents. The counts are exact, so the similarity is the same as that of merging the two
- * sets. Documents that differ in one word form a few hundred kinds, however many they are.
+ * For each query, the shingles that it shares with each kind are counted by the lists of the
+ * query's shingles and of the core shingles that it lacks. To these counts the rare shingles are
+ * added, which it shares with a few single documents. The counts are exact, so the similarity is
+ * the same as that from merging two sets. Documents that differ in one word form a few hundred
+ * kinds, however many they are.
  *
  * As without crowds, the candidates are the pairs that share a key. */
 
 typedef struct bm_found {
-    uint32_t doc;
+    uint32_t doc; /* document of the batch */
     bm_answer answer;
 } bm_found;
 
-/* Answers found by a part of a search, in any order. */
+/* Answers found by a part of a search, in no particular order. */
 typedef struct bm_found_list {
     bm_found *list;
     size_t n, cap;
     uint64_t candidates, verified, steps; /* see bm_search_result */
 } bm_found_list;
 
-/* Add an answer to a list that keeps only the best `top`; 0: all. In a full list the first entry is
- * the worst. */
+/* Add an answer to a list that keeps only the best `top` answers (0: all). With `top`, the first
+ * entry of the list is the worst. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
 /* Does `a` come before `b` among the answers of a query? */
 static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
@@ -290,15 +294,17 @@ typedef struct bm_crowd_search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n;                /* documents of the batch that are searched for */
-    const uint32_t *weights; /* NULL: 1 each */
-    bm_search_hits *hits;    /* hits that crowds answer are removed from them */
+    const uint32_t *weights; /* for each document, how many documents its answers are for; NULL:
+                              * 1 */
+    bm_search_hits *hits;    /* the hits that crowds answer are removed from the lists */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
-    bool many;               /* there are more answers: the list is incomplete */
+    bool many;               /* there are more answers than `most`: `found` is incomplete */
     bm_found_list *found;
     size_t n_found, cap_found;
 } bm_crowd_search;
 
-/* Answer the crowded keys among the hits. The caller frees `found`, list by list. */
+/* Compare all pairs of a query and a document that share a crowded key. The caller frees the list
+ * of each entry of `found`, and `found`, also after a failure. */
 bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
 
 /* --- containment: a scan without bands (search.c) --- */
@@ -311,9 +317,9 @@ typedef struct bm_scan {
                               * 1 */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool alone;              /* a single document is searched for: `most` does not limit it */
-    bool many;               /* there are more answers: the list is incomplete */
-    bool read_all;           /* filters excluded no document */
-    bm_found_list
-        *found; /* a list for each part of the index, in order; the caller frees them one by one */
+    bool many;               /* there are more answers than `most`: `found` is incomplete */
+    bool read_all;           /* filters were not used: all documents were read */
+    /* A list for each part of the index, in order; the caller frees each list, and `found`. */
+    bm_found_list *found;
     size_t n_found;
 } bm_scan;

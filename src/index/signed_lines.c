@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_lines.c -- read a line, admit it, sign it.
+/* signed_lines.c -- reads a line, checks that it fits into the job's memory, and signs it.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/query_follow.sh,
  * tests/cli/cases/index_follow.sh */
@@ -91,6 +91,6 @@ bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ct
 {
     lines->fn = fn;
     lines->ctx = ctx;
-    bm_doc_signer_clear(&lines->signer); /* free the memory for the next line */
+    bm_doc_signer_clear(&lines->signer); /* so that the next line can use the memory */
     return bm_line_input_next(lines->in, on_record, lines, got, err);
 }
