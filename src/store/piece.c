@@ -190,8 +190,8 @@ static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
     return bm_le64_get(tail);
 }
 
-/* Prefetch the cache lines of bytes from … from+n-1 of a code, up to its end. A set is read in
- * place in a mapped file: the lines are awaited all at once, not one after the other. */
+/* Prefetch the cache lines of the bytes from … from+n-1 of a code, but none after its end. A set is
+ * read in place in a mapped file, so this fetches its lines in parallel. */
 static inline void prefetch(const uint8_t *code, size_t size, size_t from, size_t n)
 {
     for (size_t at = from; at < size && at < from + n; at += 64)
@@ -216,9 +216,9 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
     return bits % 8 == 0 || high[bits / 8] >> (bits % 8) == 0;
 }
 
-/* L = 7: high parts are single bytes. A byte of the code gives the high parts of up to 8 hashes,
- * which a table unpacks at once. All high parts are unpacked first, into room for as many as there
- * are bits, so no branch depends on a byte of the code. */
+/* L = 7: the high parts are single bytes. A byte of the code gives the high parts of up to 8
+ * hashes, which a table unpacks together. All high parts are unpacked first, into an array with
+ * room for as many as there are bits, so no branch depends on a byte of the code. */
 #define SEVEN_MAX  8160u
 #define SEVEN_BITS (SEVEN_MAX + 255u)
 
@@ -268,7 +268,7 @@ static bool read_seven(const uint8_t *code, size_t n, uint64_t *out)
     return rising == n || (rising == n - 1 && out[0] == 0);
 }
 
-/* L < 7: the bits of the high parts are read in words. */
+/* L < 7: the bits of the high parts are read as words of 64 bits. */
 static inline bool read_cut(const uint8_t *code, size_t n, unsigned low, uint64_t *out)
 {
     const size_t bits = high_bits(n, low), size = (bits + 7) / 8;
@@ -539,8 +539,8 @@ void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out)
             bm_le64_put(out + at.keys + 8 * i, of[i].key);
             bm_le32_put(out + at.numbers + 4 * i, of[i].number);
         }
-        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* in a small piece this writes its first key
-                                                          again */
+        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* in a small piece this writes the first key
+                                                          a second time */
         if (n > BM_POSTING_SMALL)
             bm_le32_put(out + SUMS_AT + 4 * b, block_sum(out, n, b));
     }
@@ -553,7 +553,7 @@ static bool was_compared(const bm_posting_piece *piece, size_t part)
            __atomic_load_n(&piece->compared[part], __ATOMIC_RELAXED) != 0;
 }
 
-/* Record that a part was checked, if it is whole. Returns `whole`. */
+/* Record, if `whole`, that a part was checked. Returns `whole`. */
 static bool note_compared(const bm_posting_piece *piece, size_t part, bool whole)
 {
     if (piece->compared != NULL && whole)
@@ -603,8 +603,9 @@ static inline uint64_t key_at(keys k, size_t i)
     return bm_le64_get(k.bytes + 8 * i);
 }
 
-/* How many of the keys begin … begin+n-1, which ascend, are less than `key`. No branch depends on a
- * key, and each step reads three keys at once, so their cache lines are fetched in parallel. */
+/* How many of the ascending keys begin … begin+n-1 are less than `key`. No branch depends on a key.
+ * Each step reads three keys that do not depend on each other, so their cache lines are fetched in
+ * parallel. */
 static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
 {
     size_t low = begin, more = 0;
@@ -620,14 +621,14 @@ static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
     return low + more - begin;
 }
 
-/* Are all keys before `begin` less than `key`, and all from `end` on not? */
+/* Are all keys before `begin` less than `key`, and all from `end` on equal or greater? */
 static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
 {
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`, starting from an estimate. First the `few` keys on
- * either side of the estimate are searched, then four times as many, then all. */
+/* How many of the keys are less than `key`; `guess` is an estimate. First `few` keys on either side
+ * of the estimate are searched, then four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -648,22 +649,23 @@ static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
     return part < n ? part : n;
 }
 
-/* Where to look for a key: the keys of one block, and an estimate of how many of them are less. */
+/* Where to search for a key: the keys of one block, and an estimate of how many of these are less
+ * than the key. */
 typedef struct place {
     size_t before; /* entries in all blocks before this one */
     keys block;
     size_t guess;
 } place;
 
-/* Valid only if first < key <= last. */
+/* Requires head.first < key <= head.last. */
 static inline place place_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;
     place p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* The last block whose first key is smaller: the wanted key is in it, or begins the next
-         * one. */
+        /* Take the last block whose first key is less: the first key >= `key` is in this block, or
+         * it is the first key of the next. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
         const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
@@ -708,8 +710,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* Does each block match its sum, and is its first key the one in the head? Are unused bytes, in the
- * head and after full blocks, 0? */
+/* Does each block match its sum, and does its first key match the head? Are the unused bytes in the
+ * head and after full blocks 0? */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -748,11 +750,11 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
 
 /* === filter piece ===
  *
- * A query counts the missing hashes of 64 documents at a time, in bit-sliced counters: plane p has
- * bit p of each counter. Counters start so that they overflow when one hash more than allowed is
- * missing. Once all 64 have overflowed, no more rows are read. If a document has a hash, its bit is
- * set, so no match is lost; if it has not, its bit is set with a probability of about 1 - exp(-1 /
- * BM_FILTER_BITS). */
+ * A query counts the missing hashes of 64 documents at a time, in 64 bit-sliced counters: plane p
+ * has bit p of each counter. A counter overflows when one more hash is missing than may be. Once
+ * all 64 have overflowed, no more rows are read. If a document has a hash, the document's bit in
+ * the row of the hash is set, so no match is lost. If it does not have the hash, that bit is set
+ * with a probability of about 1 - exp(-1 / BM_FILTER_BITS). */
 
 #define GROUP_MOST  512u /* most columns: a row is one cache line */
 #define GROUP_LEAST 8u   /* least columns: one byte of a row */
@@ -785,8 +787,8 @@ bm_status bm_filter_writer_add(bm_filter_writer *w, const uint8_t *code, uint32_
 {
     BM_TRY(bm_grow_array(&w->sizes, &w->cap_sizes, w->n + (size_t)1, err));
     w->sizes[w->n] = (bm_filter_size){w->lows.len, n_shingles};
-    if (w->lows.cap == 0) /* reserved at once, because growing it step by step would fragment
-                           * memory */
+    if (w->lows.cap == 0) /* reserve all memory now, because growing step by step would fragment
+                           * the heap */
         BM_TRY(bm_buf_reserve(&w->lows, BM_FILTER_WRITER_BYTES, err));
     BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)set_code_low(n_shingles), err));
     w->n++;
@@ -799,8 +801,7 @@ bool bm_filter_writer_is_full(const bm_filter_writer *w)
     return w->n_shingles >= BM_FILTER_SHINGLES || w->n == BM_FILTER_DOCUMENTS;
 }
 
-/* The class of a document by its number of shingles: sizes in a class differ by an eighth at
- * most. */
+/* The class of a document with n shingles. The sizes in a class differ by an eighth at most. */
 static unsigned class_of(uint32_t n)
 {
     if (n < OCTAVE)
@@ -879,7 +880,8 @@ static void set_bits(const uint8_t *code, uint32_t n, uint32_t rows, uint64_t bi
         words[row_of(mix(bm_le32_get(code)), rows)] |= bit;
 }
 
-/* Write 64 columns at a time: a row of them is one word, so all rows stay in the cache. */
+/* Write 64 columns of a group at a time. A row of 64 columns is one word, so all rows fit into the
+ * cache. */
 static void write_group(const bm_filter_writer *w, const bm_filter_group *group,
                         const uint32_t *columns, uint8_t *bits)
 {
@@ -972,16 +974,16 @@ typedef struct filter_piece_word {
     const uint8_t *bits;
     size_t row_bytes;
     uint32_t rows;
-    uint64_t columns; /* a bit for each column that exists */
+    uint64_t columns; /* 1 for each column that exists; a group may have fewer than 64 left */
 } filter_piece_word;
 
-/* Return the columns of documents that may have the hashes asked for. */
+/* Return a mask of the columns whose documents may match the query. */
 static uint64_t find_word(const filter_piece_word *w, const bm_filter_ask *ask)
 {
     const uint32_t spare = ask->n - ask->least; /* hashes that may be missing */
     const unsigned n_planes = spare == 0 ? 0 : 32u - (unsigned)__builtin_clz(spare);
     uint64_t planes[32], held = w->columns;
-    /* The counters start at 2^n_planes - 1 - spare. */
+    /* The counters start at 2^n_planes - 1 - spare, so that spare + 1 missing hashes overflow. */
     for (unsigned p = 0; p < n_planes; p++)
         planes[p] = spare >> p & 1 ? 0 : UINT64_MAX;
     for (uint32_t i = 0; held != 0 && i < ask->n; i++) {

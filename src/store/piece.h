@@ -2,12 +2,12 @@
 /* piece.h -- the format of a piece, the unit in which the index is stored: one value of the LMDB
  * environment, under a key. A piece is a head and a body.
  *
- * A value of this size has pages of its own in LMDB: 16 bytes written by LMDB, then the piece. So
- * if the body is made of pages, the head is BM_PIECE_HEAD bytes long, and the body begins on a page
- * of the file. Integers are little-endian. Pieces are read in place, in the map of the file.
- * Nothing in a piece is trusted before it is checked: offsets against the size of the piece, so
- * that no read leaves it, and bytes against a sum. A piece is large and a look-up needs little of
- * it, so each document and each block of postings has a sum of its own. */
+ * A large value has pages of its own in LMDB: 16 bytes written by LMDB, then the piece. So if the
+ * body is made of pages, the head is BM_PIECE_HEAD bytes long, and the body begins on a page of the
+ * file. Integers are little-endian. Pieces are read in place, in the map of the file. Nothing in a
+ * piece is trusted before it is checked: offsets against the size of the piece, so that no read
+ * leaves the piece, and bytes against a sum. A piece is large and a look-up needs little of it, so
+ * each document and each block of postings has a sum of its own. */
 #pragma once
 
 #include <stdint.h>
@@ -62,7 +62,7 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 
 #define BM_PIECE_PAGE  4096u
 #define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* if the body is made of pages */
-#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: the intended size */
+#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* intended size: 1 MiB of pages */
 
 /* The kinds of pieces, in the order of their keys. */
 typedef enum bm_piece_kind {
@@ -73,7 +73,7 @@ typedef enum bm_piece_kind {
     BM_PIECE_STATE = 'S'    /* the state that the last commit made visible (store/store_pages.h) */
 } bm_piece_kind;
 
-/* The key of a piece. Keys are ordered by these fields, the first one first. */
+/* The key of a piece. Keys are ordered by kind, then run, band, first and number. */
 typedef struct bm_piece_key {
     uint8_t kind;    /* bm_piece_kind; also stored in the head */
     uint64_t run;    /* POSTINGS, FILTER: a number that the index uses only once */
@@ -101,13 +101,13 @@ typedef struct bm_piece_head {
     uint64_t last;  /* key or number of the last entry */
 } bm_piece_head;
 
-/* Write a head at the beginning of a piece: BM_PIECE_HEAD_BYTES bytes. bm_piece_seal fills in the
- * sum. */
+/* Write the head, BM_PIECE_HEAD_BYTES bytes, at the beginning of a piece. bm_piece_seal fills in
+ * the sum later. */
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is otherwise complete. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* The sum of a part of a piece: the low half of its XXH3_64bits, seeded with the number of the
- * part. */
+/* The sum of a part of a piece: the low half of the XXH3_64bits of its bytes. `seed` is the number
+ * of the part. */
 uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
 /* Is the piece of this kind, and is every byte that its sum covers unchanged since it was
  * sealed? */
@@ -157,18 +157,18 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
 typedef struct bm_store_doc {
     bm_str id;           /* id, not empty; as given (not escaped) */
     bm_hash128 content;  /* equal for identical documents (model/stream_hash.h) */
-    uint64_t text_bytes; /* bytes of its text, as read */
-    uint64_t line;       /* number of the line in its input at which its record begins */
-    uint32_t input;      /* its input: a number that the caller assigned */
+    uint64_t text_bytes; /* bytes of the text, as read */
+    uint64_t line;       /* number of the line in the input at which the record begins; 0: none */
+    uint32_t input;      /* a number that the caller assigned to the input */
     uint32_t n_shingles; /* number of distinct shingles; 0: the document is found by its id only */
-    bm_str body;
+    bm_str body;         /* the encoded set or the words */
 } bm_store_doc;
-/* Does it have no shingles because its text was unreadable when it was added? */
+/* Does the document have no shingles because its text was unreadable when it was added? */
 static inline bool bm_store_doc_is_unreadable(const bm_store_doc *doc)
 {
     return doc->n_shingles == 0 && bm_content_is_unreadable(doc->content);
 }
-/* Does it have no shingles because it has fewer units than a shingle? */
+/* Does the document have no shingles because its text has fewer units than a shingle? */
 static inline bool bm_store_doc_is_short(const bm_store_doc *doc)
 {
     return doc->n_shingles == 0 && bm_content_is_short(doc->content);
@@ -182,7 +182,7 @@ typedef struct bm_document_writer {
     uint32_t first, n;
 } bm_document_writer;
 
-/* Start a new piece, in the same memory, whose first document has number `first`. */
+/* Begin a new piece whose first document has number `first`; the memory is reused. */
 void bm_document_writer_begin(bm_document_writer *writer, uint32_t first);
 void bm_document_writer_reset(bm_document_writer *writer); /* frees */
 /* Does a document of these sizes still fit? The first document always fits. */
@@ -201,31 +201,33 @@ typedef struct bm_document_piece {
 } bm_document_piece;
 
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
-/* Read the document of this number, head.first … head.last. Returns false if it is damaged; its sum
- * is checked too. */
+/* Read the document of this number, which is head.first … head.last, and check its sum. Returns
+ * false if the document is damaged. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* Like bm_document_piece_at, for a document whose sum was checked before. */
 bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
-/* Prefetch the offset of document i of the piece, or, if `there`, the first bytes of the document,
- * whose offset must have been fetched. Damaged bytes do no harm. */
+/* Prefetch the offset of document i of the piece or, if `there`, the first bytes of the document.
+ * With `there`, the offset is read, so it should have been prefetched before. Damaged bytes do no
+ * harm. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
-/* Check the sum of the piece and that every document is there, one after the other. Used by
- * bm_store_check. */
+/* Check the sum of the piece and every document, and that the documents fill the piece. */
 bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
  *
- *     head, the first key of each block,     BM_PIECE_HEAD bytes, what is not used 0
- *     its sum (bytes 2,072 on)
+ *     head, the first key of each block,     BM_PIECE_HEAD bytes; unused ones are 0
+ *     the sum of each block (from byte
+ *     2,072 on)
  *     block 0 … 254, a page each             340 keys, 340 numbers, 16 bytes of 0
  *
  * The last block has the remaining entries, all keys and then all numbers, and ends the piece. A
- * piece of up to BM_POSTING_SMALL entries is only its head, its keys and its numbers. The sum in
- * the head covers the first BM_PIECE_HEAD bytes, and with them the sums of the blocks. The sum of a
- * block is the low half of the XXH3_64bits of its bytes, with the number of the block as the seed.
+ * piece of up to BM_POSTING_SMALL entries consists only of the head, all keys and all numbers. The
+ * sum in the head covers the first BM_PIECE_HEAD bytes, which include the sums of the blocks. The
+ * sum of a block is the low half of the XXH3_64bits of its bytes, with the number of the block as
+ * the seed.
  *
- * Keys are hashes, so the place of a key is estimated from its value and corrected by the first
- * keys of the blocks: a look-up touches the head and one block. */
+ * Keys are hashes, so the position of a key is estimated from its value and corrected by the first
+ * keys of the blocks: a look-up reads the head and one block. */
 
 #define BM_POSTING_BLOCK  340u
 #define BM_POSTING_BLOCKS 255u
@@ -263,31 +265,31 @@ bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared,
 bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i);
 /* Entry i, i < head.n. The sum of its block is not checked. */
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
-/* The first entry with a key >= `key`; head.n if there is none. BM_POSTING_DAMAGED: the block that
- * would contain it is damaged. */
+/* The index of the first entry with a key >= `key`; head.n if there is none. BM_POSTING_DAMAGED:
+ * the block that would contain the entry is damaged. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
 /* Prefetch the cache lines where this key probably is, because it will soon be looked up. If the
- * piece is in memory but in no cache, calling this for ascending keys, eight keys ahead, saves a
- * quarter of the time. */
+ * piece is in memory but not in a processor cache, calling this for ascending keys, eight keys
+ * ahead of the look-up, saves a quarter of the time. */
 void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
-/* Check every sum, order and bound. bm_store_check uses it. */
+/* Check every sum, the order of the entries, and the unused bytes. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
 
 /* filter_piece -- tells which documents of a range may have most of a set of hashes. It is a bit
  * matrix: a column is a document, and a hash selects a row.
  *
- *     head      first, last: document numbers it covers; n: columns
+ *     head      first, last: the document numbers that the piece covers; n: columns
  *     groups    their number (32 bits); for each: columns, rows, and the most shingles of one
  *               document (32 bits each)
- *     columns   for each, group by group, its document number minus the first (16 bits)
+ *     columns   for each, group by group, its document number minus head.first (16 bits)
  *     bits      for each group its rows, each as many bytes as the columns need, the lowest
  *               bit of a byte first
- *     0         7 bytes, so that the last row can be read as words
+ *     zeros     7 bytes, so that the last row can be read as words
  *
  * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal, SPIRE
- * 2019) with one hash function: documents of like size share a group, which has as many rows as
- * give BM_FILTER_BITS bits a shingle. A hash h selects row ((h * 0x9E3779B1) mod 2^32) * rows /
- * 2^32. A document without shingles has no column: it is never found. */
+ * 2019) with one hash function: documents of similar size share a group, which has so many rows
+ * that there are BM_FILTER_BITS bits for each shingle. A hash h selects row ((h * 0x9E3779B1) mod
+ * 2^32) * rows / 2^32. A document without shingles has no column: it is never found. */
 
 #define BM_FILTER_BITS      6u
 #define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece with this many shingles is full */
@@ -305,20 +307,20 @@ typedef struct bm_filter_group {
     uint32_t n, rows, most;
 } bm_filter_group;
 
-/* The filter piece being composed: its documents, and copies of all bytes of them that are needed.
- * {0} is empty. */
+/* A filter piece that is being composed: the sizes of its documents, and copies of those bytes of
+ * their hashes that select rows. {0} is empty. */
 typedef struct bm_filter_writer {
     uint32_t first, n;     /* documents: number of the first, and how many */
     bm_filter_size *sizes; /* size of each document */
     bm_buf lows;           /* the low parts of all hashes, as in their codes */
-    uint32_t *order; /* filled by plan: the documents of the columns, those of similar size side by
-                        side */
+    uint32_t *order; /* set by bm_filter_writer_plan: for each column, the index of its document;
+                        documents of similar size are side by side */
     bm_filter_group *groups;
     uint64_t *words; /* one for each row of the largest group */
     size_t n_shingles, n_columns, n_groups, cap_sizes, cap_order, cap_groups, cap_words;
 } bm_filter_writer;
 
-/* Start a new piece, in the same memory, whose first document has number `first`. */
+/* Begin a new piece whose first document has number `first`; the memory is reused. */
 void bm_filter_writer_begin(bm_filter_writer *writer, uint32_t first);
 void bm_filter_writer_reset(bm_filter_writer *writer); /* frees */
 /* Add the next document: its set, as bm_set_code_write wrote it. BM_ERR_NOMEM. */
@@ -337,8 +339,8 @@ typedef struct bm_filter_piece {
     uint32_t n_groups;
 } bm_filter_piece;
 
-/* Returns false if the bytes are not a piece of this kind, or its parts do not fit its size. The
- * sum is not checked. */
+/* Returns false if the bytes are not a filter piece, or the sizes of its parts contradict `size`.
+ * The sum is not checked. */
 bool bm_filter_piece_open(const void *bytes, size_t size, bm_filter_piece *out);
 
 /* A query for documents that have at least `least` of n distinct hashes; `least` is 1 to n. */
@@ -347,7 +349,7 @@ typedef struct bm_filter_ask {
     uint32_t n, least;
 } bm_filter_ask;
 
-/* Set the bit, in `bits`, of each document that may match one of n_asks. `bits` has one bit for
- * each document number; other threads may set bits for other pieces at the same time. */
+/* Set the bit, in `bits`, of each document that may match one of the n_asks queries. `bits` has one
+ * bit for each document number; other threads may set bits for other pieces at the same time. */
 void bm_filter_piece_find(const bm_filter_piece *piece, const bm_filter_ask *asks, size_t n_asks,
                           uint8_t *bits);

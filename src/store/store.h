@@ -10,26 +10,27 @@
  *     documents  'D' first number               documents (piece.h)
  *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is the
  *                                               table of ids: its keys are XXH3_64bits of the id
+ *     filters    'Q' run, first number          which documents may have a hash (piece.h)
  *     removed    'R'                            a bit for each number
  *     state      'S'                            what is visible: facts, counts, runs, next number,
  *                                               commit; the caller's notes: inputs, and how far an
  *                                               add has come
  *
- * The entries of a batch are sorted into a run of their own. A commit merges runs of similar size,
- * so that at most three remain for each power of four; a look-up searches every run. Pieces are
- * written to the file in transactions of at most 16 MiB before the state names them. Pieces that no
- * state names were left by an interrupted writer, and the next writer deletes them. After a crash
- * the disk has the complete state of one commit.
+ * The postings of a batch are sorted into a run of their own. A commit merges runs of similar size,
+ * so that at most three remain for each power of four. A look-up searches every run. Pieces are
+ * written to the file in transactions of at most 16 MiB before the state names them. Pieces that
+ * the state does not name were left by an interrupted writer, and the next writer deletes them.
+ * After a crash the disk has the complete state of one commit.
  *
  * A writer holds flock on the directory itself and on data.mdb, which must have no other hard link.
  * LMDB allows a process to open an environment only once. For a bm_store that reads, any thread may
  * open and close views; for one that writes, the writing thread opens them, and then any thread may
  * use them.
  *
- * A reader has a slot in lock.mdb, which tells writers which pages it may still read. If that file
+ * A reader has a slot in lock.mdb, which tells writers which pages it may still read. If lock.mdb
  * is missing, not writable, or owned by another user, the reader holds a shared flock on data.mdb
- * instead and writes nothing: no writer can begin before it closes, and opening it while a writer
- * is active returns BM_ERR_LOCKED.
+ * instead, and writes nothing. Then no writer can begin before the reader closes the index, and
+ * opening the index to read while a writer is active returns BM_ERR_LOCKED.
  *
  * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are symbolic
  * links or have further hard links), BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_LOCKED (another writer),
@@ -54,7 +55,7 @@ typedef struct bm_store_facts {
     bm_str settings; /* how documents are read, cut and signed: the caller's text (a JSON object) */
 } bm_store_facts;
 
-/* Bytes that the caller stores in the index. */
+/* The notes: bytes that the caller stores in the index. */
 typedef enum bm_store_note_kind { BM_NOTE_INPUTS, BM_NOTE_ADDS } bm_store_note_kind;
 #define BM_STORE_NOTES 2u
 
@@ -68,9 +69,9 @@ typedef struct bm_store_counts {
     uint64_t next_number;          /* documents + removed */
     uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), including ids of
                        * removed documents; BM_NEXT_ID_UNKNOWN: not recorded */
-    bm_id_kind ids; /* the kind that all its ids must have; UNTYPED: no id was added, or an earlier
-                     * version did not record it */
-    uint64_t runs;  /* runs of band postings; each look-up searches all of them */
+    bm_id_kind ids;   /* the kind that all ids of the index must have; UNTYPED: no id was added yet,
+                     * or an earlier version did not record the kind */
+    uint64_t runs;    /* runs of band postings; each look-up searches all of them */
     uint64_t file_bytes, free_bytes; /* size of data.mdb, and its part that is not in use */
 } bm_store_counts;
 
@@ -87,33 +88,33 @@ typedef struct bm_store_cfg {
     /* The folder where a build sorts postings; NULL: the directory of the index. Required for an
      * unnamed index. Borrowed until the index is made. */
     const char *temp_dir;
-    bool (*cancelled)(void *ctx); /* called at each piece; NULL: never. If it returns true:
-                                   * BM_ERR_CANCELLED */
+    bool (*cancelled)(void *ctx); /* called at each piece. If it returns true, the store's function
+                                   * returns BM_ERR_CANCELLED. NULL: never cancelled */
     void *cancelled_ctx;
-    /* The caller will look up scattered keys and documents: the system is advised to read only the
-     * pages that are touched, not 128 KiB around each. Leave it off to read a whole index. */
+    /* The caller will look up scattered keys and documents. The system is then advised to read only
+     * the pages that are accessed, not 128 KiB around each. Use false to read a whole index. */
     bool look_ups;
 } bm_store_cfg;
 
-/* If this process has the index open for reading, opening it again for reading returns the same
- * store, with the `look_ups` of the first. BM_ERR_BUSY: this process has it open, and one of the
- * two writes. */
+/* Open an index. If this process has it open for reading, opening it again for reading returns the
+ * same store, with the configuration of the first call. BM_ERR_BUSY: this process has it open, and
+ * one of the two writes. */
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
-/* Create an index in a directory that has none; the caller must have made the directory and hold
- * it, and no other process may open the index before it is closed. Band postings are sorted
- * separately and written at the first commit, as one run; until then bm_store_view_find finds none
- * of them (ids are found at once), and nothing is synced. After that commit it is like an index
- * that was opened. BM_ERR_USAGE: there is an index already. */
+/* Create an index in a directory that has none. The caller must have made the directory and keep
+ * others from using it: no other process may open the index before it is closed. Band postings are
+ * sorted separately and written at the first commit, as one run. Until then bm_store_view_find
+ * finds none of them (ids are found at once), and nothing is synced. After that commit the index is
+ * like one that was opened. BM_ERR_USAGE: there is an index already. */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
 /* Like bm_store_create, in an unnamed file below cfg->temp_dir: closing the store deletes it. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* Close its views first. Uncommitted changes are lost. NULL is fine. */
+/* Close the store, after all its views. Uncommitted changes are lost. NULL is fine. */
 void bm_store_close(bm_store *store);
-/* Valid while the store is open. */
+/* The facts of the index; valid while the store is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);
 
-/* Is there an index at that path, judging by its files and first bytes? A damaged one counts.
- * Leaves nothing open. BM_ERR_IO: it cannot be determined. */
+/* Is there an index in the directory `dir`, judging by its files and first bytes? A damaged index
+ * counts. BM_ERR_IO: it cannot be determined. */
 bm_status bm_store_is(const char *dir, bool *is, bm_error *err);

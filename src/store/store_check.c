@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_check.c -- checks every byte of an index.
  *
- * Opening a view checks LMDB's own pages. Then each piece is checked by itself, then the tables:
- * every document with shingles must be in the table of each band exactly once, and every document
- * in the table of ids.
+ * Opening a view checks LMDB's own pages. Then each piece is checked by itself, and then the
+ * tables: the table of each band must have every document with shingles exactly once, and the table
+ * of ids every document.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>
@@ -32,8 +32,8 @@ struct checker {
     unsigned said;
     bm_store_counts found; /* sums over documents */
     uint8_t *full;         /* one bit for each number: 1 if the document has shingles */
-    bool documents_right;  /* no defect of documents was reported */
-    check_fn *fn;          /* called for each item, on several threads */
+    bool documents_right;  /* no defect of documents or of removals was reported */
+    check_fn *fn;          /* called for each item of a step, on several threads */
 };
 
 static void report(checker *c, const char *format, ...) BM_PRINTF(2, 3);
@@ -51,7 +51,8 @@ static void report(checker *c, const char *format, ...)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Report a failure that is a defect of the index, and return BM_OK; return all other failures. */
+/* If `status` is BM_ERR_FORMAT, a defect of the index: report it, and return BM_OK. Other failures
+ * are returned, with *err set. */
 static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)
@@ -145,7 +146,7 @@ static bm_status check_filter(checker *c, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Check that there are as many bits as removed documents, all below next_number. */
+/* Check that as many bits are set as documents were removed, all of them below next_number. */
 static void check_removed(checker *c)
 {
     const bm_store_counts *counts = &c->view->snapshot.state.counts;
@@ -167,7 +168,8 @@ typedef struct marking {
     uint8_t *seen; /* one bit for each number */
 } marking;
 
-/* Check that a posting names an existing document, and is its only one in the table. */
+/* Check that a posting names a document of the index, removed or not, and that no other posting of
+ * the table names it. */
 static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 {
     marking *m = ctx;
@@ -180,8 +182,8 @@ static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
     return BM_OK;
 }
 
-/* Check every piece of a table. If the documents are right, also check that the table has exactly
- * the entries that it should. */
+/* Check every piece of a table. If documents_right, also check that the table has an entry for each
+ * document that should have one, and for no other. */
 static bm_status check_table(checker *c, size_t table, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
@@ -263,13 +265,14 @@ out:
  * An index without its removed documents.
  *
  * The remaining documents get new numbers in the same order, so the entries of a table, merged from
- * all runs, stay in order. A new number is the old one minus the number of removed documents before
- * it: a stored count for every 64 documents, plus the bits set in between. */
+ * all runs, remain in order. A new number is the old one minus the count of removed documents
+ * before it. That count is the sum of a stored count, one for every 64 documents, and of the bits
+ * set after these. */
 
 typedef struct copying {
     const bm_store_view *view;
     bm_store *to;
-    uint32_t *before; /* number of removed documents before number i * 64 */
+    uint32_t *before; /* before[i]: how many documents before number i * 64 were removed */
     bm_run_writer *out;
 } copying;
 
@@ -333,8 +336,8 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
-/* No id that was ever given to a document may be given again, not even the id of a removed
- * document. */
+/* Copy the kind of ids and the next id. An id that was given to a document may not be given again,
+ * not even after the document was removed. */
 static void copy_ids(copying *c)
 {
     const bm_store_counts from = bm_store_view_counts(c->view);

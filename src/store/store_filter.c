@@ -49,7 +49,7 @@ bm_status bm_store_filters_add(bm_store_filters *f, const bm_store_doc *doc, bm_
     return bm_filter_writer_is_full(&f->next) ? put(f, err) : BM_OK;
 }
 
-/* The document of this number as it is stored in the file, removed or not. */
+/* Read the document of this number in the file, removed or not. Returns false if it is damaged. */
 static bool read_doc(const bm_snapshot *s, uint32_t number, bm_store_doc *out)
 {
     const bm_piece_ref *ref = bm_snapshot_docs(s, number);

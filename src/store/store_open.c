@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_open.c -- opening and closing an index, making a new one.
+/* store_open.c -- opens and closes an index, and makes a new one.
  *
- * The file is opened by LMDB only after its pages were compared with the record of the last commit
+ * LMDB opens the file only after its pages were compared with the record of the last commit
  * (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
@@ -22,12 +22,12 @@
 
 /* --- one store of an index in a process ---
  *
- * LMDB holds lock.mdb by POSIX record locks, which belong to the process. If a process opened the
- * file twice, LMDB would take it for the only user and clear the table of readers, and the first
- * close of either would release the locks of both. So the process keeps a list of its open files.
- * Opening an index again to read returns the store that is open already. If either of the two would
- * write, that is BM_ERR_BUSY. Entries with another process id were inherited from a parent at a
- * fork, and are ignored. */
+ * LMDB locks lock.mdb with POSIX record locks, which belong to the process. If a process opened the
+ * file twice, the second call would see no lock of another process, and so clear the table of
+ * readers. And closing one of the two would release the locks of both. So this file keeps a list of
+ * the files that the process has open. Opening an index again to read returns the store that is
+ * open already. If the first or the second call is for writing, the second returns BM_ERR_BUSY.
+ * Entries with another process id were inherited from a parent at a fork, and are ignored. */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t open_changed = PTHREAD_COND_INITIALIZER;
@@ -43,13 +43,15 @@ static void unlock_list(void)
     pthread_mutex_unlock(&open_lock);
 }
 
-/* A fork while another thread holds the lock would leave it locked in the child. */
+/* Make every fork take open_lock first: otherwise, if another thread held it at the fork, it would
+ * remain locked in the child. */
 static void guard_forks(void)
 {
     (void)pthread_atfork(lock_list, unlock_list, unlock_list);
 }
 
-/* Called under the lock. */
+/* The entry of this process for the file that `info` describes; NULL: none. Called with open_lock
+ * held. */
 static bm_store_open_file *find_open(const struct stat *info)
 {
     bm_store_open_file *f = open_list;
@@ -59,9 +61,10 @@ static bm_store_open_file *find_open(const struct stat *info)
     return f;
 }
 
-/* Find the store of this index that the process has open already, and add one to its users; NULL:
- * there is none. Called before the directory is locked: otherwise a writer would take this process
- * for another one. */
+/* Set *out to the store of this index that the process has open already, and add one to its users.
+ * *out becomes NULL if there is none. BM_ERR_BUSY: one of the two writes. Called before the
+ * directory is locked: otherwise a second writer of this process would find the lock, and report
+ * that another process has the index. */
 static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_error *err)
 {
     char *path = NULL;
@@ -86,7 +89,7 @@ static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_erro
                 : BM_OK;
 }
 
-/* BM_NOT_FOUND: another thread opened it first. */
+/* Add the data file to the list. BM_NOT_FOUND: another thread opened the file first. */
 static bm_status enter_list(bm_store *store, bm_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -113,7 +116,7 @@ static void count_user(bm_store *store)
     unlock_list();
 }
 
-/* Subtract one user. Returns true if it was the last. */
+/* Subtract one user. Returns true if no user remains, so that the store must be closed. */
 static bool leave_user(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file;
@@ -124,7 +127,7 @@ static bool leave_user(bm_store *store)
     return last;
 }
 
-/* Remove the file from the list, once nothing of it is open. */
+/* Remove the file from the list, unless it is not in it. Called when the file is closed. */
 static void leave_list(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file, **at = &open_list;
@@ -181,7 +184,8 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* BM_NOT_FOUND: another index has just replaced the one that was opened. */
+/* Open the environment of LMDB. BM_NOT_FOUND: another index has just replaced the one that was
+ * opened. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     const bm_store_place *place = &store->place;
@@ -203,7 +207,8 @@ static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
     return BM_OK;
 }
 
-/* A reader takes a slot in lock.mdb; if it cannot, it holds the data file. */
+/* Open and lock the files of an index. A reader gets a slot in lock.mdb; if it cannot have one, it
+ * locks the data file (a shared lock). BM_NOT_FOUND: try again. */
 static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
 {
     const bool writes = store->cfg.mode == BM_STORE_WRITE;
@@ -229,8 +234,8 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* Called if a writer was interrupted after its commit: record this commit, so that the next one is
- * not two ahead of the record, and delete leftovers. */
+/* Called if a writer was interrupted: record the last commit, which may not be recorded yet, so
+ * that the next one is not two ahead of the record; and delete leftovers. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));
@@ -241,7 +246,7 @@ static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_er
     return bm_store_commit(store, err);
 }
 
-/* Read the facts, and, for a writer, the state from which it continues. */
+/* Read the facts. For a writer, also read the state from which it continues, and clear up. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};
@@ -320,7 +325,8 @@ out:
     return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
-/* LMDB opens its files by name; then they are unlinked. */
+/* LMDB creates its files by name in a new directory. Then the files and the directory are
+ * removed. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err)
 {
@@ -349,7 +355,7 @@ out:
     }
     close(store->place.dir);
     bm_free(store->place.path);
-    store->place.dir = -1; /* its commits are not recorded */
+    store->place.dir = -1; /* so that commits are not recorded */
     store->env.name = store->place.path = path;
     *out = store;
     return BM_OK;

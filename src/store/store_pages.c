@@ -34,7 +34,7 @@
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
 #define PROBE_BYTES (UINT64_C(1) << 20)
-#define RESIZES     16   /* attempts at one read, in case writers keep enlarging the map */
+#define RESIZES     16   /* attempts to begin a read while writers enlarge the map */
 #define MODE        0666 /* the umask applies */
 
 static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
@@ -59,9 +59,10 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
     return status;
 }
 
-/* LMDB returns EIO after a short write, as it occurs on a full disk, at a quota, and at the limit
- * of a file's size. LMDB does not try to write the rest, which would show the cause. So the cause
- * is found here, by writing as much to an unnamed file in the same directory. */
+/* LMDB returns EIO after a short write, which occurs on a full disk, at a quota, and at the limit
+ * of a file's size. LMDB does not try to write the rest, which would show the cause. So this
+ * function finds the cause by writing to an unnamed file in the same directory, from the offset at
+ * which the data file ends. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -207,7 +208,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
     char bytes[BM_PIECE_KEY_BYTES];
-    const uint64_t size = UINT64_C(256) << 10; /* so that a transaction has few deletions */
+    const uint64_t size = UINT64_C(256) << 10; /* counted for each, so that a transaction has few */
     BM_TRY(open_for(env, size, err));
     MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
@@ -229,10 +230,10 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
         int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
         if (rc == 0)
             return BM_OK;
-        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process has enlarged it */
+        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* by another process */
             rc = env->lib.mdb_env_set_mapsize(env->env, 0);
-        } else if (rc == MDB_READERS_FULL && !cleared) { /* perhaps with slots of processes that
-                                                            were killed */
+        } else if (rc == MDB_READERS_FULL && !cleared) { /* free the slots of processes that were
+                                                            killed */
             rc = env->lib.mdb_reader_check(env->env, &dead);
             cleared = true;
         }
@@ -256,7 +257,7 @@ void bm_store_record_reset(bm_store_record *record)
     *record = (bm_store_record){0};
 }
 
-/* The sum of the record's bytes as they are in the file. */
+/* The sum of the bytes of a record in the file, except the sum itself. */
 static uint64_t sum_of(const bm_store_record *record)
 {
     XXH3_state_t state;
@@ -268,7 +269,7 @@ static uint64_t sum_of(const bm_store_record *record)
 
 /* --- the file --- */
 
-/* BM_NOT_FOUND: this slot has no intact record. */
+/* Read the record in a slot. BM_NOT_FOUND: the slot has no intact record. */
 static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error *err)
 {
     const uint64_t place = slot * BM_RECORD_SLOT;
@@ -341,8 +342,8 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status;
 }
 
-/* Is the data file an index? The first page of LMDB shows this; if that page is damaged, the
- * presence of the record beside it does. */
+/* Is the data file that of an index? It is if its first page is LMDB's. If not, that page may be
+ * damaged: it is an index if there is a record in the directory. */
 static bm_status is_index(const bm_store_place *place, bool *is, bm_error *err)
 {
     uint8_t head[24];
@@ -375,8 +376,8 @@ out:
     return status;
 }
 
-/* Write a record (NULL: none) into a slot of the file, padded with zeros to at least ALLOCATED
- * bytes. */
+/* Write a record into a slot of the file, padded with zeros to at least ALLOCATED bytes. NULL:
+ * write only zeros. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)
 {
@@ -450,19 +451,19 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
            now.first[own] == record->first[own];
 }
 
-#define FREE_TABLE  0u /* LMDB's number of its table of free pages */
-#define FIRST_PAGE  2u /* after the first two pages, which identify the last transaction */
-#define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset in pages of its own */
+#define FREE_TABLE  0u /* the number that LMDB gives to the table of free pages */
+#define FIRST_PAGE  2u /* the first page after the two that describe the last two transactions */
+#define VALUE_AT    (BM_PIECE_PAGE - BM_PIECE_HEAD) /* offset of a value in pages of its own */
 #define MAP_ALIGNED ((uint32_t)sysconf(_SC_PAGESIZE))
 
 typedef struct reading {
     const bm_pages_of *of;
     bm_piece_refs *pieces;
     bm_store_record *out;
-    uint64_t *owned; /* one bit for each page: it is free, or belongs to a value */
+    uint64_t *owned; /* one bit for each page; 1: it is known to be free, or of a value */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
-    size_t last_freed; /* transaction of the last list of free pages that was read */
+    size_t last_freed; /* the transaction that freed the pages of the last list read */
     bm_error *err;
 } reading;
 
@@ -476,8 +477,8 @@ static bool is_owned(const reading *r, uint64_t page)
     return page / 64 < r->cap_owned && (r->owned[page / 64] >> page % 64 & 1) != 0;
 }
 
-/* Mark pages first … first+n-1 as owned. Free pages at the end may never have been written to the
- * file, yet their numbers are valid. */
+/* Mark the pages first … first+n-1 as owned. A page after the end of the file is valid: free pages
+ * at the end may never have been written. */
 static bm_status own(reading *r, uint64_t first, uint64_t n)
 {
     const uint64_t most = r->of->size / r->out->page_bytes + r->of->size / sizeof(size_t);
@@ -512,7 +513,8 @@ static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *valu
     return BM_OK;
 }
 
-/* Mark the pages that a transaction has freed. The list has their count, then their numbers. */
+/* Mark the pages that one transaction freed. The value is their count, followed by their
+ * numbers. */
 static bm_status visit_free(reading *r, const MDB_val *key, const MDB_val *value)
 {
     const char *at = value->mv_data;
@@ -551,9 +553,9 @@ out:
     return status;
 }
 
-/* Set *base to the address of page 0 in LMDB's map. The page at the lowest address of a value is
- * identified by its bytes: it is the first page in the file that equals it, among the pages that
- * are neither free nor LMDB's own. */
+/* Set *base to the address of page 0 in LMDB's map. The page in LMDB's map that has the value at
+ * the lowest address is identified by its bytes: its number is that of the first page of the file,
+ * after the first two, that is not free and has the same bytes. */
 static bm_status find_base(const reading *r, const uint8_t **base)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -570,8 +572,8 @@ static bm_status find_base(const reading *r, const uint8_t **base)
     return pages_damaged(r, "a value is not in the file");
 }
 
-/* Change each piece's address to the one in our map, and mark the pages of pieces that have pages
- * of their own. */
+/* Change the address of each piece to that in our map, and mark the pages of those pieces that have
+ * pages of their own. There must be n_pages of them. */
 static bm_status place_pieces(reading *r, uint64_t n_pages)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -597,7 +599,8 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
     return n_pages == 0 ? BM_OK : pages_damaged(r, "a value has other pages than LMDB counts");
 }
 
-/* List the remaining pages, which are LMDB's own. Their number, n_pages, gives the last page. */
+/* List the pages that are not owned, which are LMDB's own: n_pages in number. The number of the
+ * last page follows from n_pages. */
 static bm_status list_spans(reading *r, uint64_t n_pages)
 {
     bm_store_record *out = r->out;
@@ -683,14 +686,15 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     return status;
 }
 
-/* LMDB's own errors, and system errors that impossible sizes cause. */
+/* Is this an error of LMDB itself, or a system error that an impossible size causes? */
 static bool is_damage(const bm_error *err)
 {
     return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||
            err->code == EFBIG;
 }
 
-/* The child may crash anywhere; its memory ends with it. */
+/* The child process: call read_anew, and write the status to `out` as one byte. The child may crash
+ * anywhere. Its memory need not be freed. */
 _Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
 {
     static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -701,7 +705,7 @@ _Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
         signal(ends[i], SIG_DFL);
     (void)setrlimit(RLIMIT_CORE, &none);
     if (nothing >= 0)
-        (void)dup2(nothing, STDERR_FILENO); /* discards messages of LMDB's assertions */
+        (void)dup2(nothing, STDERR_FILENO); /* discards the messages of assertions in LMDB */
     bm_status status = read_anew(place, slot, &err);
     if (status != BM_OK && is_damage(&err))
         status = BM_ERR_FORMAT;
@@ -1017,8 +1021,8 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                           "its " BM_STORE_DATA
                           " has another name too (a hard link), and would change there (write to a "
                           "copy: cp -a makes one, cp -al does not)");
-    /* Some network file systems have no such locks. Then no other process has one either, and
-     * writers hold the directory. */
+    /* Other errors are ignored: some network file systems have no such locks. Then no other process
+     * has one either, and the lock of the directory excludes other writers. */
     if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
         return BM_OK;
     if (alone)
@@ -1045,8 +1049,7 @@ bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *ha
                    ? BM_OK
                    : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
     if (S_ISREG(lock_file.st_mode) && lock_file.st_nlink > 1 && !writes &&
-        bm_store_place_is_linked(place)) /* a copy made of hard links: its lock file is left
-                                            alone */
+        bm_store_place_is_linked(place)) /* a copy made of hard links: lock.mdb is not used */
         return BM_OK;
     if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
         return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
@@ -1089,7 +1092,7 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
         made = fd >= 0;
     }
     if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
-        return BM_OK; /* LMDB reports the reason */
+        return BM_OK; /* LMDB will report the reason */
     int code = fd < 0 ? errno : 0;
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;

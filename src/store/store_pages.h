@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_pages.h -- what LMDB's functions reveal about its file: every key with the address of its
- * value, and the lists of free pages. All other pages, neither free nor a value's, hold LMDB's
- * trees.
+/* store_pages.h -- the files of an index and what is in them: LMDB's environment (store_env), the
+ * directory (store_place), the record of the last commit (store_record), the pages of the data
+ * file, and the piece of state (store_state).
  *
- * This code does not know the format of LMDB's pages. LMDB returns addresses in its own map; the
- * page of the file at such an address is found by comparing it with the pages of our map. */
+ * This code does not know the format of LMDB's pages. LMDB's functions reveal every key with the
+ * address of its value, and the lists of free pages. The pages that are neither free nor part of a
+ * value have LMDB's trees. The addresses are in LMDB's own map; the page of the file at such an
+ * address is found by comparing its bytes with the pages of our map. */
 #pragma once
 
 #include <lmdb.h>
@@ -18,10 +20,10 @@
 
 /* store_env -- the LMDB environment: transactions, and a map that grows before it is full.
  *
- * Values are put into the open transaction until it has 16 MiB of them; then it is committed and
- * the next one begins. Each commit is atomic, but only bm_store_env_commit waits for the disk.
- * Before a transaction begins, the map grows by what the transaction may need, so MDB_MAP_FULL
- * cannot occur in the middle of one. */
+ * Values are added to the open transaction until it has 16 MiB of them; then the transaction is
+ * committed and the next one begins. Each transaction is atomic, but is sure to be on the disk only
+ * after bm_store_env_commit. Before a transaction begins, the map grows by what the transaction may
+ * need, so MDB_MAP_FULL cannot occur within one. */
 
 /* The functions of liblmdb that the store calls; the library is loaded when an index is opened. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
@@ -55,53 +57,56 @@ typedef struct bm_lmdb_library {
 
 /* BM_ERR_IO: liblmdb is not installed. BM_ERR_NOMEM. */
 bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
-/* Report "`what`: " and the meaning of the code, for `file`. Damage is BM_ERR_FORMAT, system errors
- * are as in bm_fail_errno, all others BM_ERR_IO. */
+/* Fail with the message "`what`: " and LMDB's text for `code`, for `file`. Returns BM_ERR_FORMAT
+ * for damage, the status of bm_fail_errno for a system error, and BM_ERR_IO for other codes. */
 bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
                        bm_error *err);
 
 typedef struct bm_store_env {
     bm_lmdb_library lib;
     MDB_env *env;     /* NULL: not open */
-    const char *name; /* name of the file, for messages; borrowed */
+    const char *name; /* path of the directory, for messages and to find why a write failed;
+                       * borrowed */
     MDB_txn *txn;     /* transaction being written; NULL: none is open */
     MDB_dbi table;    /* LMDB's table of keys, in txn */
     uint64_t bytes;   /* bytes put into txn so far */
-    bool together;    /* until the commit, all values go into one transaction */
+    bool together;    /* all values until the commit are added to one transaction */
 } bm_store_env;
 
 typedef struct bm_store_env_cfg {
     const char *path;    /* path of the directory, or, with MDB_NOSUBDIR, of the file */
-    const char *name;    /* for messages */
-    unsigned flags;      /* MDB_NOTLS is added */
+    const char *name;    /* see bm_store_env; borrowed until the environment is closed */
+    unsigned flags;      /* flags of mdb_env_open; MDB_NOTLS is added */
     uint64_t file_bytes; /* present size of the data file */
 } bm_store_env_cfg;
 
-/* *out must be {0}. */
+/* Open an environment; *out must be {0}. */
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err);
 void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values are lost */
 
-/* Reserve a value of `size` bytes; the caller fills it before the next call for this
- * environment. */
+/* Add a value of `size` bytes under a key. The caller must fill the bytes at *value before the next
+ * call for this environment. */
 bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
                            bm_error *err);
 /* Delete a value. BM_OK also if there is none with this key. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
-/* Make all values put so far readable. */
+/* Commit the open transaction, so that new read transactions see all values added so far. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
-/* From here to the commit, `bytes` of values go into one transaction. */
+/* Add all values from now to the commit, up to `bytes`, to one transaction. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
-/* Write all values put so far to the disk. */
+/* Like bm_store_env_flush, but wait until the transaction is on the disk (unless the environment
+ * was opened with MDB_NOSYNC). Does nothing if no transaction is open. */
 bm_status bm_store_env_commit(bm_store_env *env, bm_error *err);
 
-/* Begin a read transaction: while it is open, no page that it sees is overwritten. */
+/* Begin a read transaction. While it is open, no page that it reads is overwritten. */
 bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 
-/* store_place -- the directory of an index: its files, and who holds them.
+/* store_place -- the directory of an index: its files and their locks.
  *
- * A writer holds flock on the directory itself, so no lock remains however the process ends, and on
- * the data file, which may have been moved there from another directory. A reader without a slot in
- * lock.mdb holds a shared flock on the data file, which writes nothing. */
+ * A writer holds an exclusive flock on the directory itself and on the data file. The second lock
+ * is needed if the data file was moved here from another directory, where another process has it
+ * open. However the process ends, no lock remains. A reader without a slot in lock.mdb holds a
+ * shared flock on the data file; it writes nothing. */
 
 /* Names given by LMDB. */
 #define BM_STORE_DATA "data.mdb"
@@ -113,54 +118,57 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 
 typedef struct bm_store_place {
     char *path;    /* path of the directory, as given */
-    char name[40]; /* the path for LMDB, through the descriptor, so that no other directory can take
-                      its place; "": there is no /proc */
+    char name[40]; /* the path for LMDB: through `dir`, so that it cannot come to mean another
+                      directory; "": there is no /proc */
     int dir, data /* read only */; /* descriptors; -1: not open */
 } bm_store_place;
 
-/* Open the directory, and lock it if `alone`. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND, with a
- * message: another process just replaced it (compact). Close *out in any case. */
+/* Open the directory, and lock it if `alone`. BM_ERR_LOCKED: another process has it locked.
+ * BM_ERR_IO. BM_NOT_FOUND, with *err set: another process has just replaced it (compact). Close
+ * *out in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
-/* Open its data file, which must be a regular file, not a symbolic link. BM_ERR_FORMAT: it is not
- * there. */
+/* Open the data file in the directory. BM_ERR_FORMAT: it is missing, or no regular file (a symbolic
+ * link is none). */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
-/* Can the data file be mapped? BM_ERR_IO: its file system has no shared maps, and a reader would
- * take the index for damaged. */
+/* Check that the data file can be mapped. BM_ERR_IO: its file system has no shared maps. Without
+ * this check, a reader would report a damaged index. */
 bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
-/* Hold the data file, shared or exclusively (`alone`). BM_ERR_LOCKED. If `alone`, BM_ERR_FORMAT: it
- * has more than one hard link, so it would change in another directory too. */
+/* Lock the data file, exclusively if `alone`, else shared. BM_ERR_LOCKED: another process has it
+ * locked. BM_ERR_FORMAT, only if `alone`: it has more than one hard link, so writing would also
+ * change it in another directory. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
-/* May LMDB use lock.mdb, which it opens by name and writes to? BM_OK: it is a regular file with one
- * hard link; or it is missing; or, for a reader, both it and the data file have further hard links
- * (a copy made of links), and the reader must not touch it. BM_ERR_FORMAT: otherwise. *has_slots: a
- * reader may take a slot in it: the file exists, and this user owns it and the directory, so nobody
- * else can replace it by a link. The check creates and extends nothing. */
+/* Check that LMDB, which opens lock.mdb by name and writes to it, changes no other file by that.
+ * BM_OK: lock.mdb is missing, or is a regular file with one hard link. BM_OK also for a reader
+ * (`writes` false) of a copy made of links, in which both lock.mdb and the data file have further
+ * hard links. BM_ERR_FORMAT: otherwise. *has_slots: a reader may take a slot in lock.mdb, because
+ * the file exists, and this user owns it and the directory, so that nobody else can replace it by a
+ * link. Nothing is created or extended. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
                               bm_error *err);
 /* The path of the directory for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
-/* Does its data file have another hard link? */
+/* Does the data file have another hard link? */
 bool bm_store_place_is_linked(const bm_store_place *place);
 /* Does this descriptor refer to the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
-/* Is another file at its path now? */
+/* Is another data file at the path of the directory now? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
-/* Allocate the blocks of lock.mdb: LMDB writes it through a map, and on a full disk that would kill
- * the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full, and no new file is left behind.
- * LMDB reports all other errors. */
+/* Allocate the blocks of lock.mdb, because LMDB writes lock.mdb through a map, and on a full disk
+ * that would kill the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full; a file made by
+ * this call was removed. Other errors are ignored here: LMDB reports them. */
 bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
  *
- * It has the transaction of the last commit, the list of LMDB's own pages at that time (its trees,
- * its lists of free pages), and sums of their bytes. So no code here has to understand these pages:
- * if the sums match, LMDB wrote the pages and can read them safely. If a damaged first page makes
- * LMDB fall back to the commit before, its transaction is older than the recorded one, which shows
- * it.
+ * The record has the number of the last transaction, the list of LMDB's own pages at that time
+ * (those of its trees and of its lists of free pages), and sums of the bytes of these pages. So no
+ * code here has to understand the pages: if the sums match, LMDB wrote the pages and can read them
+ * safely. If a damaged first page makes LMDB fall back to the commit before, this shows: LMDB's
+ * transaction is then older than the recorded one.
  *
- * The file has two slots of BM_RECORD_SLOT bytes, each with a sum of its own, which are written in
- * turn: if a write is torn, the record before it remains. docs/formats.md has each byte. */
+ * The file has two slots of BM_RECORD_SLOT bytes, each with a sum of its own. They are written
+ * alternately: if a write is torn, the previous record remains. docs/formats.md has each byte. */
 
 #define BM_RECORD_SLOT ((size_t)256 << 10)
 
@@ -175,6 +183,7 @@ typedef struct bm_store_record {
     uint64_t magic;
     uint32_t version, page_bytes;
     uint64_t index, commit; /* id of the index; number of its commits */
+    /* The number of LMDB's transaction and of the last page; how many pages are free. */
     uint64_t txn, last_page, n_free;
     uint64_t first[2];   /* XXH3_64bits of each of LMDB's first two pages */
     uint64_t tree;       /* sum of LMDB's other pages, in the order of `spans` */
@@ -187,23 +196,25 @@ typedef struct bm_store_record {
     uint32_t slot; /* slot from which the record was read */
 } bm_store_record; /* {0}; reset */
 
-/* Read the newest intact record. BM_ERR_FORMAT: there is none, or it is of another version. */
+/* Read the newest intact record into *out, which must be {0} or an earlier record. BM_ERR_FORMAT:
+ * there is none, or it is of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
-/* Clear the slot other than `slot`, and allocate its blocks, so that a full disk fails before the
- * commit. `make`: create the file. */
+/* Clear the slot other than `slot` and allocate its blocks, so that a full disk is noticed before
+ * the commit. `make`: create the file, which must not exist. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
-/* Write the record to the slot other than record->slot, and update record->slot. It is on the disk
- * when the function returns. */
+/* Write the record to the slot other than record->slot, and update record->slot. When the function
+ * returns, the record is on the disk. */
 bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record,
                                 bm_error *err);
 void bm_store_record_reset(bm_store_record *record); /* frees */
 
-/* Fill in `first` and `tree` from the bytes of the file. Returns false if a page is beyond its
- * end. */
+/* Compute `first` and `tree` from the `size` bytes of the file. Returns false if a page is beyond
+ * the end of the file. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
-/* Do these pages match the record? Of the first two pages only the one of the recorded transaction
- * is checked: LMDB writes them in turn, and the other may be part of an unfinished commit. */
+/* Do the pages in these `size` bytes match the record? Of the first two pages, only the one of the
+ * recorded transaction is checked: LMDB writes the two alternately, and the other one may be of an
+ * unfinished commit. */
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
 /* A piece in the map of the file; nothing in it was checked. */
@@ -226,22 +237,24 @@ typedef struct bm_pages_of {
     size_t size;
 } bm_pages_of;
 
-/* List all pieces by key, as they are in our map, and fill in all members of `out` except index,
- * commit and the sums of pages. BM_ERR_FORMAT: LMDB cannot read the file, or a page has two owners
- * or none. */
+/* List all pieces in the order of their keys, with their addresses in our map, and set page_bytes,
+ * txn, last_page, n_free, heads and the spans of `out`. BM_ERR_FORMAT: LMDB cannot read the file,
+ * or a page is used twice, or neither used nor free. */
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* Like bm_pages_read, in a child process, because LMDB may crash. BM_OK: the child finished;
- * BM_ERR_FORMAT: it ended in another way. `slot`: the child takes a slot in lock.mdb, so that no
- * writer overwrites the pages that it reads (false: the caller has a slot that protects them). */
+/* Call bm_pages_read in a child process, because LMDB may crash, and discard what it reads. BM_OK:
+ * the child could read everything. BM_ERR_FORMAT: it could not, or it crashed. `slot`: the child
+ * takes a slot in lock.mdb, so that no writer overwrites the pages that it reads; false: the caller
+ * has a slot, or a lock, that protects them. */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names the runs of postings and the last piece of documents. That piece may have documents
- * beyond the state's count, left by an interrupted writer. Pieces that the state does not name are
- * leftovers. Removals ('R') are written in the same transaction as the state and need no name.
+ * The state names the runs of postings and the last piece of documents. That piece may have
+ * documents beyond the state's count, left by an interrupted writer. Pieces that the state does not
+ * name are leftovers. Removals ('R') are written in the same transaction as the state, so the state
+ * need not name them.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
@@ -253,16 +266,16 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *
  * The record of the last commit has index and commit too (store_pages.h). */
 
-/* States of earlier versions can be read: a state of BM_STORE_VERSION lacks the last four numbers,
- * and a state of the next version has only the first of them. New states are written in this
- * version. */
+/* The version of new states. States of two earlier versions can be read: a state of
+ * BM_STORE_VERSION lacks the last four numbers, and a state of BM_STORE_VERSION + 1 has only the
+ * first of them. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
 /* The most runs of one state: three for each power of four up to the largest number of documents,
  * for bands and for ids; and the runs that a merge is about to replace. */
 #define BM_STORE_RUNS 128u
 
-/* Postings that were sorted together; each table has `entries` entries. */
+/* A run: postings that were sorted together. Its members are as in the file. */
 typedef struct bm_store_run {
     uint64_t id, first_table, n_tables;
     uint64_t entries; /* number of entries of each table */
@@ -273,19 +286,20 @@ typedef struct bm_state {
     uint64_t index;         /* id of the index, computed from the documents of its build, so that no
                                other index has it */
     uint64_t commit;        /* number of commits */
-    bm_store_counts counts; /* except runs and bytes */
-    uint64_t next_run;
-    uint64_t tail_first; /* first number of the last piece of documents */
+    bm_store_counts counts; /* `runs` and the bytes of the file are not set */
+    uint64_t next_run;      /* id of the next run or filter */
+    uint64_t tail_first;    /* first number of the last piece of documents */
     uint64_t n_runs;
     bm_str notes[BM_STORE_NOTES];
     bm_store_run runs[BM_STORE_RUNS]; /* ascending by id */
 } bm_state;                           /* borrows its texts */
 
+/* BM_ERR_INTERNAL: there are BM_STORE_RUNS runs already. */
 bm_status bm_state_add_run(bm_state *state, const bm_store_run *run, bm_error *err);
 
 size_t bm_state_size(const bm_state *state);           /* bytes of the piece of the state */
 void bm_state_write(const bm_state *state, void *out); /* writes bm_state_size bytes. */
-/* *out borrows the bytes. BM_ERR_FORMAT: damaged or of another version. */
+/* Read a state; *out borrows the bytes. BM_ERR_FORMAT: damaged, or of another version. */
 bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error *err);
 
 /* Does the state name this piece? */

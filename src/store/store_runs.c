@@ -30,7 +30,7 @@ static bool before(const bm_posting *a, const bm_posting *b)
     return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* Does the first source have the lesser head, so that it goes first? */
+/* Is the head of the first source less than the head of the second? */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -172,8 +172,8 @@ static unsigned size_of(uint64_t n)
     return digits;
 }
 
-/* Choose the runs with first table `first` that are merged into one. Returns false if no runs need
- * to be merged, because each size class has few. */
+/* Of the runs whose first table is `first`, choose those that are merged into one. Returns false if
+ * there are none: each size class has few runs or, with BM_MERGE_SOME, there are few in all. */
 static bool choose(const bm_state *state, uint64_t first, bm_merge_rule rule,
                    bool chosen[BM_STORE_RUNS])
 {
@@ -206,7 +206,8 @@ static bm_status fill_table(void *ctx, uint32_t table, bm_run_writer *out, bm_er
     return bm_postings_each(&m->snapshot, m->chosen, table, bm_run_add, out, err);
 }
 
-/* Merge the chosen runs of one kind into one, which replaces them in the state. */
+/* Merge the chosen runs, whose first table is `first`, into one, which replaces them in the
+ * state. */
 static bm_status merge_runs(bm_store *store, merging *m, uint32_t first, bm_error *err)
 {
     const bm_snapshot *s = &m->snapshot;

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define ATTEMPTS  4 /* attempts of a child */
-#define TRIES     32
+#define ATTEMPTS  4                  /* attempts to admit a file */
+#define TRIES     32                 /* attempts to open a snapshot */
 #define MAP_MORE  ((size_t)64 << 20) /* address space for the file to grow */
 #define PAGE_MASK ((uintptr_t)BM_PIECE_PAGE - 1)
 
@@ -82,7 +82,7 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
         const uint8_t *bytes = NULL;
         size_t size;
         if (i > 0)
-            sched_yield(); /* both slots were being written, or a writer wrote while the child
+            sched_yield(); /* a writer may have been writing the record, or pages that the child
                             * read */
         status = bm_store_record_read(&store->place, &record, err);
         if (status == BM_OK)
@@ -117,9 +117,10 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
 
-/* The transaction begins before the record is read, so the record is of the transaction's commit or
- * of the commit before it. If the record is newer, a writer has committed in between, and another
- * try will match. */
+/* Begin the transaction, check it, and list its pages; *record receives the record of the last
+ * commit. The transaction begins before the record is read, so the record is that of the
+ * transaction's commit or of the commit before. If the record is newer, a writer has committed in
+ * between, and the next attempt will match. */
 static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
@@ -137,7 +138,8 @@ static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record,
     return BM_OK;
 }
 
-/* `own`: this process wrote the state, so nothing is compared. */
+/* Like acquire_once, with several attempts. `own`: this process wrote the state, so nothing is
+ * checked, and *record is not set. */
 static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -156,7 +158,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 
 /* --- the pieces --- */
 
-/* The index of the first piece whose key is this key or a larger one. */
+/* The index of the first piece whose key is not less than `key`. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};
@@ -173,8 +175,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* Read the state in the file. It is the state of the last recorded commit, or of the next commit if
- * its writer was killed before it recorded that. */
+/* Read the state in the file. It must be the state of the last recorded commit or, if the snapshot
+ * is newer than the record, of the next commit. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});
@@ -188,7 +190,7 @@ static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_er
     return BM_OK;
 }
 
-/* Move pieces that the state does not name to `others`, and compact the list. */
+/* Move the pieces that the state does not name from s->pieces to s->others. */
 static bm_status split_leftovers(bm_snapshot *s, bm_error *err)
 {
     bm_piece_refs *all = &s->pieces, *others = &s->others;

@@ -2,11 +2,12 @@
 /* store_write.c -- adding, removing, and the commit: see store_write.h.
  *
  * The ids of a batch are sorted and written as one run, the keys of all bands as another. In a
- * build, the keys of bands are sorted separately until the commit.
+ * build, the keys of the bands are not written before the commit, which writes all of them, sorted,
+ * as one run.
  *
  * The pieces of a commit may take several transactions. The last one writes the state and the
- * removals, and deletes the pieces that are no longer named. Then everything is on the disk, and
- * the commit is recorded.
+ * removals, and deletes the pieces that the new state no longer names. When everything is on the
+ * disk, the commit is recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include "store/store_write.h"
@@ -55,7 +56,8 @@ typedef struct added {
     uint64_t first;
 } added;
 
-/* Sort the entries of one table: of band keys, or, for table `bands`, of ids. */
+/* Add the entries of a batch for one table to `records`, which sorts them: the keys of a band or,
+ * for table `bands`, the hashes of ids. */
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;
@@ -157,7 +159,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     return BM_OK;
 }
 
-/* Copy the view's bits of removed documents to the writer, extended to all present numbers. */
+/* Copy the view's bits of removed documents to the writer, extended to all numbers so far. */
 static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);
@@ -202,8 +204,8 @@ bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err)
     return BM_OK;
 }
 
-/* Earlier versions gave a document without an id the number of documents so far as its id. So ids
- * up to next_number count as given, along with those read. */
+/* Earlier versions gave a document without an id the number of documents so far as its id. So all
+ * numbers below next_number count as given, and so do all ids that are read. */
 static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
 {
     bm_store_view *view = NULL;
@@ -216,7 +218,7 @@ static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
         status = bm_store_view_doc(view, (uint32_t)number, &doc, err);
         if (status == BM_OK)
             bm_next_id_pass(out, doc.id);
-        else if (status != BM_NOT_FOUND) /* the document was not removed */
+        else if (status != BM_NOT_FOUND) /* BM_NOT_FOUND: the document was removed */
             BM_TRY_OUT(status);
     }
     status = BM_OK;
@@ -279,7 +281,7 @@ static bm_status put_state(bm_store *store, bm_error *err)
     return bm_store_env_commit(&store->env, err);
 }
 
-/* Sync the files of a build, which syncs nothing before its commit. */
+/* Sync the files of a build, which syncs nothing before, and switch syncing on. */
 static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_write.h -- adding to an index and removing from it; one writer, one thread.
  *
- * Additions and removals are visible at once in views of this bm_store that are opened later, and
- * in all others after the commit. A writer that ends without a commit has changed nothing. */
+ * Views of this bm_store show additions and removals if they are opened afterwards; views of other
+ * stores, if they are opened after the commit. A writer that ends without a commit has changed
+ * nothing that views show. */
 #pragma once
 
 #include "store/store_view.h"
@@ -11,7 +12,7 @@
  * within the batch: the caller must check this (bm_store_view_id). */
 typedef struct bm_store_batch {
     size_t n;
-    const bm_store_doc *docs;    /* their bodies are not used; ids must not be empty */
+    const bm_store_doc *docs;    /* ids must not be empty; bodies are not used */
     const uint64_t *const *sets; /* SETS: for each document, its n_shingles hashes, ascending and
                                   * distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words words */
@@ -22,20 +23,20 @@ typedef struct bm_store_batch {
  * the larger the batches, the fewer merges. */
 bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *first,
                        bm_error *err);
-/* Remove documents, which must be present; each number once. */
+/* Remove n documents. Each must be present, and be given once. */
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err);
 /* Set the kind that ids must have from now on (bm_store_counts.ids). Written with the next
  * commit. */
 bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err);
-/* Set *out to bm_store_counts.next_id. If an earlier version did not record it, the ids of all
- * documents are read, and it is recorded with the next commit. */
+/* Set *out to bm_store_counts.next_id. If an earlier version did not record that number, the ids of
+ * all documents are read to find it, and the next commit records it. */
 bm_status bm_store_next_id(bm_store *store, uint64_t *out, bm_error *err);
-/* Store a note; it is written with the next commit. */
+/* Replace a note; the next commit writes it. */
 bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
-/* Write all changes atomically, to the disk. After BM_ERR_IO (disk full) the index is as at the
- * last commit, and the store can only be closed. */
+/* Write all changes to the disk, atomically. After BM_ERR_IO (as on a full disk) the index has the
+ * state of the commit before, and the store can only be closed. */
 bm_status bm_store_commit(bm_store *store, bm_error *err);
 
-/* Copy all present documents, in order and with new numbers from 0, and the notes, into a new,
- * empty index (made by bm_store_create). The caller must commit. */
+/* Copy the notes and all documents that were not removed, in order and with new numbers from 0 on,
+ * into an empty index made by bm_store_create. The caller must commit. */
 bm_status bm_store_copy(bm_store *from, bm_store *to, bm_error *err);

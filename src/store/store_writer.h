@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes
- * visible, and changes that are not in the file yet. */
+/* store_writer.h -- the part of a bm_store that only a writer has: the state that the next commit
+ * makes visible, and changes that are not in the file yet. */
 #pragma once
 
 #include "spill/sorted_runs.h"
@@ -10,12 +10,13 @@
 #define BM_STORE_MEMORY (UINT64_C(256) << 20)
 
 struct bm_writer {
-    bm_state state;        /* its runs and documents are in the file, except those in `tail` */
-    uint64_t committed;    /* the last commit may name runs with numbers below this */
+    bm_state state;        /* the next state; the file has all its runs and documents, except new
+                            * documents in `tail` */
+    uint64_t committed;    /* the last commit may name runs with ids below this */
     bm_piece_key *dropped; /* pieces that the last commit names and the next one does not */
     size_t n_dropped, cap_dropped;
-    bm_document_writer tail;
-    bool tail_begun;  /* `tail` replaces or follows the last piece in the file */
+    bm_document_writer tail; /* the last piece of documents */
+    bool tail_begun;  /* `tail` is in use: it replaces or follows the last piece in the file */
     bool tail_new;    /* `tail` has documents that are not in the file yet */
     uint8_t *removed; /* one bit for each number; NULL: no document was removed since the last
                        * commit */
@@ -24,33 +25,35 @@ struct bm_writer {
     bm_store_filters filters;
     bm_sorted_runs **bands; /* in a build, until its commit: the postings of each band; else NULL */
     bm_buf body;            /* body of the document being added */
-    bm_status failed;
-    bm_error failure; /* the error of `failed` */
+    bm_status failed;       /* not BM_OK: a change failed, and the store can only be closed */
+    bm_error failure;       /* the error of `failed` */
 };
 
-/* A writer that continues from a state. */
+/* Make store->writer, which continues from a state. */
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err);
 void bm_writer_close(bm_store *store);
-/* Begin to sort the postings of bands separately (open), and stop doing so (close). */
+/* Begin a build: from now on the postings of each band are sorted in writer->bands (open). End it,
+ * and free these (close). */
 bm_status bm_writer_bands_open(bm_store *store, bm_error *err);
 void bm_writer_bands_close(bm_store *store);
-/* BM_OK, or the error after which the store can only be closed; BM_ERR_INTERNAL for a store that
- * reads. */
+/* Can the store be changed? If not, returns the error of the change that failed, or BM_ERR_INTERNAL
+ * for a store that only reads. */
 bm_status bm_writer_ready(const bm_store *store, bm_error *err);
-/* Record the failure, and return its status. */
+/* If `status` is not BM_OK and no earlier failure was recorded, record it with *err. Returns
+ * `status`. */
 bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
 
-/* Call when the state no longer names this piece: deletes it at once if the last commit does not
- * name it either, else with the next commit. */
+/* Delete a piece that writer->state no longer names: at once if the last commit does not name it
+ * either, else with the next commit. */
 bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
-/* Add the document of the next number, complete with its body. */
+/* Add a document, which must have its body, under the next number. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
-/* Write all additions to the file, or into the open transaction. */
+/* If `tail` has new documents, add it to the open transaction. */
 bm_status bm_writer_put(bm_store *store, bm_error *err);
-/* Make all additions readable by views. */
+/* Commit all additions to the file, so that new snapshots with the writer's state show them. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
-/* Record the commit that was just written to the disk. If the process is killed before this, the
- * commit was not acknowledged to the caller. */
+/* Record the commit that was just written to the disk. bm_store_commit returns only afterwards: if
+ * the process is killed before this, the caller was not told that the commit succeeded. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* See bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
