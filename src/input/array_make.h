@@ -10,22 +10,23 @@
 #define BM_ARRAY_BUFFERS  3u
 #define BM_ARRAY_CHILDREN 4u
 
-/* The parts of a schema: of one column, or of a table. */
+/* The parts of a schema, which describes one column or a table. */
 typedef struct bm_schema_parts {
     const char *format, *name; /* copied */
     size_t n_children;         /* at most BM_ARRAY_CHILDREN */
 } bm_schema_parts;
 
-/* Makes a schema without nulls. Its children start out released; the caller fills them, and
- * releasing *out releases those that were filled. BM_ERR_NOMEM: *out is released. */
+/* Makes a schema without nulls. Its children start out released, and the caller fills them;
+ * releasing *out releases the filled ones. BM_ERR_NOMEM: *out is marked as released. */
 bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, bm_error *err);
-/* Attach the metadata pair `key`: `value`; once per schema. */
+/* Attach one metadata pair, `key` and `value`; at most once per schema. */
 bm_status bm_schema_annotate(struct ArrowSchema *schema, bm_str key, bm_str value, bm_error *err);
 
 typedef struct bm_array_parts {
     int64_t length;
-    void *buffers
-        [BM_ARRAY_BUFFERS]; /* from bm_alloc; taken, even on failure; validity (NULL) comes first */
+    /* From bm_alloc. The array owns them; on failure they are freed. The first, for validity, is
+     * NULL. */
+    void *buffers[BM_ARRAY_BUFFERS];
     size_t n_buffers, n_children;
 } bm_array_parts;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch_source.c -- the functions common to all sources; above all, skipping records.
  *
- * To skip a record its bounds are enough, so it is counted and not parsed. There is no seeking: the
- * digest of an input covers all its bytes, and compressed data has to be read from the beginning
- * anyway.
+ * A skipped record is only counted, for which its bounds are enough, and not parsed. There is no
+ * seeking: the digest of an input covers all its bytes, and compressed data has to be read from the
+ * beginning anyway.
  *
  * Tests: tests/unit/sources/test_batch_sources.c */
 #include "input/batch_source.h"
@@ -51,7 +51,7 @@ bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, 
     return source->ops->fill != NULL ? source->ops->fill(source, batch, in_turn, err) : BM_OK;
 }
 
-/* Skip records of this batch. *all: every record of it is skipped. */
+/* Skip records of this batch. *all becomes true if all its records are skipped. */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {

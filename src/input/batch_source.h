@@ -14,9 +14,9 @@
  *
  * Records that an earlier run delivered are passed over: bm_batch_source_begin takes their number.
  * They are read again (the digests of the inputs need their bytes) and counted, but not parsed. A
- * batch that has only such records is dropped; of the batch in which they end, the parser delivers
- * the rest. Records come in the same order whatever the batch limits, so a number of records
- * identifies a place in the inputs. */
+ * batch that has only such records is dropped. If only the first records of a batch are passed
+ * over, the parser delivers the others. Records come in the same order whatever the batch limits,
+ * so a number of records identifies a place in the inputs. */
 #pragma once
 
 #include <pthread.h>
@@ -36,19 +36,20 @@ typedef struct bm_source_batch {
     bm_content_place place; /* after its last record, if limits.places asks for it */
 } bm_source_batch;
 
-/* When a batch is full. One document is always taken, however long it is. */
+/* The size of a batch (which has at least one document, however long), and how the source is
+ * read. */
 typedef struct bm_batch_limits {
     size_t bytes;  /* bytes of records or texts */
     size_t hashes; /* hashes, for sources without texts */
     uint32_t docs; /* documents; 0: no limit */
-    /* Asked about a document longer than `bytes`; NULL: any may be held. */
+    /* Called before a document longer than `bytes` is kept in memory; NULL: any may be. */
     const bm_long_gate *gate;
     /* For record sources. Not NULL: report the place after each batch; and if places->known, verify
      * that the inputs are unchanged before this place. Borrowed. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
-    /* For tables, if `helped`: the most bytes of rows that one thread reads at a time, beside
-     * others, and divides into several batches; 0: no such reading. */
+    /* For tables, if `helped`: the most bytes of rows that one thread reads at a time, while others
+     * read too, and divides into several batches. 0: rows are not read so. */
     size_t range_bytes;
     /* Several threads call `next` in turn: a thread that waits for its turn calls `help`, and a
      * thread that got a batch calls `fill` at once. */
@@ -60,23 +61,23 @@ typedef struct bm_batch_parser bm_batch_parser;
 
 typedef struct bm_batch_source_ops {
     const char *name; /* "records", "hashes", "columns", "keys" */
-    /* Its documents are texts, still to be shingled and hashed here or on a device; else they are
+    /* True: its documents are texts, which are still to be shingled and hashed. False: they are
      * shingle hashes already, or band keys. */
     bool has_text;
-    bool places; /* reports places in its inputs, so that a job can be sealed as it goes */
+    bool places; /* its batches have `place`, so that a job can be resumed after any batch */
     /* Does it read inputs of this format? */
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
     /* Get the next batch; *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
-    /* Read what the batch has to hold, beside other fills and `next`, if the source was begun
-     * `helped`; *in_turn grows by the seconds in which it kept other fills from going on. NULL:
-     * `next` returns complete batches. */
+    /* Read the bytes that the batch still lacks, if the source was begun `helped`. Runs at the same
+     * time as other fills and `next`. *in_turn grows by the seconds in which this call kept other
+     * fills waiting. NULL: `next` returns complete batches. */
     bm_status (*fill)(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                       bm_error *err);
-    /* While another thread calls `next`: do a small part of its later work. False: nothing to do.
-     * NULL: there never is. */
+    /* Do a small part of what later calls of `next` would have to do, while another thread is in
+     * `next`. False: there is nothing to do now. NULL: there never is. */
     bool (*help)(bm_batch_source *source);
     /* Count the records of a batch, bad ones too. */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
@@ -107,29 +108,33 @@ struct bm_batch_source {
     bm_input_set *inputs;   /* borrowed; NULL: a stream in memory */
     const char *name;       /* the name of the stream, for ids and messages */
     const char *extra_path; /* a file read in addition to the inputs; NULL: none */
-    uint32_t n_keys;        /* band keys per record, which has no text then; 0: none */
+    uint32_t n_keys;        /* band keys per record, which then has no text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
     bool reads_again;       /* any record can be read again by its place (parser.h) */
-    /* Set by the opener: sign documents that are hashes already with this scheme, which takes their
-     * low halves; NULL: there are none, or the scheme takes whole hashes. */
+    /* Set by whoever opened the source: the scheme that will sign documents of hashes, if it uses
+     * only the low 32 bits of each. NULL: there are no such documents, or the scheme uses whole
+     * hashes. */
     const bm_scheme *low_halves;
-    /* Kind of a memory table's ids, known once it is read. `duplicate_ids` number turns integers
-     * into texts. */
+    /* Kind of the ids in a memory table, known once the table is read. `duplicate_ids` number turns
+     * integers into texts. */
     bm_id_kind ids;
-    bool begun_twice;    /* set by the opener: a stream in memory keeps its arrays for a 2nd pass */
+    /* Set by whoever opened the source: a stream in memory keeps its arrays for a second pass. */
+    bool begun_twice;
     uint64_t skip, left; /* records to pass over: requested, still to come */
 };
 
 /* Every parser begins with this. */
 struct bm_batch_parser {
     const bm_batch_source_ops *ops;
-    /* Set by the opener: no ids are made for records without one; they may stay nameless. */
+    /* Set by whoever opened the parser: no ids are made for records without one, so these may be
+     * `nameless`. */
     bool own_ids;
 };
 
 void bm_batch_source_close(bm_batch_source *source); /* NULL is fine */
-/* The name of a file, for ids and messages; the total bytes of all files, 0: unknown. */
+/* The name of a file, for ids and messages. */
 const char *bm_batch_source_file(const bm_batch_source *source, uint32_t file);
+/* Total stored bytes of all files; 0: unknown. */
 uint64_t bm_batch_source_total_bytes(const bm_batch_source *source);
 
 /* Begin to read, passing over the first `skip` records (bad records count, header rows and blank
@@ -137,25 +142,26 @@ uint64_t bm_batch_source_total_bytes(const bm_batch_source *source);
 bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *limits,
                                 uint64_t skip, bm_error *err);
 
-/* Acquire the lock under which one thread at a time calls next; while another thread holds it, call
- * `help`. The source was begun `helped`. */
+/* Acquire `lock`, under which one thread at a time calls `next`. While another thread holds the
+ * lock, call `help`. The source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
-/* Read the batch, beside other threads, and set its bytes_read and place. Whoever got it from a
- * source begun `helped` calls this before anything else that may wait. *in_turn grows by the
- * seconds in which other threads had to wait. */
+/* Read the bytes that the batch still lacks, and set its bytes_read and place. Several threads may
+ * do so at the same time. A thread that got a batch from a source begun `helped` calls this before
+ * anything else that may wait. *in_turn grows by the seconds in which this call kept other threads
+ * waiting. */
 bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                                bm_error *err);
 
 typedef enum bm_batch_got {
     BM_BATCH_READ,   /* there is a batch to parse */
-    BM_BATCH_PASSED, /* a batch was dropped, since all its records are passed over: ask again */
+    BM_BATCH_PASSED, /* a batch was dropped, since all its records are passed over: call again */
     BM_BATCH_END
 } bm_batch_got;
 
 typedef struct bm_batch_next {
     bm_batch_got got;
-    bm_source_batch *batch; /* READ: taken by the caller (bm_batch_source_free_batch); else NULL */
+    bm_source_batch *batch; /* READ: owned by the caller (bm_batch_source_free_batch); else NULL */
     uint64_t bytes_read;    /* bytes_read of that batch, dropped or complete */
 } bm_batch_next;
 

@@ -91,12 +91,12 @@ const char *bm_compression_ending(bm_compression kind)
 
 /* === refused formats ===
  *
- * Magic bytes at fixed offsets, and one check that looks closer: text in units of two or four
- * bytes.
+ * Formats are recognized by magic bytes at fixed offsets, and text in units of two or four bytes by
+ * a closer check.
  *
- * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark gives them away;
- * without one, the first eight units (in a shorter file all, at least eight bytes) must be
- * printable ASCII or white space in that encoding. */
+ * UTF-16 and UTF-32, read as bytes, would be texts without words. They are recognized by a byte
+ * order mark. Without one, the first eight units (in a shorter file all, at least eight bytes) must
+ * be printable ASCII or white space in that encoding. */
 
 #define PLAIN_UNITS 8u
 #define PLAIN_BYTES 8u

@@ -26,8 +26,8 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
 }
 
 /* The compression of a file by its first bytes. A Zstandard or LZ4 file may begin with skippable
- * frames, which both formats share: then the bytes after them decide or, if `head` ends before,
- * what the name promises. */
+ * frames, which both formats share. Then the bytes after those frames decide; if `head` shows none,
+ * the kind is LZ4 if `promised`, the kind that the name promises, is LZ4, else Zstandard. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
 /* The kind that a name's ending promises, in upper or lower case. *len, the length of the name, is
  * reduced by that ending. */
@@ -37,7 +37,8 @@ const char *bm_compression_name(bm_compression kind);
 /* The ending of file names: ".gz"; "" for NONE. */
 const char *bm_compression_ending(bm_compression kind);
 
-/* refused_formats -- formats and encodings that are not read, told by a file's first bytes. */
+/* refused_formats -- formats and encodings that are not read, recognized by a file's first
+ * bytes. */
 
 #define BM_HEAD_BYTES 4096u /* how many first bytes are examined, if the file has as many */
 
@@ -46,5 +47,5 @@ typedef struct bm_refused_format {
     const char *hint; /* how to read its contents otherwise */
 } bm_refused_format;
 
-/* Examines the first bytes of a file: all of it if it has fewer than BM_HEAD_BYTES. */
+/* `head` is the first BM_HEAD_BYTES bytes of a file, or all of a shorter file. */
 bm_refused_format bm_refused_format_of(const char *head, size_t len);

@@ -4,8 +4,9 @@
  *
  *     content --find--> parts --walk--> edits --sort, unite--> edits
  *
- * A part is found by the rules that found its text: the last of equal JSON keys, a key before a
- * path, the columns of the file's header. Then its bytes are walked in step with the text.
+ * A part is found by the same rules as in a parse: of equal JSON keys the last counts, a key equal
+ * to the whole field name comes before a path, and the file's header gives the columns. Then the
+ * part's bytes are walked in step with the text.
  *
  * Tests: tests/unit/input/test_cut_record.c */
 #include "input/parser.h"
@@ -39,7 +40,7 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* The end of the bytes that encode themselves: at an escape, or at the first of two quotes. */
+/* Find where the bytes that encode themselves end: at an escape, or at the first of two quotes. */
 static const char *own_end(bm_text_coding coding, const char *at, const char *end)
 {
     const char *found = coding == BM_CODING_PLAIN

@@ -13,7 +13,7 @@
 typedef struct pieces {
     char in[PIECE_BYTES], out[PIECE_BYTES];
     size_t in_len, used;  /* bytes in `in`, and how many the library has read */
-    size_t out_len, sent; /* bytes in `out`, and how many were handed on */
+    size_t out_len, sent; /* bytes in `out`, and how many were copied to the caller */
 } pieces;
 
 struct bm_decompress {
@@ -25,7 +25,7 @@ struct bm_decompress {
     const char *name;
     bool inside;      /* a member has begun and not ended */
     bool begun;       /* at least one member of this file has begun */
-    uint64_t padding; /* zeros seen after the last member */
+    uint64_t padding; /* zeros read after the last member */
     bm_status failed; /* status of this file; details in `error` */
     bm_error error;
 };
@@ -136,7 +136,8 @@ static bm_status run_member(bm_decompress *d, bm_decompress_step *step, bm_error
 static bm_status run_members(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
     bm_status status = BM_OK;
-    /* One more round with no input left: a member may still have output. */
+    /* Stop only after two rounds without progress, since one call of ops->run may make none
+     * (unpack.h). */
     for (unsigned idle = 0; status == BM_OK && idle < 2 && step->n_out < step->out_cap;) {
         const size_t used = step->used, n_out = step->n_out;
         if (!d->inside && step->used < step->in.len)
@@ -157,7 +158,7 @@ static void move(char *to, size_t *n_to, bm_str from, size_t *n_from)
     *n_from += n;
 }
 
-/* Hand on the unpacked bytes; false: not all of them fit. */
+/* Copy the unpacked bytes to the caller's buffer; false: not all of them fit. */
 static bool send_piece(pieces *p, bm_decompress_step *step)
 {
     const size_t left = p->out_len - p->sent, room = step->out_cap - step->n_out;
@@ -166,13 +167,13 @@ static bool send_piece(pieces *p, bm_decompress_step *step)
     return p->sent == p->out_len;
 }
 
-/* Fill the input piece; false: it is not full yet, and more input will come. */
+/* Fill the input piece. False: the piece is not full yet, and more input will come. */
 static bool fill_piece(pieces *p, bm_decompress_step *step)
 {
     if (p->used == p->in_len)
         p->used = p->in_len = 0;
     else if (p->used > 0 || p->in_len == PIECE_BYTES)
-        return true; /* the library has begun with it */
+        return true; /* the library has begun to read this piece */
     const size_t left = step->in.len - step->used, room = PIECE_BYTES - p->in_len;
     const bm_str in = {step->in.data, left < room ? step->in.len : step->used + room};
     move(p->in + p->in_len, &p->in_len, in, &step->used);

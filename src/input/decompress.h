@@ -25,9 +25,9 @@ void bm_decompress_limit(bm_decompress *d, unsigned window_log);
 void bm_decompress_begin(bm_decompress *d, const char *name);
 
 /* Decompress in.data[used … in.len-1] into at most out_cap bytes at out, until either is used up.
- * n_out 0 with all input used: more input is needed; if `end` is set there is none. Broken data
- * give BM_ERR_INPUT, in this call and all later ones, after all bytes before the damage were
- * delivered, whatever the sizes of the steps. */
+ * If all input is used and n_out is 0, more input is needed, or, if `end` is set, all output was
+ * delivered. Broken data give BM_ERR_INPUT, in this call and all later ones, but only after all
+ * bytes before the damage were delivered, whatever the sizes of the steps. */
 bm_status bm_decompress_run(bm_decompress *d, bm_decompress_step *step, bm_error *err);
 /* Call when a step with `end` has delivered nothing more. BM_ERR_INPUT: the file ended inside a
  * member. */

@@ -2,10 +2,10 @@
 /* inflate.c -- see the header.
  *
  * Why not a library: zlib takes more than twice the time of libdeflate; the difference would be a
- * third of what `sign` needs for the same bytes. And libdeflate accepts data that zlib refuses.
- * Checking the block headers ourselves would catch those, but a block begins at the bit where the
- * one before ends: only a decoder of that block knows the bit, and libdeflate does not report it.
- * Decoders differ in the following cases; here each is as in zlib:
+ * third of what `sign` needs for the same bytes. And libdeflate accepts data that zlib refuses. A
+ * check of the block headers would find such data, but a block begins at the bit where the one
+ * before ends: only the decoder of the block before knows that bit, and libdeflate does not report
+ * it. Decoders differ in the following cases; here each is as in zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
@@ -63,7 +63,8 @@ struct stream;
 
 struct bm_inflate {
     uint32_t lit[LIT_MOST], dist[DIST_MOST], lens[LENS_MOST];
-    uint32_t lit_symbols[N_LIT], dist_symbols[N_DIST], lens_symbols[N_LENS]; /* entries less bits */
+    /* entries without the lengths of codes */
+    uint32_t lit_symbols[N_LIT], dist_symbols[N_DIST], lens_symbols[N_LENS];
     bool fixed; /* the tables of the fixed codes are loaded */
     got (*run_fast)(const bm_inflate *t, struct stream *s);
 };
@@ -99,7 +100,7 @@ static void fill(stream *s)
         s->bits = (s->bits & ones(s->n_bits)) | (uint64_t)*s->in++ << s->n_bits;
 }
 
-/* Read n bits, at most 16, in a header, where more must follow; false: they are missing. */
+/* Read n bits of a header, at most 16; false: fewer are left. */
 static bool read_bits(stream *s, unsigned n, unsigned *out)
 {
     fill(s);
@@ -153,8 +154,8 @@ static uint32_t entry_of(uint32_t symbol, unsigned bits)
     return symbol + (bits << 8) + bits;
 }
 
-/* The code after `at`. Codes count up from their highest bit, which comes first in the data, so as
- * numbers they are bit-reversed. */
+/* The code after `at`. Codes are stored bit-reversed, because their highest bit comes first in the
+ * data. So 1 is added at the highest of the `bits` bits, and carries go down. */
 static uint32_t next_code(uint32_t at, unsigned bits)
 {
     const uint32_t zeros = at ^ (uint32_t)ones(bits);
@@ -231,8 +232,7 @@ static bool make_table(const code *c)
     unsigned bits = 1;
     while (counts[bits] == 0)
         bits++;
-    uint32_t at = 0, end = UINT32_C(1)
-                           << bits; /* the table so far; it is repeated for longer codes */
+    uint32_t at = 0, end = UINT32_C(1) << bits; /* entries so far; repeated for longer codes */
     const uint16_t *symbol = sorted;
     for (unsigned left = counts[bits]; bits <= c->bits;) {
         c->table[at] = entry_of(c->symbols[*symbol++], bits);
@@ -339,7 +339,8 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* May write past the match: most are so short that 40 bytes copied at once are enough. */
+/* Copy a match. May write past its end: 40 bytes are copied at once, which is enough for most
+ * matches. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
     unsigned char *const end = out + length;
@@ -389,8 +390,8 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 
-/* Decode symbols while there is plenty of input and output. A refill gives 56 bits: three literals
- * need at most 33, two literals and a length 42, a distance 28. */
+/* Decode symbols until little input or room for output is left. A refill gives 56 bits: three
+ * literals need at most 33, two literals and a length 42, a distance 28. */
 static inline __attribute__((always_inline)) got fast_loop(const bm_inflate *t, stream *s)
 {
     const uint32_t *const lit = t->lit, *const dist = t->dist;
@@ -479,8 +480,8 @@ static __attribute__((target("bmi2"))) got run_fast_bmi2(const bm_inflate *t, st
 }
 #endif
 
-/* Read the next symbol of a table, and its value; false: the bits are no symbol, or some are
- * missing. */
+/* Read the next symbol with a table: its entry and its value. False: the bits are no symbol, or too
+ * few are left. */
 static bool read_symbol(stream *s, const uint32_t *table, unsigned index, uint32_t *entry,
                         size_t *value)
 {

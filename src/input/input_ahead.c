@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.c -- see the header.
  *
- * One mutex guards everything except what a thread does with the source that it is busy with, and
- * with a block that it has taken. A thread takes a block, fills it and appends it to the list of
- * its source; the reader copies from the block and gives it back. Sources read ahead leave some
- * blocks to the reader, which might otherwise wait for ever.
+ * One mutex guards everything, except that a thread uses the source that it is busy with, and a
+ * block that it has acquired, without the lock. A thread acquires a block, fills it and appends it
+ * to the list of its source; the reader copies from the block and releases it. Sources other than
+ * the reader's leave some blocks free, because the reader might otherwise wait for ever.
  *
- * If the ends of members can be found without unpacking (members.h), one thread at a time cuts
- * members off, reading the source in order, and all threads unpack them; anything else is unpacked
- * as a stream, by one thread at a time. With helpers, the reader unpacks its own stream, straight
- * into the caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of
- * the work on them, which pays only for a thread that would be idle.
+ * If the ends of members can be found without unpacking (members.h), one thread at a time reads the
+ * source in order and cuts members off, and all threads unpack them. Any other source is unpacked
+ * as a stream, by one thread at a time. With helpers, the reader unpacks the stream that it is
+ * reading itself, straight into the caller's buffer, and helps too before it waits: passing a block
+ * to another thread costs a twentieth of the work of unpacking it, which pays only if that thread
+ * would be idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -28,17 +29,17 @@
 #include "input/unpack.h"
 #include "input/input_bytes.h"
 
-#define SMALL_BLOCK ((size_t)1 << 20) /* for streams; MEMBER_BLOCK is for members: */
-#define MEMBER_BLOCK                                                                               \
-    (((size_t)4 << 20) + (64u << 10)) /* one of our own blocks, with room for some growth */
+#define SMALL_BLOCK ((size_t)1 << 20) /* bytes of a block of a stream */
+/* Bytes of a block of members: one of our own blocks, with room for some growth. */
+#define MEMBER_BLOCK (((size_t)4 << 20) + (64u << 10))
 #define PACKED_STEP  ((size_t)256 << 10)
-#define OWN_BLOCKS   2u                  /* reserved for the reader's source */
+#define OWN_BLOCKS   2u                  /* blocks that only the reader's source may use */
 #define ENGINE_BYTES ((uint64_t)1 << 20) /* memory of a decoder, besides its window */
 #define BZ2_BYTES    ((uint64_t)4 << 20)
 #define LZ4_BYTES    ((uint64_t)8 << 20)
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* assumed if the first bytes do not state it */
-#define STORED_LEAST                                                                               \
-    ((uint64_t)16 << 10) /* bytes: handing on a smaller source costs more than it saves */
+/* Bytes of the smallest source to unpack ahead: passing blocks would cost more than it saves. */
+#define STORED_LEAST ((uint64_t)16 << 10)
 #define LONG_PART    16u /* a record longer than 1/16 of the granted memory may need all of it */
 #define WAIT_SECONDS .2  /* between two checks for cancellation */
 #define NOWHERE      SIZE_MAX
@@ -47,32 +48,33 @@ typedef struct block {
     struct block *next;
     uint64_t stored; /* stored bytes of the source up to the end of this block */
     size_t pos, len;
-    bool filling; /* its members are being unpacked */
-    bool failed;  /* unpacking failed: the reader reads on by itself */
+    bool filling; /* members are being unpacked into it */
+    bool failed;  /* unpacking failed: the reader reads the source again by itself */
     char data[];  /* plan.block_bytes bytes */
 } block;
 
 typedef enum place_state {
     PLACE_FREE,
-    PLACE_OPEN,  /* a thread unpacks it, or will */
-    PLACE_ENDED, /* all of it is in blocks */
-    PLACE_FAILED /* after the blocks, the reader has to read it itself */
+    PLACE_OPEN,  /* a thread unpacks the source, or will */
+    PLACE_ENDED, /* all of the source is in blocks */
+    PLACE_FAILED /* after the blocks, the reader has to read the source itself */
 } place_state;
 
 /* A source that is open. */
 typedef struct place {
     size_t source;
     place_state state;
-    bool busy; /* a thread is reading it */
+    bool busy; /* a thread is reading the source */
     unsigned n_filling;
     block *first, *last;
-    uint64_t given, stored; /* bytes that the reader has had, and the stored bytes up to there */
+    /* bytes that the reader has received, and the stored bytes up to there */
+    uint64_t given, stored;
     /* Owned by the thread that is busy with the place; if there is none, by the lock's holder. */
     bm_input_bytes *bytes; /* NULL: not needed so far */
     bool begun;
-    bool members;    /* members are cut off `packed`, which holds the bytes after the last one */
+    bool members;    /* members are cut off `packed`, which has the bytes after the last cut */
     bool packed_end; /* the source has no bytes after those in `packed` */
-    block *packed;   /* NULL: none; not counted in ahead->n_used */
+    block *packed;   /* compressed bytes; NULL: none; not counted in ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* stored bytes of all members that were cut */
 } place;
@@ -88,7 +90,7 @@ struct bm_input_ahead {
     bm_input_bytes *own; /* the reader's, for sources that have no place */
     bm_ahead_plan plan;
     uint64_t done; /* stored bytes of the ended sources that had places */
-    place *now;    /* the reader's place; NULL: it uses `own`, */
+    place *now;    /* the reader's place; NULL: the reader uses `own`, */
     bool ended;    /* or the source has ended */
     size_t source; /* the reader's source; NOWHERE: none yet */
     pthread_mutex_t lock;
@@ -247,7 +249,8 @@ static bool is_stopped(void *ctx)
     return atomic_load(&((bm_input_ahead *)ctx)->stop);
 }
 
-/* May another block of this source be filled? Sources other than the reader's leave it some. */
+/* May another block of this source be filled? Other sources than the reader's leave OWN_BLOCKS
+ * free. */
 static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
 {
     const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
@@ -328,8 +331,8 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
     return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
-/* Fill the block up to SMALL_BLOCK bytes, or to the end of the source: larger blocks cost more page
- * faults than they save in handing on. */
+/* Fill the block up to SMALL_BLOCK bytes, or to the end of the source: larger blocks would cost
+ * more in page faults than they save in passing them to the reader. */
 static place_state fill_block(place *p, block *b)
 {
     size_t got = 1;
@@ -399,7 +402,8 @@ static void wake_reader(bm_input_ahead *ahead, const place *p)
         pthread_cond_signal(&ahead->moved);
 }
 
-/* Unpack members into b, which is already in the list of its place. */
+/* Unpack the members in `in` to b, which is already in the list of its place. Releases the lock
+ * meanwhile. */
 static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
 {
     p->n_filling++;
@@ -421,7 +425,7 @@ static void add_packed(bm_input_ahead *ahead, place *p)
         ahead->n_used--;
 }
 
-/* Do one step of work on a place. */
+/* Do one step of work on a place. Releases the lock meanwhile. */
 static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
@@ -445,7 +449,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         p->state = state;
     if (rest != NULL && in == NULL)
         release_block(ahead, rest);
-    if (in != NULL) { /* all earlier members are unpacked, or will be */
+    if (in != NULL) { /* threads unpack all earlier members, or have done so */
         b->len = p->cut.plain;
         b->stored = p->cut_bytes;
         b->filling = true;
@@ -652,7 +656,8 @@ static void start_threads(bm_input_ahead *ahead)
     ahead->plan.threads = (uint32_t)ahead->n_threads; /* do not try to start more */
 }
 
-/* The place of the source that the reader begins; NULL: the reader uses `own`. The lock is held. */
+/* The place of the source that the reader begins; NULL: the reader uses `own`. Frees the places of
+ * earlier sources. The lock is held. */
 static place *enter(bm_input_ahead *ahead, size_t source)
 {
     place *found = NULL;
@@ -674,7 +679,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     return found;
 }
 
-/* Read the current source with `own`, from after the bytes that the place has delivered. */
+/* Read the current source with `own`, starting after the bytes that the place has delivered. */
 static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
 {
     char dropped[4096];
@@ -745,7 +750,8 @@ static void end_place(bm_input_ahead *ahead)
     ahead->ended = true;
 }
 
-/* Read on in the current source, whose decoder no other thread uses. Returns its new state. */
+/* Read on in the current source, whose decoder no other thread uses. Returns the new state of the
+ * place. */
 static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
                             size_t *got)
 {

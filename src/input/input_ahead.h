@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_ahead.h -- the bytes of the inputs, as from input_bytes.h, while threads unpack the next
- * bytes ahead.
+/* input_ahead.h -- the same bytes of the inputs as from input_bytes.h, but threads unpack
+ * compressed sources ahead of the reader.
  *
  *     sources     a.gz   b.gz   c.gz   d.gz   e.gz ...
  *                  |      |      |      '-- not begun
@@ -9,38 +9,38 @@
  *                                           first
  *
  * The reader sees no difference except in time. Blocks come in the order of the bytes, source by
- * source. A thread that unpacks reports no errors: the bytes delivered so far are right. After them
- * the reader reads that source again by itself, skips these bytes, and meets the error as if it had
- * been alone. So a source that is never reached has no effect. The digest of a source is set when
- * the reader comes to its end.
+ * source. A thread that fails to unpack reports no error. Instead, after the blocks before the
+ * failure, the reader reads that source again by itself, skips the bytes that it already has, and
+ * meets the error. So an error in a source that the reader never reaches has no effect. The digest
+ * of a source is set when the reader comes to the end of the source.
  *
  * A file whose members can be told apart (members.h), such as our own files and files of tools that
- * compress in blocks, has several unpacked at once. Any other file is unpacked by one thread, so
- * unpacking ahead then needs two files. Standard input, pipes and very small files are read on
- * request, and so are plain files, which other threads may read by position (reader.h). The reader
- * does not wait for a source that no thread has begun.
+ * compress in blocks, has several of them unpacked at the same time. Any other file is unpacked by
+ * one thread at a time, so several threads have work only if there are several files. Standard
+ * input, pipes and very small files are read on request, and so are plain files, which other
+ * threads may read by position (reader.h).
  *
- * Memory: no more than was granted, for blocks, windows and everything else; a thread that gets
- * none sleeps. Threads: one reads. Those that unpack are either other threads that wait for the
- * reader and help meanwhile, or threads of this module, started with the first source and ended by
- * close. */
+ * Memory: blocks, windows and everything else take no more than was granted; a thread that gets no
+ * block sleeps. Threads: one thread, the reader, calls all functions except bm_input_ahead_help.
+ * The threads that unpack are either others that wait for the reader and help meanwhile, or threads
+ * of this module, which are started with the first compressed source and ended by close. */
 #pragma once
 
 #include "input/input_set.h"
 
 typedef struct bm_input_ahead bm_input_ahead;
 
-/* Allow readers of the set to unpack ahead with `threads` threads, within `bytes` of memory.
- * Returns how many bytes they will use at most; 0: no unpacking ahead, since there is nothing to
- * gain, or too little memory. */
+/* Let readers of the set unpack ahead with `threads` threads in at most `bytes` bytes of memory.
+ * Returns how many of these bytes they will use at most; 0: nothing is unpacked ahead, because that
+ * would gain nothing, or the memory is too little. */
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes);
 
-/* The functions without a comment are those of input_bytes.h. */
+/* The functions without a comment do what the functions of the same names in input_bytes.h do. */
 bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error *err);
 void bm_input_ahead_close(bm_input_ahead *ahead); /* NULL is fine */
-/* Before the first begin: threads that wait for the reader will call bm_input_ahead_help. */
+/* Call before the first begin if threads that wait for the reader will call bm_input_ahead_help. */
 void bm_input_ahead_set_helped(bm_input_ahead *ahead);
-/* Called by any thread but the reader's, between open and close: unpack a block of what comes next.
+/* Unpack one of the next blocks. Called by any thread but the reader's, between open and close.
  * False: there is nothing to do. */
 bool bm_input_ahead_help(bm_input_ahead *ahead);
 bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err);
@@ -55,6 +55,6 @@ bm_status bm_input_ahead_pass_source(bm_input_ahead *ahead, size_t source, bm_ha
                                      uint64_t n, bm_error *err);
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
 
-/* A record of record_bytes bytes is going to be held. If such a record may need all memory, drop
- * the blocks unpacked ahead and make no more before the next source. */
+/* Call before a record of record_bytes bytes is kept in memory. If such a record may need all
+ * memory, this frees the blocks unpacked ahead; no more are made before the next source begins. */
 bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err);

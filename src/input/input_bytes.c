@@ -27,11 +27,11 @@
 #define STORED_BLOCK ((size_t)256 << 10)
 #define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
 
-/* Was the last failure the file's own? */
+/* Did the file itself cause the last failure? */
 typedef enum breakage {
     NOT_BROKEN,
-    DAMAGED,   /* yes: its contents are broken */
-    UNREADABLE /* yes: its stored bytes cannot be read on */
+    DAMAGED,   /* yes: the contents are broken */
+    UNREADABLE /* yes: the stored bytes cannot be read */
 } breakage;
 
 struct bm_input_bytes {
@@ -40,24 +40,25 @@ struct bm_input_bytes {
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
     int fd;              /* descriptor of the held source; -1: none is open */
-    bm_stored_file file; /* otherwise: the open file */
+    bm_stored_file file; /* if `held` is NULL: the open file */
     bool spooling;       /* bytes read are also copied to the spool */
     bool apart;          /* only bm_input_bytes_accept changes the set */
-    unsigned window_log; /* log2 of the largest window of a decoder; 0: any that is read */
+    unsigned window_log; /* log2 of a decoder's largest window; 0: that of decompress.h */
     const bm_callbacks *callbacks;
     breakage broken;   /* the kind of the last failure */
     size_t head_pos;   /* bytes of the held head already delivered */
-    off_t spool_pos;   /* position of a second reader in the spool */
+    off_t spool_pos;   /* offset in the spool, when the source is read again */
     uint64_t stored;   /* stored bytes of this source so far */
-    uint64_t done;     /* stored bytes of all sources before it */
+    uint64_t done;     /* stored bytes of all sources before this one */
     bm_hash128 digest; /* digest of the source that was last read to its end */
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */
-    size_t block_pos, block_len;                /* bytes in it: used, available */
+    size_t block_pos, block_len;                /* bytes of `block`: used, and read */
     bool block_end;                             /* there are no more compressed bytes */
-    size_t packed_pos;                          /* bytes that read_packed took from the block */
-    char peek[BM_HEAD_BYTES];                   /* the first decompressed bytes */
+    /* bytes of `block` that read_packed has delivered */
+    size_t packed_pos;
+    char peek[BM_HEAD_BYTES]; /* the first decompressed bytes */
     size_t peek_pos, peek_len;
 };
 
@@ -142,7 +143,8 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
-/* Opening or reading the source failed: did the source itself cause it? */
+/* Opening or reading the source failed with `why`. Return `status` and *err, and record in
+ * bytes->broken whether the source itself caused the failure. */
 static bm_status fail_source(bm_input_bytes *bytes, bm_status status, const bm_error *why,
                              bm_error *err)
 {
@@ -207,7 +209,8 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes)
     bytes->source->bytes_read = bytes->stored;
 }
 
-/* A source has been read to its end. If it was read before, its contents must be the same. */
+/* Check a source that was read to its end: if it was read before, its contents must be the same
+ * now. */
 static bm_status check_same(const bm_source *source, bm_hash128 digest, uint64_t n, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -230,7 +233,7 @@ bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_ha
     return BM_OK;
 }
 
-/* The source has been read to its end: note its digest, or compare it with that of the first
+/* End a source that was read to its end: record its digest, or compare with the digest of the first
  * reading. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
@@ -334,7 +337,7 @@ static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
             *err = error;
         return status;
     }
-    /* Damage is reported again, after the bytes before it. */
+    /* A later read reports the damage, after the bytes before it. */
     status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
     bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
     return status;

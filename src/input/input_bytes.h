@@ -12,31 +12,34 @@ typedef struct bm_input_bytes bm_input_bytes;
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
 void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
-/* From now on, read beside the thread that reads the set. The set is not changed, these
- * callbacks (borrowed) replace the set's, and windows have at most 2^window_log bytes. */
+/* From now on, read independently of the thread that reads the set: the set is not changed,
+ * `callbacks` (borrowed) replace the set's, and windows have at most 2^window_log bytes. */
 void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
                               unsigned window_log);
-/* Record in the set the digest and the length of the source that was read apart, to its end. */
+/* After bm_input_bytes_set_apart: record in the set the digest and the length of the source that
+ * was read to its end. */
 void bm_input_bytes_accept(const bm_input_bytes *bytes);
 
-/* Begin a source. BM_ERR_IO: it cannot be opened, or can be read only once and was. */
+/* Begin a source. BM_ERR_IO: the source cannot be opened, or can be read only once and was. */
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
-/* Read 1 … cap bytes. *got 0: the end; the source's digest and bytes_read are then set, and its
- * file is closed. */
+/* Read 1 … cap bytes. *got 0: the end of the source, whose digest and bytes_read are then set, and
+ * whose file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
-/* After begin, instead of read: a compressed source as it is stored, from its first byte.
- * BM_ERR_UNSUPPORTED: begin had to read too much of it. */
+/* Used after begin instead of bm_input_bytes_read: read a compressed source as it is stored, from
+ * its first byte. BM_ERR_UNSUPPORTED: begin had to read so much that the first bytes are gone. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
-/* The file of the source, which other threads may read too until the source ends or is left, and
- * the offset of its next byte. NULL: it is compressed, or no file. */
+/* The file of the source, which other threads may read too until the source ends or another begins.
+ * NULL: the source is compressed, or not a file. */
 const bm_stored_file *bm_input_bytes_file(const bm_input_bytes *bytes);
+/* The offset of the next byte to read in that file. */
 uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
-/* Instead of read: these are the next bytes of an uncompressed source, and the caller has read them
- * itself. read goes on after them. */
+/* Used instead of bm_input_bytes_read if the caller has itself read the next n bytes, `data`, of an
+ * uncompressed source. The next read continues after them. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
-/* The caller has read another, plain source of n bytes, to its end; this is its digest. */
+/* Record the digest of a plain source of n bytes that the caller has itself read to the end.
+ * BM_ERR_INPUT: the source has changed since an earlier reading. */
 bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
                                      uint64_t n, bm_error *err);
 /* Was the last failure of begin or read caused by the file itself: it cannot be opened or read, its
@@ -46,14 +49,15 @@ bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
 /* Read the rest of a broken file as stored, as far as it can be read, so that its digest is known.
  * Fails if the file has changed. */
 bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
-/* Stored bytes read: of all sources so far, and of this one. */
+/* Stored bytes read of all sources so far. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
+/* Stored bytes read of the current source. */
 uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
 
 /* input_copy -- tables on standard input or a pipe. Table readers seek, so the whole table is
  * copied to an unlinked file first, which disappears however the job ends. */
 
-/* Copy source `index`, unless it is a regular file or was copied already: afterwards
+/* Copy source `index`, unless it is a regular file or was copied already. Afterwards
  * bm_source_place is the path of the copy, and the digest and the size are known. BM_ERR_IO names
  * the directory that cannot hold the copy (bm_input_resources.temp_dir); BM_ERR_CANCELLED,
  * BM_ERR_NOMEM. Called only by the thread that reads the set. */

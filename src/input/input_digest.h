@@ -13,8 +13,8 @@
 /* content_place -- a place in the inputs, identified by the bytes before it.
  *
  * An interrupted job has saved the records up to some place. It may resume even if a file was
- * repaired after that place. So the place is stored with a digest of all bytes of its file before
- * it (decompressed), and a resumed job checks that digest when it passes the place. */
+ * repaired after that place. So the place is stored with a digest of all (decompressed) bytes
+ * before it in its file, and a resumed job checks that digest when it passes the place. */
 
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
@@ -32,14 +32,14 @@ bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_trac
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
 void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
-/* The next bytes of the file called `name`. BM_ERR_FORMAT: the bytes before the place have
- * changed. */
+/* Add the next bytes of the file called `name`. BM_ERR_FORMAT: the bytes before the place to check
+ * have changed. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
-/* The rest of the file cannot be read and is passed over. Its records remain unknown, so no place
- * is known until the next file begins. */
+/* Call if the rest of the file cannot be read and is passed over. The records of that rest remain
+ * unknown, so no place is known until the next file begins. */
 void bm_content_tracker_lose(bm_content_tracker *tracker);
-/* The file has ended. BM_ERR_FORMAT: it ended before the place to check. */
+/* Call at the end of a file. BM_ERR_FORMAT: the file ended before the place to check. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
                                  bm_error *err);
 /* The place after the bytes added so far. */
@@ -50,7 +50,8 @@ typedef struct bm_digest_of {
     const char *path;
     bm_remote *remote;    /* as for bm_stored_open */
     uint64_t from, bytes; /* first byte, and the most bytes; UINT64_MAX: to the end of the file */
-    uint64_t piece_bytes; /* BM_FILE_PIECE_BYTES; 0: one piece, as older versions did */
+    /* size of the pieces: BM_FILE_PIECE_BYTES; 0: one piece, as in older versions */
+    uint64_t piece_bytes;
 } bm_digest_of;
 
 /* A whole file, digested by pieces, as this version does. */

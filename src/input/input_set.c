@@ -161,8 +161,8 @@ bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest)
 {
-    uint64_t most[BM_COMPRESSIONS] = {0}; /* largest window of each kind, since one decoder of each
-                                           * may be open */
+    /* largest window of each kind, since one decoder of each kind may be open */
+    uint64_t most[BM_COMPRESSIONS] = {0};
     bool any = false;
     *bytes = 0;
     *largest = 0;
@@ -297,8 +297,9 @@ static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
     return status;
 }
 
-/* `head`: the first bytes as stored. Of a compressed regular file, as much is unpacked as is needed
- * to see how its text begins; damage is left to the reader. Fails only with BM_ERR_NOMEM. */
+/* Find how the text of a source begins. `head` has the source's first bytes as stored. Of a
+ * compressed regular file, the first bytes are unpacked; the reader will report any damage. Fails
+ * only with BM_ERR_NOMEM. */
 static bm_status input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
                                  bm_error *err)
 {
@@ -439,7 +440,8 @@ static entry_kind entry_kind_of(int dir_fd, const struct dirent *entry)
                                  : ENTRY_OTHER;
 }
 
-/* Note that the path is left out. Takes ownership of `path`. */
+/* Count an entry that is left out, and keep the path if it is among the first ones in byte order.
+ * Takes ownership of `path`. */
 static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
 {
     bm_left_out_path next = {path, kind == ENTRY_DIRECTORY_LINK ? "a link to a directory"
@@ -481,7 +483,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (kind == ENTRY_DIRECTORY)
         return push_dir(w, path, err);
-    /* a link to a directory is always noted: files below it may be wanted */
+    /* a link to a directory is always counted: files below it may be wanted */
     if (kind != ENTRY_DIRECTORY_LINK && !is_chosen(w->set, path, w->root_len)) {
         w->set->n_left_out++;
         bm_free(path);
@@ -493,7 +495,8 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
     return BM_OK;
 }
 
-/* Count a directory that cannot be read (to its end) as a file that cannot be read. */
+/* Count a directory that cannot be read, or not to its end, as one file that cannot be read, if bad
+ * records are skipped; else fail. */
 static bm_status miss_dir(walk *w, const char *dir, int code, bm_error *err)
 {
     if (!is_skipped(w->set, code))
@@ -537,8 +540,8 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* Refuse a directory that dedup wrote: besides the kept documents, the only files that can be
- * meant, it has tables. */
+/* Refuse a directory that bandmill wrote. Besides the kept documents, which alone can be meant as
+ * inputs, it has tables. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -834,7 +837,7 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
-/* Does its name leave its format open? */
+/* Does the name of the source leave its format open? */
 static bool is_open(const struct bm_input_set *set, const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -844,7 +847,7 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
-/* Check that a file opened as a table is one, and a file named like one too. */
+/* Check that a file is a table if `format`, or else its name, says so. Sets source->table. */
 static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -870,7 +873,8 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* Decide the format of a source by its first bytes. */
+/* Set what the first bytes of a source reveal: table, compression, window, beginning. Fails if the
+ * source is of a format that is not read. */
 static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -921,7 +925,7 @@ static void widen(int fd)
 #endif
 }
 
-/* Keep a source that can be read only once. Takes the descriptor, whatever the status. */
+/* Keep a source that can be read only once. Takes ownership of `fd`, whatever the status. */
 static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
     bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
@@ -939,7 +943,7 @@ static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_err
     return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
 }
 
-/* Announce all addresses from source `first` on. */
+/* Tell set->remotes the addresses of all sources from `first` on. */
 static bm_status expect_remotes(struct bm_input_set *set, const bm_source *first, bm_error *err)
 {
     if (set->remotes == NULL)
@@ -993,7 +997,8 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
                      : probe_judge(set, source, &head, err);
 }
 
-/* If bad records are skipped, an unreadable source counts as one: note why, and go on. */
+/* An unreadable source counts as one bad record: set source->unreadable to the reason. Fails if the
+ * source itself is not the reason. */
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
@@ -1008,8 +1013,8 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
     return bm_copy_text(why->message, &source->unreadable, err);
 }
 
-/* Fails if no source at all can be read: then records are not the problem, but a misspelt name, or
- * a format that is not read. */
+/* Used if bad records are skipped. Fails if no source at all can be read, since the problem is then
+ * not bad records, but, for example, a misspelt name. */
 static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
 {
     bm_error first = {0}, why;
@@ -1019,7 +1024,7 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
         bm_source *source = &set->sources[i];
         why = (bm_error){0};
         bm_status found =
-            source->unreadable != NULL /* a directory: the walk has noted why */
+            source->unreadable != NULL /* a directory: miss_dir has set the reason */
                 ? bm_fail_at(&why, BM_ERR_IO, source->name, 0, "%s", source->unreadable)
                 : probe_one(set, i, &why);
         if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
@@ -1035,9 +1040,9 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     return first_status;
 }
 
-/* Examine the first bytes of each source: fills its compression and size, and holds what can be
- * read only once. If bad records are skipped, an unreadable source is noted as `unreadable`, unless
- * none can be read: then the first failure is returned. */
+/* Examine the first bytes of each source, which sets its compression and size, and keep open what
+ * can be read only once. If bad records are skipped, an unreadable source gets the reason as
+ * `unreadable`; but if no source can be read, the first failure is returned. */
 static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (set->options.on_error == BM_ON_ERROR_SKIP)
@@ -1066,7 +1071,7 @@ static bm_format format_of_source(const bm_source *source)
                                                                             : format;
 }
 
-/* Is the format undecided: it cannot be read, or its name ends in .json and it is empty? */
+/* Is the format undecided: the source cannot be read, or is empty and its name ends in .json? */
 static bool may_be_any(const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -1075,8 +1080,8 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* Refuse a file that would be read as one document, having no known ending, but begins like JSON
- * Lines. */
+/* Refuse a file that has no known ending, so that all of it would be one document, but begins like
+ * JSON Lines. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)

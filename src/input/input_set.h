@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_set.h -- the inputs of a job: a list of files, each with its format and compression.
  *
- * Threads: read-only once open, except the digests, which the one reader fills in. */
+ * Threads: read-only once open, except for what the one thread that reads fills in, such as
+ * digests. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -18,27 +19,28 @@ struct bm_held;
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
-/* After the whole set was read: write a line that identifies its contents, made of the number of
- * documents, the number of files, and one digest over the files' digests in order. */
+/* Call after the whole set was read. Writes a line that identifies the contents of the set: the
+ * number of documents, the number of files, and one digest over the files' digests in order. */
 #define BM_INPUT_SET_STATE 128u
 bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
                              bm_error *err);
 /* The file of offsets beside an array of hashes; NULL: none. */
 bm_source *bm_input_set_offsets(bm_input_set *set);
-/* For files that are not where they once were: set the names that ids and messages show, one per
- * source; `offsets` may be NULL. Borrowed until close. */
+/* Set the names that ids and messages show, one per source, for files that were moved. `offsets` is
+ * the name of the offsets file, or NULL. All names are borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
-/* Give records keys by these rules (borrowed until close), as far as the rules look at fields.
- * BM_ERR_USAGE: records of this format have no fields. */
+/* If a rule uses a field, give records ranking keys (keep_key.h) by these rules, which are borrowed
+ * until close. BM_ERR_USAGE: records of this format have no such fields. */
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
 bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory, without files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: unknown (standard input) */
-/* Bytes of the windows that decoders will hold at once, as far as the first bytes state them;
- * *largest: the source with the largest window. False: no input has a window worth counting. */
+/* The most bytes that decoders' windows will take at the same time, as far as the first bytes of
+ * files state them; *largest: the source with the largest window. False: no input is of a
+ * compression with large windows. */
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
-/* Limit windows that the first bytes do not state to `bytes`, rounded down to a power of 2; a
- * larger one is BM_ERR_NOMEM. */
+/* Limit the windows of decoders to `bytes`, rounded down to a power of 2, but not below the largest
+ * window that first bytes state. Reading a larger one is BM_ERR_NOMEM. */
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
 void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources);
 bm_input_resources bm_input_set_resources(const bm_input_set *set); /* zeros by default */
@@ -49,14 +51,16 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* What else was left out of directories. bm_input_set_left_out_path: the first of these paths in
- * byte order, with the kind of each; NULL: there are no more. */
+/* How many other entries of directories were left out: links to directories, broken links, and what
+ * is no regular file. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
     const char *what;
 } bm_left_out_path;
 #define BM_LEFT_OUT_NAMED 5u
+/* Path number `index` of these entries, in byte order; the first BM_LEFT_OUT_NAMED are kept. NULL:
+ * there are no more. */
 const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
 /* The held stream of a source (bm_held below); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
@@ -67,7 +71,7 @@ struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
  * A source at an address is read like a file once it is open (bm_source.remote).
  *
  * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
- * from the first look at its bytes, and those bytes are kept for the reader. If there is a spool
+ * after its first bytes were examined, and those bytes are kept for the reader. If there is a spool
  * directory, the first reader copies all bytes to an unlinked file, which later readers read. */
 
 /* The first bytes of a source. */
@@ -91,8 +95,8 @@ typedef struct bm_ahead_plan {
     uint32_t threads;
     size_t places, blocks; /* most sources open at once, and blocks for all of them together, ... */
     size_t block_bytes;    /* ... each of this size */
-    unsigned window_log;   /* log2 of the largest window of their decoders */
-    uint64_t bytes;        /* memory of all of it */
+    unsigned window_log;   /* log2 of the largest window of a decoder */
+    uint64_t bytes;        /* the most memory that all of this takes */
 } bm_ahead_plan;
 
 struct bm_input_set {
@@ -121,7 +125,7 @@ struct bm_input_set {
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;
-    unsigned window_log;           /* log2 of the largest window allowed; 0: any that is read */
+    unsigned window_log;           /* log2 of the largest window allowed; 0: that of decompress.h */
     const bm_callbacks *callbacks; /* NULL: no cancellation */
 };
 
@@ -136,22 +140,24 @@ struct bm_input_set {
  * we do not read, a name that promises another compression. BM_ERR_IO: a path that cannot be read.
  * BM_ERR_NOMEM. `options` is copied, but its pointers are borrowed until bm_input_set_close.
  *
- * In a directory, names that begin with . or _ are left out and counted, and so is everything
- * except regular files and links to them, by kind; files that `include` and `exclude` do not choose
- * are left out. An entry that stat fails on counts as a file that cannot be read. A given path
- * leads to a regular file, or names a descriptor of the process (base/files.h): a pipe among them
- * is read once, like standard input. `spool_dir`: directory to which standard input and pipes are
- * copied while they are read, so that they can be read a second time; NULL: they are read once. */
+ * Of a directory, names that begin with . or _ are left out and counted. Entries other than regular
+ * files and links to them are left out and counted by kind. Files that `include` and `exclude` do
+ * not choose are left out. An entry that stat fails on, other than a broken link, is taken for a
+ * file. A given path leads to a regular file, or names a descriptor of the process (base/files.h):
+ * a pipe among them is read once, like standard input. `spool_dir` is the directory to which
+ * standard input and pipes are copied while they are read, so that they can be read a second time;
+ * NULL: they are read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
-/* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has
- * nothing to read, `cancelled` is asked a few times a second; if it is, BM_ERR_CANCELLED. Names in
- * folders at addresses may take a part of `memory` (0: any amount), else BM_ERR_NOMEM. */
+/* Like bm_input_set_open, with callbacks (borrowed until close, may be NULL): while a pipe or a
+ * terminal has nothing to read, `cancelled` is called a few times a second, and if it returns true,
+ * this fails with BM_ERR_CANCELLED. The names of the files in folders at addresses may take a part
+ * of `memory` (0: any amount); BM_ERR_NOMEM: they take more. */
 bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
                                     uint64_t memory, const bm_callbacks *callbacks,
                                     bm_input_set **out, bm_error *err);
-/* A stream of this name, which the caller reads: nothing is opened or examined here. The format of
- * the options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
+/* Make a set of one stream called `name`, which the caller reads: nothing is opened or examined
+ * here. options->format is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_shard.c -- decides which files a share has, and where it begins and ends in them.
  *
- * If every newline ends a record, the end of a share is searched for from the end of its range; in
- * CSV it is known only after all bytes before it were read.
+ * If every newline ends a record, the end of a share is found by reading from the end of its range
+ * on; in CSV all bytes before it have to be read.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -36,8 +36,8 @@ typedef struct walk {
     size_t pos, len;   /* bytes of the block: examined, and read */
     uint64_t block_at; /* the block's offset in the file */
     uint64_t record;   /* offset of the current record */
-    uint64_t content;  /* its bytes so far, without a byte order mark or trailing newlines */
-    bool blank;        /* they are white space */
+    uint64_t content;  /* bytes of that record so far, without a byte order mark and newlines */
+    bool blank;        /* these bytes are all white space */
     uint64_t lines;    /* newlines before pos */
     uint64_t records;  /* records before the current one, not counting a header */
     bm_buf first_row;
@@ -154,7 +154,7 @@ out:
 
 /* --- which files --- */
 
-/* Where range `i` of `n` begins, 0 to n: i * total / n. */
+/* Where range i of n begins (i = n: where the last one ends): i * total / n. */
 static uint64_t range_begin(uint64_t total, uint32_t i, uint32_t n)
 {
     return total / n * i + total % n * i / n;
@@ -173,19 +173,20 @@ typedef struct range {
     bool last;
 } range;
 
-/* Does the range have, as a whole, something that begins and ends at these bytes? */
+/* Does something that is not divided, from byte `begin` to `end`, belong to the range? Its middle
+ * decides. */
 static bool has_middle(const range *r, uint64_t begin, uint64_t end)
 {
     const uint64_t middle = begin + (end - begin) / 2;
     return middle >= r->from && (middle < r->to || r->last);
 }
 
-/* The row groups of a table, divided among ranges. */
+/* State of choosing the row groups of a table that belong to a range. */
 typedef struct row_groups {
     const range *range;
     uint64_t begin, size; /* the file's first byte among all inputs, and its size */
     uint64_t all, rows;   /* rows of the file; rows before the current group */
-    uint64_t first, n;    /* the rows that the range has */
+    uint64_t first, n;    /* first row of the range, and number of its rows */
 } row_groups;
 
 static bool count_rows(void *ctx, uint64_t rows)
@@ -255,8 +256,8 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     return status == BM_ERR_INPUT ? BM_OK : status;
 }
 
-/* Does the share have the file that begins at byte `begin` of the concatenated inputs, or a part of
- * it? If a part, cut the source to it. */
+/* Set *has: does the share have the file that begins at byte `begin` of the concatenated inputs, or
+ * a part of that file? If it has a part, cut the source to this part. */
 static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
                           bool *has, bm_error *err)
 {

@@ -13,8 +13,8 @@
  * to the range that has its middle. So names, sizes and N alone decide which bytes are examined,
  * and the concatenated shares hold each record once, in input order.
  *
- * The part of a file before its share is read, but not parsed: its lines and records have to be
- * counted, and in CSV its quotes decide where records begin. */
+ * The bytes of a file before the share's first record are read, but not parsed, because their lines
+ * and records have to be counted, and in CSV their quotes decide where records begin. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -24,8 +24,8 @@
 struct bm_input_set;
 
 /* Reduce the set to the files of a share; there may be none. BM_ERR_USAGE: standard input, a pipe,
- * or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share; BM_ERR_INPUT:
- * its header is longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+ * or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share; BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED. */
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);
-/* The share that the set was cut to; `of` 0: none. */
+/* The share that the set was cut to; `of` 0: the set was not cut. */
 const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set);

@@ -13,19 +13,19 @@
 /* How the first line begins, after a byte order mark; white space may precede the bracket of an
  * array. */
 typedef enum bm_beginning {
-    BM_BEGINS_OTHERWISE, /* in no way below, or not examined */
+    BM_BEGINS_OTHERWISE, /* none of the following, or not examined */
     BM_BEGINS_NOT,       /* there is only white space */
-    BM_BEGINS_ARRAY,     /* with the bracket of a JSON array */
+    BM_BEGINS_ARRAY,     /* the line begins with the bracket of a JSON array */
     BM_BEGINS_OBJECT,    /* the line is a JSON object */
-    BM_BEGINS_WARC       /* with a WARC record */
+    BM_BEGINS_WARC       /* the line begins a WARC record */
 } bm_beginning;
 
-/* The part of a plain or Parquet file that one share of the inputs reads (input_shard.h): whole
- * records. */
+/* The part of a plain or Parquet file that one share of the inputs reads (input_shard.h). It
+ * consists of whole records. */
 typedef struct bm_source_cut {
     uint64_t from, to; /* first byte, and the byte after the last; `to` 0: the whole file */
-    uint64_t lines;    /* lines of the file before the part, */
-    uint64_t records;  /* and its records before the part, bad ones too */
+    uint64_t lines;    /* lines of the file before the part */
+    uint64_t records;  /* records of the file before the part, bad ones too */
     uint64_t rows;     /* tables: how many rows the part has */
     /* The first row of TSV or CSV, if it is before the part; else NULL. Owned by the set. */
     char *first_row;
@@ -41,20 +41,22 @@ typedef struct bm_source {
      * else NULL. Owned by the set. */
     char *unreadable;
     bool in_folder; /* found in a directory that was given, so patterns apply to it */
-    bool lost;      /* table: could not be opened when its turn came; it counts as one bad record */
+    /* a table that could not be opened when it was to be read; it counts as one bad record */
+    bool lost;
     bm_compression compression;
-    uint64_t window;        /* window of its decoder, as stated in its first bytes; 0: not stated */
-    bm_beginning beginning; /* examined if the name does not decide the format */
+    /* bytes of the decoder's window, as the file's first bytes state; 0: not stated */
+    uint64_t window;
+    bm_beginning beginning; /* known if the name does not decide the format */
     bm_format table;        /* PARQUET or ARROW by its first bytes; else AUTO */
     uint64_t size;          /* size of the file in bytes; 0 for standard input and pipes */
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
-    uint64_t bytes_read; /* stored bytes, set at the same time */
-    bm_hash128
-        header; /* XXH3 128 of its header row; zeros until that was read, or if it has none */
-    struct bm_name_list
-        *columns; /* the columns of its header, if that lacks a field of `keep`; else NULL. Owned
-                                   * by the set */
+    uint64_t bytes_read; /* number of those bytes, set at the same time */
+    /* XXH3 128 of its header row; zeros until that row was read, or if there is none */
+    bm_hash128 header;
+    /* The columns of its header, if the header lacks a field of `keep`; else NULL. Owned by the
+     * set. */
+    struct bm_name_list *columns;
     /* The path of the copy of a table that can be read only once (input_bytes.h); NULL: no copy.
      * Owned by the set. */
     char *copy;

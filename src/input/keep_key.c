@@ -2,9 +2,9 @@
 /* keep_key.c -- encodes numbers, strings and list indexes as bytes that sort in their order.
  *
  * The double nearest to a number never decreases as the number grows. So if the doubles of two
- * numbers differ, the numbers compare as these do. If they are equal, both numbers lie within half
- * a unit of the same double, and the side on which each lies decides; digits are needed only for
- * two numbers on the same side.
+ * numbers differ, the numbers compare like the doubles. If the doubles are equal, both numbers are
+ * within half a unit of this double, and compare by the side of it on which each is. Digits are
+ * needed only for two numbers on the same side.
  *
  * Tests: tests/unit/input/test_keep_key.c */
 #include "input/keep_key.h"
@@ -76,7 +76,7 @@ typedef struct decimal {
 } decimal;
 
 /* Read the number in `text`: an optional minus, digits, and perhaps a point (or a locale's
- * separator) and more digits. */
+ * separator) and more digits. Stops at an `e`. */
 static void read_decimal(bm_str text, decimal *out)
 {
     bool behind = false;
@@ -186,7 +186,8 @@ static int side_of_integer(bool negative, uint64_t magnitude, double nearest)
     return number == other ? EQUAL : number > other ? ABOVE : BELOW;
 }
 
-/* Append the digits of a number that is no double, so that they sort in its order. */
+/* Append the exponent and the digits of a number that no double equals, so that the bytes sort like
+ * such numbers. */
 static bm_status add_digits(bm_buf *out, bm_str text, bm_error *err)
 {
     decimal number;
@@ -270,7 +271,7 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
     return BM_OK;
 }
 
-/* Look up a double by its shortest digits. */
+/* The index of a double among the listed values, which is looked up by its shortest digits. */
 static size_t place_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};
@@ -280,7 +281,8 @@ static size_t place_of_real(const bm_keep_rule *rule, double real)
     return place;
 }
 
-/* The index of a listed value; any other value comes after these, and missing ones last. */
+/* The index of a value among the listed ones. Any other value comes after these, and a missing one
+ * last. */
 static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_key.h -- encodes what the rules of `keep` look at in a record as bytes: of two records, the
- * one whose key memcmp puts first is preferred.
+/* keep_key.h -- encodes what the rules of `keep` use of a record as bytes, its key: of two records,
+ * the one whose key memcmp orders first is preferred.
  *
  * Each rule adds a part, in the order of the rules:
  *
@@ -17,9 +17,9 @@
  *     within             the bytes that `order` compares, equal for equal values, and no others
  *
  * The key ends with a part that is not compared: names of the record's fields, their length (2
- * bytes), and one byte (bm_keep_seen) for each rule that looks at a field. The names are included
- * only for the first record of a batch that lacks a field: that is enough for the first document of
- * all to have them. */
+ * bytes), and one byte (bm_keep_seen) for each rule that uses a field. The names are included only
+ * for the first record of each batch that lacks a field, so that the first such document of all has
+ * them. */
 #pragma once
 
 #include "base/memory.h"
@@ -52,14 +52,14 @@ typedef struct bm_keep_facts {
     const bm_value *values; /* one for each of bm_keep_rules.fields */
     uint64_t text_bytes;
     bm_str source; /* the source's name */
-    bm_str names;  /* names of the record's fields; empty: not wanted */
+    bm_str names;  /* names of the record's fields; empty: the key gets none */
 } bm_keep_facts;
 
 /* Makes the keys of a parser's records. */
 typedef struct bm_keyer {
     const bm_keep_rules *rules; /* borrowed; NULL: no keys are wanted */
     bm_value *values;           /* values of the rules' fields, which the parser fills in */
-    bm_buf *texts;              /* one per value, for bytes that have to be built */
+    bm_buf *texts;              /* one buffer per value, for text that has to be built */
     bm_buf key;
     /* Field names of the first record of a batch that lacks a field; n 0: no record did. */
     bm_name_list names;
@@ -74,7 +74,8 @@ static inline void bm_keyer_begin(bm_keyer *keyer)
 {
     keyer->named = false;
 }
-/* Must the parser set `names` (emptied here) before it makes the key, because a field is absent? */
+/* Must the parser set keyer->names, which is emptied here, before bm_keyer_make, because a field is
+ * absent? */
 bool bm_keyer_wants_names(bm_keyer *keyer);
 /* Set record->keep_key from the values; it stays valid until the next call. */
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err);

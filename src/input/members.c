@@ -5,8 +5,8 @@
  * is refused does not depend on the number of threads or the memory. Frames go through the same
  * functions as a stream, which costs a copy: ZSTD_decompressDCtx() would accept matches beyond the
  * window and blocks of any size. The deflate data of gzip has its own decoder (inflate.h). Not cut:
- * members with header flags other than BGZF's, and frames that need a dictionary or a window larger
- * than the largest cut.
+ * members with header flags other than BGZF's, and frames that do not state the size of their
+ * content, or need a dictionary or a window larger than the largest cut.
  *
  * Tests: tests/unit/input/test_members.c */
 #include "input/members.h"
@@ -177,7 +177,7 @@ void bm_members_close(bm_members *members)
     bm_free(members);
 }
 
-/* The length of a member's header; 0: it is of no kind that is cut, or incomplete. */
+/* The length of a member's header; 0: the header is of a kind that is not cut, or is incomplete. */
 static size_t gz_header(bm_str in)
 {
     if (in.len < GZ_HEADER || !is_plain_gz(in))

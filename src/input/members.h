@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h -- members of gzip and frames of Zstandard that are wholly in memory: finds where they
- * end without unpacking them, as far as possible, and unpacks them in one call.
+/* members.h -- handles members of gzip and frames of Zstandard that are wholly in memory: finds
+ * their ends, as far as possible without unpacking them, and unpacks several in one call.
  *
  *     gzip        the next member begins with the same ten bytes, if the same program wrote both
  *                 (bandmill, or a tool that compresses in blocks); a member ends with its length
- *     Zstandard   headers of frames and blocks state their lengths; the size of the content, if the
- *                 writer has stated it
+ *     Zstandard   headers of frames and blocks state their lengths; a frame that does not state the
+ *                 size of its content is not cut
  *
  * Compressed data may contain those ten bytes by chance: a cut is right only if bm_members_run
  * succeeds. */
@@ -28,9 +28,9 @@ typedef enum bm_members_found {
     BM_MEMBERS_NONE  /* the first member cannot be cut, or is larger than `most` */
 } bm_members_found;
 
-/* Find as many whole members at the beginning of `in` as have together at most `most` bytes,
- * compressed and uncompressed. `end`: nothing follows `in`. cut->seen is 0, or as left by the call
- * before, if `in` begins with the same bytes. */
+/* Find as many whole members at the beginning of `in` as have together at most `most` compressed
+ * and at most `most` uncompressed bytes. `end`: nothing follows `in`. cut->seen is 0, or the value
+ * from the call before, if `in` begins with the same bytes as then. */
 bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, size_t most,
                                     bm_members_cut *cut);
 
@@ -39,6 +39,6 @@ typedef struct bm_members bm_members;
 /* Open a decoder of members, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is missing. */
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
-/* True: `in` is whole members with right checksums, and out holds their n bytes now. Data that
- * decompress.h refuses always gives false. */
+/* True: `in` consists of whole members with right checksums, and their content, n bytes, is now at
+ * `out`. Data that decompress.h refuses always gives false. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);

@@ -2,9 +2,9 @@
 /* parser.c -- walks over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
- * per piece; only if that fails is each field checked in full. In a valid piece a field is invalid
- * only if it ends inside a character, which a length stated in its record may cause. Threads: one
- * parser per thread. */
+ * per piece, and each field in full only if the piece is not valid. In a valid piece a field is
+ * invalid only if it ends inside a character, which the length that a record states may cause.
+ * Threads: one parser per thread. */
 #include "input/parser.h"
 
 #include <string.h>
@@ -111,14 +111,14 @@ typedef struct walker {
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
     bool full;  /* parse the records; else only report their bounds */
-    bool parse; /* full, or elements of an array: several may begin on one line */
+    bool parse; /* `full`, or elements of an array (parser.h: bm_parser_split) */
     bool types; /* count the types of records */
     bm_record_fn fn;
     void *ctx;
 } walker;
 
-/* Explain a quoted row that is too long and swallowed the lines after its own: name the field, as
- * far as the record's first bytes show it. */
+/* Mark as bad a quoted row that is too long and includes further lines. The message names the
+ * quoted field, if the record's first bytes show it. */
 static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
     bm_parser *parser = w->parser;
@@ -157,7 +157,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
     }
 }
 
-/* Count a record as a document or by its type. A record that describes its file is neither. */
+/* Count a record as a document or by its type. A record that describes its file is not counted. */
 static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
 {
     types->n_documents += role == BM_ROLE_DOCUMENT;

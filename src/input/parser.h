@@ -15,13 +15,13 @@
 typedef struct bm_parser bm_parser;
 
 bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err);
-/* Bad records are passed to the callback too, which decides what to do. Blank lines of jsonl are no
- * records. */
+/* Call `fn` for each record of the batch, parsed in full. Bad records are passed too, and `fn`
+ * decides what to do about them. Blank lines of jsonl are no records. */
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err);
 /* Bounds only: raw, file, line, is_header. Records that a full parse would call bad are records
- * like any other here. Elements of an array are parsed nevertheless, and have `bad` and `id`:
- * several may begin on one line, so file and line do not identify them. */
+ * like any other here. Elements of an array are parsed nevertheless, and have `bad` and `id`,
+ * because several may begin on one line, so that file and line do not identify them. */
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err);
 /* Count the records of a batch, bad ones too, by their bounds alone. */
@@ -42,7 +42,7 @@ bool bm_input_set_reads_again(const bm_input_set *set);
 bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_error *err);
 void bm_read_again_close(bm_read_again *again); /* NULL is fine */
 /* Read the records at n places and let `parser`, opened for the same inputs, parse them. BM_ERR_IO:
- * a file cannot be read. The files may have changed in any way. */
+ * a file cannot be read. This is safe even if the files have changed in any way. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
 
@@ -53,12 +53,12 @@ bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_re
  *     cut 4 … 12                 ^^^^^^^^^^^^^^^^^^^^
  *     becomes    {"id":1,"text":"one\n","n":2}
  *
- * The text is the one that readers of the record see, before its repair (bm_record.as_read): its
- * fields and elements joined by newlines. Those newlines are not in the record, so a range that
- * contains one deletes text on both sides of it. An escape, a surrogate pair or a doubled quote is
- * deleted as a whole, and only if everything that it encodes is in the range. A number in a list of
- * texts stays, because JSON has no empty number. A WET record states the length of its text: that
- * number is replaced.
+ * The text is that of a full parse, before invalid UTF-8 is repaired (bm_record.as_read): the text
+ * fields, and the elements of fields that are lists, joined by newlines. Those newlines are not in
+ * the record, so a range that contains one deletes text on both sides of it. An escape, a surrogate
+ * pair or a doubled quote is deleted as a whole, and only if everything that it encodes is in the
+ * range. A number in a list of texts stays, because JSON has no empty number. The length of its
+ * text, which a WET record states, is replaced.
  *
  * Threads: one parser per thread. */
 
@@ -88,12 +88,13 @@ typedef struct bm_record_edit {
     uint8_t n_with;
 } bm_record_edit;
 
-/* The parts of the text of a good record, in order; call it during the record's callback. *parts
- * belongs to the parser and is valid until the next call of this or the next function.
- * BM_ERR_UNSUPPORTED: records of the format have no bytes of their own. */
+/* Get the parts of the text of a good record, in order. Call this during the record's callback.
+ * *parts belongs to the parser and is valid until the next call of this function or of
+ * bm_parser_cut. */
 bm_status bm_parser_text_parts(bm_parser *parser, const bm_record *record,
                                const bm_text_part **parts, size_t *n, bm_error *err);
-/* The same for a record of any source. *parts and *n do not change if the record has one text. */
+/* Like bm_parser_text_parts, for a record of any source. If the record was made without a parser
+ * and has one text, *parts and *n do not change. */
 static inline bm_status bm_record_text_parts(const bm_record *record, const bm_text_part **parts,
                                              size_t *n, bm_error *err)
 {
@@ -103,7 +104,7 @@ static inline bm_status bm_record_text_parts(const bm_record *record, const bm_t
     *n = record->parts != NULL ? record->n_parts : *n;
     return BM_OK;
 }
-/* The edits that remove n ranges of text from the record. The ranges ascend and do not overlap;
- * *edits (owned by the parser) ascend too. */
+/* The edits that remove n ranges of text from the record. The ranges ascend and do not overlap; so
+ * do *edits, which the parser owns and which are valid until the next call. */
 bm_status bm_parser_cut(bm_parser *parser, const bm_record *record, const bm_text_range *ranges,
                         size_t n, const bm_record_edit **edits, size_t *n_edits, bm_error *err);

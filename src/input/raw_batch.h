@@ -14,27 +14,28 @@ typedef struct bm_raw_piece {
     uint32_t file;       /* index into the input set */
     uint64_t first_line; /* line of the file where the piece begins, from 1 */
     size_t begin, end;   /* offsets in bm_raw_batch.data; whole records */
-    /* Is the piece the first, the last of its file? A file without records has one empty piece; a
-     * last piece may be empty. */
+    /* Is the piece the first of its file, and is it the last? A file without records has one empty
+     * piece; the last piece of any file may be empty. */
     bool file_begin, file_end;
-    unsigned state;    /* the scan's state (record_format.h) at its beginning */
+    unsigned state;    /* the scan's state (record_format.h) at the beginning of the piece */
     uint64_t place;    /* offset of its first byte in a plain file */
     uint64_t n_before; /* elements of the file's array before the piece; other formats: 0 */
-    /* Not NULL: why the rest of the file cannot be read; this empty piece stands for it. Owned. */
+    /* Not NULL: why the rest of the file cannot be read; the piece is empty and stands for that
+     * rest. Owned. */
     char *broken;
-    bool cut; /* one record, longer than a document may be: only its first bytes are here */
+    bool cut; /* the piece is the first bytes of one record that is longer than a document may be */
     uint64_t n_behind; /* lines of such a record after its first line */
     bm_hash128 digest; /* digest of a file that is read whole in bm_reader_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* A range that has yet to be read. With `file`: a part of it, which is the last piece; without:
- * whole files, one per piece. */
+/* Bytes that bm_reader_fill reads. If `file` is set, they are a part of that file and become the
+ * last piece; if not, they are whole files, one per piece. */
 typedef struct bm_raw_range {
-    bool is_open;               /* it has yet to be read (bm_reader_fill) */
+    bool is_open;               /* the range has yet to be read */
     const bm_stored_file *file; /* NULL: whole files */
-    uint64_t at;                /* offset of its bytes in the file, after ... */
-    size_t held;                /* ... this many bytes, which are here already */
+    uint64_t at;                /* offset in `file` of the first byte to read; it follows ... */
+    size_t held;                /* ... this many bytes of the part, which are in data already */
     uint64_t turn;              /* its number in the order in which ranges are accepted */
 } bm_raw_range;
 
@@ -45,7 +46,7 @@ typedef struct bm_raw_batch {
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
     uint64_t bytes_read; /* stored bytes read so far, for progress */
-    uint32_t *columns;   /* per file: the id's, then one per text field, … (record_rules.h) */
+    uint32_t *columns;   /* per file: column numbers and a number of cells (record_rules.h) */
     size_t n_columns, cap_columns;
     bm_content_place place; /* after its last record, if the reader tracks places */
     bm_raw_range range;
@@ -57,11 +58,12 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
 /* long_gate -- decides how much of one record may be held.
  *
- * A source holds batches of a given size. A longer record makes its batch longer, up to the longest
- * document allowed, and with many threads there may be many such batches. So whoever bounds the
- * memory is asked before more of such a record is held. */
+ * Batches have a given size. A longer record makes its batch longer, up to the longest document
+ * allowed, and with many threads there may be many such batches. So a gate, provided by the code
+ * that bounds the memory, is called before more of such a record is kept. */
 
-/* A record that may not be held: it was read to its end and dropped, and its size is reported. */
+/* A record that the gate does not allow. It was read to its end and dropped; its size goes into the
+ * message. */
 typedef struct bm_long_record {
     const char *file;
     uint64_t line;
@@ -71,15 +73,15 @@ typedef struct bm_long_record {
 
 typedef struct bm_long_gate {
     void *ctx;
-    /* May `bytes` of the record being read be held? Called again when the record grows; waits until
-     * they may. *may false: they never may, and `refuse` is called later. A failure ends the
-     * reading. */
+    /* May `bytes` of the record being read be kept in memory? Waits until they may. Called again
+     * when the record grows. *may false: they never may, and `refuse` is called later. A failure
+     * ends the reading. */
     bm_status (*hold)(void *ctx, uint64_t bytes, bool *may, bm_error *err);
-    /* Fails with the memory that the record would need; never BM_OK. */
+    /* Fail with a message that states how much memory the record would need; never BM_OK. */
     bm_status (*refuse)(void *ctx, const bm_long_record *record, bm_error *err);
 } bm_long_gate;
 
-/* The most words that can begin in `len` bytes of text: one after each ASCII character that is no
- * letter or digit, and two per three other bytes, because a character of a split script is a word
- * of its own and lets another begin after it. */
+/* The most words that can begin in `len` bytes of text: one at the beginning, one after each ASCII
+ * character that is no letter or digit, and two per three non-ASCII bytes, because a character of a
+ * split script is a word of its own and lets another begin after it. */
 uint64_t bm_long_words(const char *data, size_t len);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_again.c -- makes the records a raw batch, one piece each, for an ordinary parser.
+/* read_again.c -- makes a raw batch of the records, one piece each, for an ordinary parser.
  *
  *     file    ....[ 7 ]...........[ 12 ][ 13 ]..[ 15 ]......      places, ascending within a file
  *     data        [ 7     ][ 12 ][ 13 ]..[ 15  ]                  two reads
  *
  * The length of a record is known only when its newline is found: a read begins with a guess from
- * the length of its text, and goes on as far as needed. Records close to each other share a read.
+ * the length of the record's text, and goes on as far as needed. Records close to each other share
+ * a read.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 
@@ -80,7 +81,7 @@ void bm_read_again_close(bm_read_again *again)
     bm_free_all(again->batch.data, again->batch.pieces, again->batch.columns, again);
 }
 
-/* Append up to n bytes of the open file at offset `place`; *got 0 at its end. */
+/* Append up to n bytes of the open file at offset `place`; *got 0 at the end of the file. */
 static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *got, bm_error *err)
 {
     bm_raw_batch *batch = &again->batch;
@@ -94,8 +95,9 @@ static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *
     return BM_OK;
 }
 
-/* Append the bytes at offset `place` until there is a newline after batch.data[begin], or the file
- * ends. *end: after the newline. */
+/* Find the end of the record at file offset `place`, whose first bytes are at batch.data[begin] and
+ * have no newline before batch.data[seen]. Appends bytes of the file until there is one, or the
+ * file ends. *end: offset in batch.data after the newline. */
 static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t place,
                           size_t *end, bm_error *err)
 {

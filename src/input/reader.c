@@ -6,23 +6,24 @@
  *
  * Bytes are read straight into the batch that will hold them. A full batch ends with the last whole
  * record; the bytes of the record that has begun are moved through `carry` to the beginning of the
- * next batch. To keep these few, no more is read than the batch has room for; with a limit of
- * records, no more than that many records of mean size would take.
+ * next batch. To keep these bytes few, the reader reads no more than the batch has room for, and,
+ * with a limit of records, little more than that many records of mean size would take.
  *
  * If every newline ends a record, memrchr finds the cut from the end. Otherwise (csv, or when the
  * limit of records is near) the reader walks from record to record.
  *
- * A record longer than a document may be is not held: its first bytes become a piece of their own,
- * and the rest is read and dropped. So is the rest of a broken file. Limits: a batch holds at most
- * one such record and a batch's worth more.
+ * Of a record longer than a document may be, the first bytes become a piece of their own, and the
+ * rest is read and dropped. So is the rest of a broken file. Limits: a batch takes at most about
+ * batch_bytes bytes and those of the longest document allowed.
  *
- * Ranges are handed out before earlier ones are accepted, so the file handle, the digest and the
- * line count still belong to the last accepted range. If anything in a range is unexpected (a file
- * that was cut off, a failed read, more records than a batch may have, no end of a record where one
- * seemed to be), the reader goes on after the last accepted range as if there were no ranges, and
- * reports the error itself. It does the same where ranges end: at the last records of a file, and
- * at records nearly as long as a batch. The more often ranges fail in a file, the more batches are
- * read in order before the next range. Threads: one reads, any number fill.
+ * Ranges are handed out before earlier ones are accepted, so the position in the file, the digest
+ * and the line count are still those after the last accepted range. If anything in a range is
+ * unexpected (a file that was cut off, a failed read, more records than a batch may have, no end of
+ * a record where one seemed to be), the reader goes on after the last accepted range as if there
+ * were no ranges, and reports the error itself. The reader also goes on in order where no bounds
+ * are found: at the last records of a file, and at records longer than a quarter of a batch. The
+ * more often ranges fail in a file, the more batches are read in order before the next range.
+ * Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
@@ -40,7 +41,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Add the columns of a file to the batch once, before the first of its pieces. */
+/* Add the column numbers of the piece's file to the batch, unless the piece before is of the same
+ * file. */
 static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
                              bm_error *err)
 {
@@ -87,7 +89,7 @@ static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error
 }
 
 /* `row`, without a byte order mark, is the first row of the current file: it determines how many
- * cells rows have and, if it is a header, the places of columns. */
+ * cells rows have and, if it is a header, which columns are the fields. */
 static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -120,8 +122,8 @@ static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, 
     return find_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
 }
 
-/* Track the next `len` bytes of the current file. BM_ERR_FORMAT: they differ from the bytes that
- * were before the place to check. */
+/* Track the next `len` bytes of the current file. BM_ERR_FORMAT: the file has changed before the
+ * place to check. */
 static bm_status reader_saw(const struct bm_reader *reader, const char *data, size_t len,
                             bm_error *err)
 {
@@ -157,7 +159,8 @@ static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* Check the status of an input_ahead call, whose error is in reader->broken.error. */
+/* Handle the status of an input_ahead call, whose error is in reader->broken.error. If the file
+ * itself is broken and bad records are skipped, skip the rest of the file. */
 static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
@@ -171,7 +174,8 @@ static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error
     return status;
 }
 
-/* The same within a file. For damage, advise how to use what comes before it. */
+/* Like check_read, for calls after the first bytes of a file. If the file is damaged, the message
+ * also says how to use the records before the damage. */
 static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     const bm_on_error on_error = reader->set->options.on_error;
@@ -191,8 +195,8 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
  * current record on, becomes one bad record: an empty piece with `broken` ends the file, and the
  * next file follows. Otherwise reading ends with the error. */
 
-/* Begin the current file. If it is broken and bad records are skipped: BM_OK, with
- * reader->broken.rest set. */
+/* Begin the current file. If the file is broken and bad records are skipped, this returns BM_OK
+ * with reader->broken.rest set. */
 static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
 {
     const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
@@ -243,8 +247,9 @@ static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, 
     return status;
 }
 
-/* The array of the current file is broken on this line: after the elements before it are handed
- * out, reading ends, or the rest of the file is passed over. */
+/* Handle a JSON array that is broken on this line of the current file. The elements before that
+ * line are still handed out. Then reading ends, or, if bad records are skipped, the rest of the
+ * file is passed over. */
 static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
@@ -276,7 +281,7 @@ static void count_bytes(skipped_record *record, const char *data, size_t len)
 }
 
 /* Read past the rest of a record that is too long. Its first bytes, up to offset `shown` of the
- * batch, stay; the bytes after the record go to carry. */
+ * batch, are kept; the bytes read after the record go to carry. */
 static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t shown,
                              skipped_record *out, bm_error *err)
 {
@@ -307,9 +312,9 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
     return BM_OK;
 }
 
-/* The record that has begun is longer than a document may be: its first bytes become a piece of
- * their own. With `to_refuse`, it is instead a record that the gate does not allow to be held, and
- * its length has yet to be found. */
+/* Read past a record that is longer than a document may be, and add its first bytes as a piece of
+ * their own. With `to_refuse`, the gate has not allowed the record into memory, and its length is
+ * not known yet; if a document may be that long, call gate->refuse. */
 static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
                                      bm_error *err)
 {
@@ -342,12 +347,13 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
 }
 
 #define PIECES_MAX  65536u /* the most pieces in a batch, each of another file */
-#define OPENING_MAX 64u    /* bytes of an element's beginning that tell it from others */
+#define OPENING_MAX 64u    /* the longest element opening that ranges use */
 #define READ_AHEAD  4096u  /* bytes to read beyond the expected size of the records */
 #define GROWTH_MAX  ((size_t)64 << 20)
-#define AHEAD_PART  16u /* a long record is read in steps of this part, so little follows it */
-#define CARRY_MAX   ((size_t)1 << 20) /* bytes of `carry` that stay allocated */
-#define FIRST_MEAN  512.0             /* assumed mean size before any record was seen */
+/* a long record is read in steps of this part of it, so that few bytes beyond its end are read */
+#define AHEAD_PART 16u
+#define CARRY_MAX  ((size_t)1 << 20) /* the most bytes of `carry` that stay allocated */
+#define FIRST_MEAN 512.0             /* assumed mean size before any record was seen */
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
@@ -415,7 +421,8 @@ void bm_reader_close(bm_reader *reader)
     bm_free(reader);
 }
 
-/* Cut after the last newline within the batch's size; without one, after the first beyond it. */
+/* Cut after the last newline within the batch's size or, if there is none, after the first one
+ * beyond. */
 static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
 {
     const char *data = c->batch->data;
@@ -435,8 +442,8 @@ static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
     c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
 }
 
-/* Bytes between elements may be dropped with the bytes before them, up to the beginning of the next
- * element: so white space of any length needs no memory. */
+/* Cut where an element has begun, or at the end of the bytes read. The bytes between elements then
+ * go with this piece, so white space of any length needs no memory. */
 static void cut_between_elements(bm_cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
@@ -472,8 +479,8 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
     }
 }
 
-/* If every newline ends a record and the limit of records is unlikely to be reached, the records
- * are counted after the cut; if there are too many after all, the cut moves back. */
+/* Count the records up to the cut, and move the cut back if they exceed the limit of records. Used
+ * if every newline ends a record and the limit is unlikely to be reached. */
 static void cut_by_count(bm_reader *reader, bm_cutter *c)
 {
     const char *data = c->batch->data;
@@ -494,7 +501,7 @@ static void cut_by_count(bm_reader *reader, bm_cutter *c)
     reader->n_records += c->lines;
 }
 
-/* Are records likely to reach their limit before the batch is full? */
+/* Is the limit of records likely to be reached before the batch is full? */
 static bool may_reach_limit(const bm_reader *reader)
 {
     return reader->batch_records != 0 &&
@@ -507,7 +514,7 @@ static bool walks(const bm_reader *reader)
     return !reader->format->newline_ends || may_reach_limit(reader);
 }
 
-/* How many bytes to read next. */
+/* The number of bytes to read next. */
 static size_t read_size(const bm_reader *reader, const bm_cutter *c)
 {
     if (c->end < reader->batch_bytes) {
@@ -520,7 +527,7 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
         }
         return n;
     }
-    /* A long record: bytes read past its end have to be held and moved. */
+    /* A long record. Bytes read beyond its end would have to be moved to the next batch. */
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
@@ -579,8 +586,7 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     return BM_OK;
 }
 
-/* Is the array broken at the end of the bytes read so far, or before? The piece then ends before
- * that place. */
+/* Is the JSON array broken in the bytes read so far, or not closed at the end of the file? */
 static bool is_broken(const bm_reader *reader, const bm_cutter *c)
 {
     return c->scan.broken != NULL ||
@@ -616,7 +622,7 @@ static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_e
     return BM_OK;
 }
 
-/* May n more bytes be held? The gate is asked only for a record longer than a batch. */
+/* May n more bytes be kept in memory? The gate is called only for a record longer than a batch. */
 static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
                           bm_error *err)
 {
@@ -675,12 +681,13 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 
 /* --- ranges --- */
 
-/* A range shorter than 1/4 of a batch, or one with a record longer than that, is read in order. */
+/* Bytes are read in order, and not as a range, if they are fewer than 1/4 of a batch, or if no
+ * record seems to end in the last 1/4 of them. */
 #define RANGE_PART 4u
 #define LOOK_BYTES 8192u
-#define PAUSES_MAX 6u /* the pause doubles this often */
+#define PAUSES_MAX 6u /* the pause doubles at most so often */
 
-/* Wait until all ranges are finished: then the reader continues after the last accepted one. */
+/* Wait until all ranges are finished. The reader then continues after the last accepted range. */
 static void wait_for_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -702,8 +709,8 @@ static void wait_for_ranges(bm_reader *reader)
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
-/* Find where a record seems to end, in the last quarter of the `n` bytes at offset `from` of the
- * file; looks ever further back. *end 0: nowhere. */
+/* Find where a record seems to end in the last quarter of the `n` bytes at offset `from` of the
+ * file, searching ever further back. *end 0: no end was found. */
 static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_t from, uint64_t n,
                           uint64_t *end, bm_error *err)
 {
@@ -726,7 +733,7 @@ static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_
     return BM_OK;
 }
 
-/* Are ranges allowed now, provided that their bounds are known? */
+/* May the next batch be a range, if its bounds can be found? Each call shortens the pause. */
 static bool allows_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -741,14 +748,15 @@ static bool allows_ranges(bm_reader *reader)
     return false;
 }
 
-/* Can records be found from any byte: each newline ends one, or the file is one? */
+/* Can records be found without knowing the bytes before: each newline ends one, or the whole file
+ * is one? */
 static bool is_simple(const bm_reader *reader)
 {
     const bm_record_format *format = reader->format;
     return format->whole_file || (format->newline_ends && !format->table);
 }
 
-/* Can the current file go on with ranges? */
+/* Can the bounds of a range be found at this point of the current file? */
 static bool has_bounds(const bm_reader *reader)
 {
     const bm_record_format *format = reader->format;
@@ -772,8 +780,8 @@ static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t
     return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, file, at, n, out, err);
 }
 
-/* Make the batch consist of the next range of the current file, unread; *taken: there is such a
- * range. Else the reader continues after the last accepted range. */
+/* Let the batch be the next range of the current file, still to be read. If there is no such range,
+ * *taken is false, and the reader continues after the last accepted range. */
 static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -816,8 +824,9 @@ static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_
            source->size <= reader->batch_bytes - batch->len;
 }
 
-/* Make the batch consist of as many whole files as fit into it, unread; *taken: done. Not done if
- * these files are few and could share the batch with others, which are read in order. */
+/* Let the batch be as many whole files as fit into it, still to be read. *taken is false, and the
+ * batch empty, if these files are small and the file after them, which is read in order, could
+ * share their batch. */
 static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
@@ -854,7 +863,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
     return bm_raw_batch_reserve(batch, batch->len + 1, err);
 }
 
-/* Read the files of the batch. False: one is not as it seemed. */
+/* Read the files of the batch. False: one cannot be read, or its size has changed. */
 static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
 {
     bool right = true;
@@ -866,7 +875,8 @@ static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
         bm_stored_file file;
         if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
             return false;
-        char *data = batch->data + piece->begin; /* the byte after it belongs to a later piece */
+        /* reads one byte more, which the next piece overwrites */
+        char *data = batch->data + piece->begin;
         right = bm_stored_read(&file, data, size + 1, 0, &got, NULL) == BM_OK && got == size;
         bm_stored_close(&file);
         const XXH128_hash_t sum = XXH3_128bits(data, size);
@@ -887,8 +897,7 @@ static bool read_range(const bm_raw_batch *batch)
            got == n;
 }
 
-/* Accept a batch of whole files that turned out as they seemed. All batches before it are
- * finished. */
+/* Accept a batch of whole files that are as expected. All batches before it are finished. */
 static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
@@ -906,7 +915,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
     return BM_OK;
 }
 
-/* Accept a batch that turned out as it seemed. All batches before it are finished. */
+/* Accept a batch whose range is as expected. All batches before it are finished. */
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -928,8 +937,8 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
     return BM_OK;
 }
 
-/* Drop a batch that did not turn out as it seemed, or that comes after such a batch. The reader
- * reads it again. */
+/* Drop a batch whose range is not as expected, or that comes after such a batch. The reader reads
+ * its bytes again. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
@@ -943,7 +952,8 @@ static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
 }
 
-/* Does the batch consist of whole records? Counts them in *n; `lines` is its number of newlines. */
+/* Does the batch consist of whole records? Counts them in *n (for several files of lines: at most
+ * so many). `lines` is the number of newlines in the batch. */
 static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_t lines,
                      uint64_t *n)
 {
@@ -1062,13 +1072,13 @@ out:
 
 /* === source records ===
  *
- * Makes the reader and the parser (reader.h, parser.h) a batch source. */
+ * Makes a batch source of the reader and the parser (reader.h, parser.h). */
 
 typedef struct records {
     bm_batch_source base;
     bm_reader *reader;   /* NULL: not begun */
     bm_parser *splitter; /* counts the records of skipped batches; opened when needed */
-    /* The types of records in each file, as far as it was read; NULL: the format's records have no
+    /* The types of the records read so far, for each file; NULL: the format's records have no
      * types. */
     bm_record_types *types;
     pthread_mutex_t types_lock;
@@ -1246,7 +1256,7 @@ static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *b
 {
     const records_parser *of = (records_parser *)parser;
     BM_TRY(bm_parser_run(of->parser, ((const records_batch *)batch)->raw, fn, ctx, err));
-    if (batch->passed_over == 0) /* else its types were counted already */
+    if (batch->passed_over == 0) /* else the types were counted already */
         add_types(of->source, of->parser);
     return BM_OK;
 }

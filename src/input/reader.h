@@ -5,11 +5,11 @@
  * raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
  * records in it.
  *
- * In a plain file a cut can be guessed without reading everything before it: the bytes before the
- * end of a batch show where the last record seems to end. If several threads take batches in turn,
- * such a *range* is handed out unread. The thread that got it reads it by position, beside other
- * threads, and checks that a record really ends there. Small files are handed out unread too, as
- * many as fit into a batch. */
+ * In a plain file a cut can be guessed without reading everything before it: the last bytes that
+ * would fit into a batch show where a record seems to end. If several threads take batches in turn,
+ * the bytes up to such a cut, a *range*, are handed out unread. The thread that got the range reads
+ * it by position, at the same time as other threads, and checks that a record really ends there.
+ * Small files are handed out unread too, as many as fit into a batch. */
 #pragma once
 
 #include <pthread.h>
@@ -31,20 +31,22 @@ typedef struct bm_reader bm_reader;
  * record makes its batch longer, to a little more than the longest document allowed. */
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err);
-/* Have the gate asked before a record longer than a batch is held; borrowed; NULL: any may be. */
+/* Set the gate (borrowed) that is called before a record longer than a batch is kept in memory;
+ * NULL: every record may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
-/* Report the place after each batch. If `check` (copied) is known, verify that the bytes before it
- * are unchanged. */
+/* Report the place after each batch (bm_raw_batch.place). If check->known, verify that the bytes
+ * before that place are unchanged. `check` is copied. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
-/* Several threads take batches in turn: a thread that waits for its turn helps the inputs
- * (bm_input_ahead_help), and a thread that got a batch has it filled at once. */
+/* Call this if several threads take batches in turn, a thread that waits for its turn helps the
+ * inputs (bm_input_ahead_help), and a thread that got a batch calls bm_reader_fill at once. */
 void bm_reader_set_helped(bm_reader *reader);
-/* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
+/* Get the next batch, which the caller owns (bm_raw_batch_free). *out is NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
-/* If the batch is a range, read it, beside `next` and other fills. Then, one at a time in the order
- * of the ranges, its lines are counted and its bytes digested; *in_turn grows by the seconds that
- * takes. If the range is not as it seemed, the batch loses that piece, and the reader reads it
- * again. Not BM_OK: the batch cannot be parsed, but its turn is over. */
+/* If the batch is a range, read it, at the same time as `next` and other fills. Then ranges are
+ * accepted one at a time, in their order: line numbers and digests continue from the range before,
+ * and *in_turn grows by the seconds that this takes. A range that is not as expected is removed
+ * from the batch, and the reader reads it again. After a failure the batch cannot be parsed, but no
+ * other fill waits for it. */
 bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */
 
@@ -56,37 +58,38 @@ struct bm_input_set;
 /* The batches that were handed out. */
 typedef struct bm_reader_batches {
     uint64_t n;
-    bm_status failed; /* not BM_OK: there are no more, the reader can only be closed */
+    bm_status failed; /* not BM_OK: no batch follows, and the reader can only be closed */
 } bm_reader_batches;
 
 /* How the current file is broken. */
 typedef struct bm_reader_break {
-    bm_error error; /* not BM_OK: to be returned after the records before it are handed out; */
-    bool rest;      /* or, if bad records are skipped, the rest of the file becomes one of them */
+    bm_error error; /* status not BM_OK: returned after the records before are handed out */
+    bool rest;      /* bad records are skipped, and the rest of the file becomes one */
 } bm_reader_break;
 
 /* Observers of everything that is read. */
 typedef struct bm_reader_watch {
-    const bm_long_gate *gate;    /* borrowed; NULL: any record may be held */
-    bm_content_tracker *tracker; /* NULL: places are not wanted */
+    const bm_long_gate *gate;    /* borrowed; NULL: any record may be kept in memory */
+    bm_content_tracker *tracker; /* NULL: places are not reported */
 } bm_reader_watch;
 
-/* The ranges of the current file. While the reader is ahead of the finished ones, the state of
- * lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs to the thread that
- * accepts a range. */
+/* The ranges of the current file. While `ahead` (the reader has handed out ranges that are not
+ * finished), the state of lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs
+ * to the thread that accepts a range. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
-    uint64_t at;    /* file offset at which the next range begins, if the reader is ahead */
+    uint64_t at;    /* file offset at which the next range begins, if `ahead` */
     uint64_t given; /* ranges handed out */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint64_t finished; /* ranges accepted or dropped */
-    bool failed;       /* a range was not as it seemed: it and all later ones are dropped, ... */
+    bool failed;       /* a range was not as expected: it and all later ones are dropped, ... */
     bool unbegun;      /* ... and one of them was the first of its file */
     unsigned state;    /* the scan's state where the first dropped range began, ... */
     size_t file;       /* ... and its file */
-    /* Used by the reader alone: failures in this file; batches to read in order before the next
-     * range; bytes of the file being examined, and how its elements begin. */
+    /* Used by the reader alone. n_failed: failures of ranges in this file; pause: batches to read
+     * in order before the next range; look: bytes of the file in which an end is searched; opening:
+     * how the elements of the file's array begin (bm_element_opening). */
     uint32_t n_failed, pause;
     bm_buf look, opening;
 } bm_reader_ranges;
@@ -102,9 +105,9 @@ struct bm_reader {
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* line on which the next piece begins */
-    uint64_t n_elements; /* elements of the file's array before it */
-    uint64_t place;      /* offset of its first byte, in a plain file */
-    unsigned state;      /* state of the scan at the beginning of that piece */
+    uint64_t n_elements; /* elements of the file's array before the next piece */
+    uint64_t place;      /* file offset at which the next piece begins, in a plain file */
+    unsigned state;      /* state of the scan at the beginning of the next piece */
     bm_buf carry;        /* the beginning of the next batch */
     uint32_t *columns;   /* column numbers of the current file (record_rules.h) */
     double mean_bytes;   /* mean size of the records so far, weighted towards the last ones */
@@ -124,8 +127,8 @@ typedef struct bm_cutter {
     size_t cut;   /* end of the last whole record; equal to begin: none yet */
     bm_scan scan;
     unsigned state;  /* state of the scan at `cut` */
-    bool counted;    /* the newlines before `cut` are counted: ... */
-    uint64_t lines;  /* ... their number */
+    bool counted;    /* `lines` is set */
+    uint64_t lines;  /* newlines from `begin` to `cut` */
     uint64_t walked; /* records found one by one */
     bool full;       /* the batch must end at `cut` */
 } bm_cutter;

@@ -2,9 +2,9 @@
 /* record_format.h -- what defines a format of records: where a record ends, and how its bytes
  * become a document. record_formats.c has one row for each.
  *
- * The reader (which cuts) and the parser both use `record_end`, so both see the same records. It
- * can stop and resume at any byte: `scan` carries the state within the current record. `parse`
- * turns the bytes of one record into id and text. */
+ * The reader (which cuts) and the parser both use `record_end`, so both see the same records.
+ * record_end can stop and resume at any byte, because `scan` keeps the state within the current
+ * record. `parse` turns the bytes of one record into id and text. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -19,11 +19,11 @@
 
 struct bm_parser;
 
-/* The state within a record of wet. */
+/* The state of a scan within a WET record. */
 typedef struct bm_wet_scan {
     char line[48]; /* the beginning of a header line */
     size_t line_len;
-    uint64_t left; /* bytes of text still to come */
+    uint64_t left; /* bytes of the record's text still to come */
     bool begun, has_length;
 } bm_wet_scan;
 
@@ -31,19 +31,21 @@ typedef struct bm_scan {
     unsigned state;       /* 0 at the beginning of a file and, except in json, of each record */
     bm_row_syntax syntax; /* csv only */
     /* json only: */
-    unsigned before;                        /* the state in which the element began */
-    size_t begin;                           /* its offset in data; BM_SCAN_MORE: not begun */
+    unsigned before; /* the state in which the element began */
+    /* offset in data where it begins; BM_SCAN_MORE: not begun */
+    size_t begin;
     size_t at;                              /* offset in data at which the file is broken, ... */
     const char *broken;                     /* ... and why; NULL: no error so far */
     uint32_t depth;                         /* depth of brackets in the element */
-    uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: opened by a brace */
+    uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: 1 if a brace opened it */
     bm_wet_scan wet;
-} bm_scan; /* at the beginning of a file {0}, except `syntax` */
+} bm_scan; /* at the beginning of a file: {0} with `syntax` */
 
 #define BM_SCAN_MORE SIZE_MAX
 
-/* Bytes data[from … to-1] continue those seen before. Returns the offset just after the record and
- * its line ending, with scan ready for the next record; or BM_SCAN_MORE: the record goes on. */
+/* Scan data[from … to-1], which follow the bytes of the call before. Returns the offset just after
+ * the record and its line ending, with `scan` ready for the next record; BM_SCAN_MORE if the record
+ * does not end in these bytes. */
 typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
 
 /* Hints for finding the end of a record among bytes from the middle of a file. */
@@ -53,8 +55,8 @@ typedef struct bm_end_hint {
     bool sure;            /* report no end rather than a doubtful one */
 } bm_end_hint;
 
-/* The offset at which the last record that ends in data[0 … len-1] seems to end; 0: unknown. Only a
- * scan from the end of an earlier record shows whether it is right. */
+/* Guess the offset at which the last record that ends in data[0 … len-1] ends; 0: unknown. Only a
+ * scan from the end of an earlier record shows whether the guess is right. */
 typedef size_t (*bm_likely_end_fn)(const bm_end_hint *hint, const char *data, size_t len);
 
 /* `content` is the record without its line ending and byte order mark. Sets id, text, text_bytes
@@ -78,7 +80,7 @@ typedef struct bm_record_format {
     bool quoted;            /* tables: fields may be in quotes (RFC 4180) */
     bool skip_blank;        /* a line of only JSON white space is no record */
     bool json;              /* a record is a JSON object */
-    bool elements;          /* records are elements of one array; bytes between belong to none */
+    bool elements;          /* records are elements of an array; bytes between them are in none */
     unsigned state_behind;  /* the scan's state after a record */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
@@ -88,10 +90,11 @@ typedef struct bm_record_format {
     bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 
-/* The beginning of the first element of the array, if it is an object: its brace and its first
- * name; empty: not found. */
+/* If the first element of the array is an object: its bytes from the brace to the end of the first
+ * name. Empty: not found. */
 bm_str bm_element_opening(const char *data, size_t len);
-/* After all bytes of the file were scanned: why they are no complete array; NULL: they are one. */
+/* Call after all bytes of the file were scanned. Returns why they are not a complete array; NULL if
+ * they are one. */
 const char *bm_elements_unclosed(const bm_scan *scan);
 /* Header fields of a WET record. */
 #define BM_WET_LENGTH "Content-Length"
@@ -99,7 +102,7 @@ const char *bm_elements_unclosed(const bm_scan *scan);
 #define BM_WET_URI    "WARC-Target-URI"
 size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
 
-/* Where a good WET record has its text and its length. */
+/* The text of a good WET record, and the digits of its Content-Length. */
 typedef struct bm_wet_place {
     bm_str text, length; /* views of the record */
 } bm_wet_place;
@@ -116,7 +119,8 @@ static inline bm_str bm_without_line_end(bm_str row)
     return row;
 }
 
-/* How many first bytes stand for a record longer than a document may be, wherever it was cut. */
+/* How many first bytes are kept of a record longer than `longest`, the limit of a document. The
+ * number does not depend on where batches end. */
 static inline size_t bm_too_long_prefix(uint64_t longest)
 {
     return longest < 255 ? (size_t)longest + 1 : 256;
@@ -129,7 +133,7 @@ typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
     bool all_valid;               /* all input is part of bytes that are valid UTF-8 */
     const char *file_name;        /* the file of the current records; set by the owner, borrowed */
-    bm_buf place;                 /* "FILE:" for place_name, then room for the line */
+    bm_buf place;                 /* ids are made here: "FILE:", then the line */
     size_t place_len;             /* length of "FILE:" */
     const char *place_name;       /* the file_name that `place` was made for; NULL: none yet */
     char reason[640];
@@ -144,8 +148,9 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* Mark a record as bad if its id is longer than readers of our files accept. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);
-/* Make *value valid UTF-8: it stays as it is, or becomes a view of its repaired copy in `buf`
- * (emptied before); replacements are counted in the record. */
+/* A value that bm_record_make_valid makes valid UTF-8. If *value is not valid, it becomes a view of
+ * a repaired copy in `buf`, which is emptied before. Replacements are counted in
+ * record->n_invalid. */
 typedef struct bm_utf8_value {
     const char *what; /* "text", "id" */
     bm_buf *buf;

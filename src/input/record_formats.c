@@ -60,7 +60,8 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
     return BM_OK;
 }
 
-/* Prepare "FILE:" for the current file; nothing if ids are row numbers. */
+/* Prepare maker->place for the current file: "FILE:" (nothing if ids are row numbers), and room for
+ * a number. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
@@ -453,8 +454,8 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-/* Set the text before repair if it needs repair, which is rare: the record is read without repair,
- * and then again with it. */
+/* Set record->as_read if the text needs repair. Since this is rare, the record is simply read again
+ * without repair, and then once more with it. */
 static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
                                    bm_error *err)
 {
@@ -531,7 +532,7 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     return BM_OK;
 }
 
-/* Set the values of the fields of `keep`, which follow the fields of text and id. */
+/* Set the values of the fields of `keep`, which come after the fields of text and id. */
 static void set_jsonl_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;
@@ -568,7 +569,7 @@ static const struct {
 #undef BEGINS
 };
 
-/* Does a line end inside an object or array, which then goes on in the next lines? */
+/* Does the line seem to end inside an object or array that goes on in the next line? */
 static bool goes_on(bm_str content)
 {
     while (content.len > 0 && bm_json_is_space(content.data[content.len - 1]))
@@ -576,7 +577,7 @@ static bool goes_on(bm_str content)
     return content.len > 0 && memchr("{[,:", content.data[content.len - 1], 4) != NULL;
 }
 
-/* Advice from all of a record that is no JSON; NULL: none. */
+/* Advice about a record that is no JSON; NULL: none. */
 static const char *judge_broken(bm_str content)
 {
     for (size_t i = 0; i < sizeof known_records / sizeof known_records[0]; i++) {
@@ -639,10 +640,9 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
  *           --two line ends--> the next record
  *
  * Content-Length states how many bytes of text follow the header, whatever they are. A record
- * without it, or one that does not begin with "WARC/", ends with its header and is bad. So are the
- * bytes where the next record was expected, up to an empty line, after which reading goes on.
- * Records of other types are no documents; the first record of a file, if it is of type `warcinfo`,
- * is copied like the header of a table.
+ * without that field, or one that does not begin with "WARC/", ends at the first empty line and is
+ * bad; the next record is expected after that line. Records of other types are no documents. If the
+ * first record of a file is of type `warcinfo`, it is copied like the header of a table.
  *
  * Limits: header fields continued on the next line are not supported. */
 
@@ -688,7 +688,7 @@ static size_t end_record(bm_scan *scan, size_t at)
     return at;
 }
 
-/* Handle a complete header line. False: it ended a record that consists of its header only. */
+/* Handle a complete header line. False: the line ends a record that consists only of its header. */
 static bool end_header_line(bm_scan *scan)
 {
     bm_wet_scan *w = &scan->wet;
@@ -756,7 +756,7 @@ static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t l
     return at == SIZE_MAX ? 0 : at + 1;
 }
 
-/* The header of a record; data NULL: the record lacks that field. */
+/* Header fields of a record, and its text. data NULL: the record lacks that field. */
 typedef struct wet_record {
     bm_str type, id, uri, text, length_digits;
     const char *broken; /* what is wrong with the record; NULL: nothing */
@@ -894,10 +894,10 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
- * A quote in the middle of a plain field, or text after a closing quote, is an error of the row
- * (reported by record_rules.c); here it only must not move the bounds of the rows around it. The
- * place of the next newline is remembered until it is passed, so memchr searches each byte a
- * bounded number of times. */
+ * A quote in the middle of a plain field, or text after a closing quote, is an error of the row,
+ * which record_rules.c reports; the scan only makes sure that it does not move the bounds of other
+ * rows. The offset of the next newline is remembered until it is passed, so memchr searches each
+ * byte a bounded number of times. */
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 
@@ -948,9 +948,9 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* Read data[from … len-1] as if it began inside quotes (`quoted`), or outside. False: it does not,
- * because a quote opens or closes in the middle of a field. *end: after the last row that ends; 0:
- * none. */
+/* Read data[from … len-1] as if it began inside quotes (`quoted`), or outside. False: this is
+ * wrong, because a quote then opens or closes in the middle of a field. *end: offset after the last
+ * row that ends; 0: none ends. */
 static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t len, bool quoted,
                      size_t *end)
 {
@@ -979,9 +979,9 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
     return true;
 }
 
-/* Bytes from the middle of a file may begin inside quotes or outside; both readings are tried: the
- * wrong one soon meets a quote where none is allowed. Quotes at the very beginning are skipped,
- * since they may belong to a quote just before. */
+/* Bytes from the middle of a file may begin inside quotes or outside. Both are tried, and the wrong
+ * one soon meets a quote where none is allowed. The first byte and the quotes just after it are
+ * skipped, since a quote there may be the second of a doubled one. */
 static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;
@@ -996,17 +996,17 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
 
 /* === split json ===
  *
- * Finds the end of an element of one top-level array: strict between elements, by brackets and
- * strings within them.
+ * Finds the end of an element of one top-level array. Between elements the syntax is checked;
+ * within an element only brackets and strings are followed.
  *
  *     START --[--> FIRST --]--> END                    white space is skipped in all these states
  *                    '--element--> AFTER --]--> END
  *                        '-- NEXT <--,--'
  *
  * An element with matching brackets and quotes is a record, whatever else is wrong with it: the
- * parser reports the error, and reading goes on after it. If they do not match, the beginning of
- * the next element is unknown, so the file is broken there. Limits: at levels deeper than
- * BM_JSON_DEPTH_MAX brackets are only counted; such a record is bad anyway. */
+ * parser reports the error, and reading goes on after it. If brackets or quotes do not match, the
+ * beginning of the next element is unknown, so the file is broken there. Limits: at levels deeper
+ * than BM_JSON_DEPTH_MAX brackets are only counted; such a record is bad anyway. */
 
 enum { START, split_json_FIRST, NEXT, split_json_AFTER, END, SCALAR, INSIDE, STRING, ESCAPE };
 
@@ -1103,7 +1103,7 @@ static void step_between(bm_scan *scan, size_t pos, char byte)
     }
 }
 
-/* Handle one byte inside brackets, outside of strings. True: the element ends with it. */
+/* Handle one byte inside brackets, outside of strings. True: the element ends with this byte. */
 static bool step_inside(bm_scan *scan, size_t pos, char byte)
 {
     if (byte == '"')
@@ -1118,7 +1118,7 @@ static bool step_inside(bm_scan *scan, size_t pos, char byte)
     return true;
 }
 
-/* Continue inside a string; *pos advances. True: the element was that string, and ends. */
+/* Continue inside a string, and advance *pos. True: the element is that string, and ends. */
 static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
 {
     *pos = skip_plain(data, *pos, to);
@@ -1132,8 +1132,8 @@ static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
     return scan->depth == 0;
 }
 
-/* scan->begin is set to the beginning of the element that ends here. An error of the array itself,
- * or one that hides the end of an element, gives BM_SCAN_MORE with scan->broken. */
+/* Sets scan->begin to the beginning of the element that ends. An error of the array itself, or one
+ * that hides the end of an element, gives BM_SCAN_MORE with scan->broken. */
 static size_t element_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     if (scan->state <= END)
@@ -1175,7 +1175,7 @@ static size_t skip_space(const char *data, size_t at, size_t len)
     return at;
 }
 
-/* The beginning of the white space that ends at a place. */
+/* The beginning of the white space that ends at offset `at`. */
 static size_t space_before(const char *data, size_t at)
 {
     while (at > 0 && bm_json_is_space(data[at - 1]))
@@ -1190,8 +1190,8 @@ bm_str bm_element_opening(const char *data, size_t len)
     return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
 }
 
-/* Guess: just after the brace of the last "}," that precedes an opening. Lists within elements may
- * look like that too. */
+/* Guess that an element ends with the brace of the last "}," before an element opening. A list of
+ * objects within an element may look the same. */
 static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     for (size_t at = len; hint->opening.len > 0;) {

@@ -17,7 +17,8 @@
 
 /* === name list ===
  *
- * Used only for messages: walks an object once more by its brackets (json_scan.h). */
+ * Used only for messages, so the names of a JSON object are found by scanning it once more
+ * (json_scan.h). */
 
 #define SHOWN_MAX 10u /* names shown */
 #define NAME_MAX  48u /* bytes shown of a name */
@@ -84,7 +85,8 @@ const char *bm_name_list_words(bm_name_list *list)
     return list->text;
 }
 
-/* Find the last member of this name; true if it is an object. Keys with escapes never match. */
+/* Find the last member of this name; true if its value is an object. Keys with escapes never
+ * match. */
 static bool find_object(bm_str object, bm_str name, bm_str *out)
 {
     size_t at = 0;
@@ -181,7 +183,7 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* The cell takes `used` bytes: go on after the delimiter, if there is one. */
+/* The cell takes `used` bytes: move past the delimiter after it, if there is one. */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;
@@ -193,7 +195,7 @@ static bool go_behind(bm_row *row, size_t used)
 static bool next_quoted(bm_row *row, bm_cell *cell)
 {
     const char *begin = row->pos + 1;
-    size_t len = row->left - 1, at = 0; /* at: offset of the next quote */
+    size_t len = row->left - 1, at = 0; /* at: where to search for the next quote */
     for (;;) {
         const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
         if (quote == NULL)
@@ -475,7 +477,8 @@ out:
     return status;
 }
 
-/* The same, if the field is required. */
+/* Like find_column, but BM_ERR_INPUT if there is no such column; the message lists the header's
+ * names. */
 static bm_status need_column(const bm_first_row *header, const char *field, uint32_t *column,
                              bm_error *err)
 {

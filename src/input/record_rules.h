@@ -5,12 +5,13 @@
  * bm_record_rules_init.
  *
  * For tsv and csv a field is a name in the header or a number from 1. By default there is no header
- * if and only if all fields given are numbers. With a header, a name in it takes precedence over a
- * number. The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN:
- * none), then one per text field, then one per field that `keep` looks at, which may be missing;
- * fields of `keep` do not count in the rule for the header. The list ends with the number of cells
- * in the first row of the file: a row with more is bad, because a text that contains the delimiter
- * unquoted would be cut off there. */
+ * if fields are given and all of them are numbers; otherwise there is one. With a header, a name in
+ * it takes precedence over a number. Fields of `keep` do not count in the rule for the header.
+ *
+ * The columns needed are a list of column numbers from 0 (BM_NO_COLUMN: there is none): the id's
+ * column, one per text field, and one per field that `keep` uses, which may be missing. The list
+ * ends with the number of cells in the first row of the file. A row with more cells is bad, because
+ * a text that contains the delimiter unquoted would be cut off there. */
 #pragma once
 
 #include <stddef.h>
@@ -43,8 +44,8 @@ const char *bm_name_list_words(bm_name_list *list);
 /* Advice in messages about a missing field: if its name is the default, names the option. */
 const char *bm_text_hint(const char *field);
 
-/* Add the names of a JSON object: of the one that `path` (dotted, as fields are given) leads to
- * before a part of it is missing. */
+/* Follow `path` (dotted, as fields are given) down from `object` until a part is missing or only
+ * the last part is left. Add the names in the object reached. */
 void bm_name_list_json(bm_name_list *list, bm_str object, const char *path);
 
 /* newlines -- counting lines. */
@@ -121,20 +122,21 @@ typedef struct bm_record_rules {
     bool id_given;             /* the user named the field, so it must be present */
     bool header;               /* tsv, csv: the first row names the columns */
     bm_row_syntax syntax;      /* tsv, csv */
-    uint64_t longest;          /* bytes of a document; UINT64_MAX: any number */
+    uint64_t longest;          /* the most bytes of a document; UINT64_MAX: no limit */
     const bm_keep_rules *keep; /* rules that rank records by fields; borrowed; NULL: none */
     uint64_t row_ids;          /* bm_input_options.row_ids */
-    bool repairs;              /* replace invalid UTF-8 by U+FFFD; false: it makes a record bad */
+    /* replace invalid UTF-8 by U+FFFD; false: invalid UTF-8 makes a record bad */
+    bool repairs;
 } bm_record_rules;
 
-/* Fill `out` from the options. BM_ERR_USAGE: a name without a header, or a number that no column
- * can have. */
+/* Fill `out` from the options. BM_ERR_USAGE: options that do not fit each other or the format, such
+ * as the name of a field without a header. */
 bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
                                bm_record_rules *out, bm_error *err);
 /* The syntax of rows of the format; zeros for formats except tsv and csv. */
 bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format);
-/* Rank records by the fields of `keep` too (borrowed). BM_ERR_USAGE: the format has no fields, or
- * rows have no such column. */
+/* Let records be ranked by the fields of `keep` (borrowed). BM_ERR_USAGE: the format has no fields,
+ * or, without a header, a field is not the number of a column. */
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err);
 static inline size_t bm_rules_n_keep(const bm_record_rules *rules)
@@ -161,8 +163,8 @@ typedef struct bm_first_row {
 /* Fill bm_row_numbers_count() numbers. bm_row_numbers_begin does so before any row is known: no
  * column is known by name, and rows may have any number of cells. bm_row_numbers_from uses the
  * first row, which is a header if the rules say so. If the first row is broken, or longer than a
- * document may be, rows may still have any number of cells. BM_ERR_INPUT names the file, line 1 and
- * the field that is missing or occurs twice. */
+ * document may be, rows may still have any number of cells. BM_ERR_INPUT: the header is broken, or
+ * a field is missing in it or occurs twice; the message names the file and line 1. */
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
 bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
                               uint32_t *numbers, bm_error *err);

@@ -45,7 +45,7 @@ void bm_record_types_join(bm_record_types *types, const bm_record_types *part)
 }
 
 /* The most frequent come first; equally frequent ones are ordered by name, so that the order does
- * not depend on reading. */
+ * not depend on how the file was divided into batches. */
 static int compare(const void *x, const void *y)
 {
     const bm_record_type *a = x, *b = y;

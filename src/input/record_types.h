@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_types.h -- counts the records of each type (WARC), and reports a file that has none that
+/* record_types.h -- counts the records of each type (WARC), and reports a file in which no record
  * can be a document. */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_RECORD_TYPES_MOST 16u /* counted separately; the standard has eight */
+#define BM_RECORD_TYPES_MOST 16u /* types counted separately; the standard has eight */
 #define BM_RECORD_TYPE_BYTES 24u
 
 typedef struct bm_record_type {
@@ -18,7 +18,7 @@ typedef struct bm_record_type {
 
 /* The types in one file; initialize to {0}. */
 typedef struct bm_record_types {
-    uint64_t n_documents; /* documents, and records too broken to tell */
+    uint64_t n_documents; /* documents, and records too broken to show a type */
     uint64_t n_other;
     bm_record_type other[BM_RECORD_TYPES_MOST];
     size_t n_types;
@@ -34,6 +34,6 @@ typedef struct bm_file_types {
 void bm_record_types_add(bm_record_types *types, bm_str type);
 /* Add the counts of a part of the file. */
 void bm_record_types_join(bm_record_types *types, const bm_record_types *part);
-/* After all records of the file: BM_ERR_INPUT, listing its types, if it has records of other types
- * but no document. */
+/* Call after all records of the file were counted. BM_ERR_INPUT, with a list of the types: the file
+ * has records of other types, but no document. */
 bm_status bm_record_types_check(const bm_record_types *types, const char *file, bm_error *err);

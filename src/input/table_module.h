@@ -17,9 +17,9 @@ extern "C" {
 
 #define BM_TABLE_MODULE_ABI 9u
 
-/* A range of a table's rows that can be read beside others. */
+/* A range of a table's rows that can be read at the same time as other ranges. */
 typedef struct bm_table_range {
-    uint64_t row, n_rows; /* first row of the table, from 0; n_rows 0: the table has ended */
+    uint64_t row, n_rows; /* first row, counted from 0 in the table; n_rows 0: none is left */
     uint64_t bytes;       /* approximate size of its texts */
     void *own;            /* NULL: these rows can be read only in order, from the stream */
 } bm_table_range;
@@ -30,14 +30,15 @@ typedef struct bm_table_cut {
     /* The range that begins at `row`: 0, or where an earlier range ended. One thread at a time. */
     bm_table_range (*next)(void *own, uint64_t row);
     /* Read the rows of a range as one array with the stream's schema. Fails like the stream
-     * (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but only the stream has the message. Any thread. */
+     * (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message, which the stream gives if it
+     * reads these rows. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
     void (*drop)(bm_table_range *range); /* frees its `own` */
-    /* Make the stream go on with this row and end at `end`, where a range ends, or with the table
-     * (UINT64_MAX). Called by the thread that reads the stream. */
+    /* Make the stream go on with this row and end at `end`, the end of a range, or UINT64_MAX for
+     * the end of the table. Called by the thread that reads the stream. */
     void (*seek)(void *own, uint64_t row, uint64_t end);
     void (*release)(void *own); /* when no range is left */
-} bm_table_cut;                 /* {0}: none */
+} bm_table_cut;                 /* {0}: the table is not cut */
 
 /* A file that is not at a local path: `read` reads `len` bytes at offset `at`, or as many as there
  * are. Any thread. `file` NULL: the file is at the path. */
@@ -56,11 +57,14 @@ typedef struct bm_table_wish {
      * ignored. n_columns 0: rows without columns. */
     const char *const *columns;
     size_t n_columns;
-    size_t n_needed;    /* the first n_needed have to exist; if one does not, give all columns */
-    uint32_t threads;   /* that may decode; 0: all. (Arrow C++ decodes in the calling thread) */
+    /* the first n_needed have to exist; if one does not, the stream has all columns of the table */
+    size_t n_needed;
+    /* threads that may decode; 0: all. (Arrow C++ decodes in the calling thread.) */
+    uint32_t threads;
     size_t batch_bytes; /* approximate size of arrays; 0: the library decides */
     uint64_t memory;    /* the most bytes of decoded rows at any time; 0: no limit */
-    /* The most bytes of a range; the ranges, filled in if the table is cut; NULL: not wanted. */
+    /* range_bytes: the most bytes of a range. cut: filled in if the table can be divided into
+     * ranges; NULL: ranges are not wanted. */
     size_t range_bytes;
     bm_table_cut *cut;
     /* Parquet: rows to read, which are whole row groups as passed to `group`; n_rows 0: all. */
@@ -99,13 +103,14 @@ typedef struct bm_table_kept {
     uint64_t n_labels;
     /* NULL, or what to leave out of the strings of column `text` (a name as in bm_table_wish). The
      * text of a row is all of its strings, with a newline between two; a null counts as an empty
-     * string, but a list that is null has none. Cuts come in the order of the rows, ascend within
-     * each, and none has bytes of two strings. BM_ERR_INPUT: strings of this column cannot be cut,
-     * such as those of lists in lists, or of a dictionary in an IPC file. */
+     * string, but a list that is null has no strings. Cuts come in the order of the rows, and
+     * ascend within a row; no cut has bytes of two strings. BM_ERR_INPUT: strings of this column
+     * cannot be cut, such as those of lists in lists, or of a dictionary in an IPC file. */
     const bm_table_text_cut *cuts;
     uint64_t n_cuts;
     const char *text;
-    uint32_t threads;  /* 1: reading and writing do not overlap; the file is always the same */
+    /* 1: reading and writing do not overlap. The written file does not depend on the number. */
+    uint32_t threads;
     uint64_t memory;   /* as in bm_table_wish */
     bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
@@ -143,9 +148,10 @@ typedef struct bm_table_module {
      * may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
-    /* Write the kept rows, with the file's schema, metadata and compression, and one row group for
-     * each of the file's (none if it has no kept rows); IPC as an IPC file. Also BM_ERR_PIPE:
-     * `write` failed; BM_ERR_INPUT: schemas differ. */
+    /* Write the kept rows, with the schema, the metadata and the compression of the table read.
+     * Parquet: each row group with kept rows becomes one row group. Arrow IPC, whether a file or a
+     * stream, becomes an IPC file. Fails like `open`, and with BM_ERR_PIPE: `write` failed;
+     * BM_ERR_INPUT: schemas differ. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);

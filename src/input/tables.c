@@ -20,8 +20,8 @@ static uint32_t read_u32(const char *bytes)
     return value;
 }
 
-/* A message of an IPC stream: four bytes FF, the length of its metadata (a multiple of eight), and
- * in the metadata the offset of the root table. */
+/* Does an IPC stream begin here? A message is four bytes FF, the length of the metadata (a multiple
+ * of eight), and the metadata, which begins with the offset of the root table. */
 static bool is_stream(const char *head, size_t len)
 {
     if (len < 12 || read_u32(head) != UINT32_MAX)

@@ -24,8 +24,9 @@ bm_table_bytes bm_table_bytes_of(const bm_source *source);
  * module. */
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
-/* Write the kept rows. BM_ERR_PIPE: `write` failed, and the caller knows why. `names`: of the first
- * table and of each that follows it. BM_ERR_USAGE: a table's schema differs from the first. */
+/* Write the kept rows. `names` are the names of the first table and of each that follows it, for
+ * messages. BM_ERR_PIPE: `write` failed, and the caller knows why. BM_ERR_USAGE: a table's schema
+ * differs from the schema of the first. BM_ERR_INPUT: there is no module. */
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
 /* Write a file that messages call `name`; the stream is released, whatever the status. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);

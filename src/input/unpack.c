@@ -43,8 +43,8 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
     size_t len; /* length of the whole header; 0: unknown from these bytes */
-    uint64_t window,
-        content; /* content UINT64_MAX: not stated; both are 0 if the header is incomplete */
+                /* 0: not in these bytes; content UINT64_MAX: the header does not state it */
+    uint64_t window, content;
 } zst_header;
 
 static zst_header zst_header_of(const unsigned char *head, size_t len)
@@ -68,7 +68,8 @@ static zst_header zst_header_of(const unsigned char *head, size_t len)
     return header;
 }
 
-/* Read a number of seven bits per byte at *at, which advances past it; false: it is cut short. */
+/* Read a number of seven bits per byte at head[*at], and advance *at past it; false: the bytes end
+ * before the number does. */
 static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;
@@ -218,15 +219,15 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  * cannot ask for more.
  *
  * On an error, ZSTD_decompressStream() does not report what it wrote earlier in the same call. So
- * each call gets the bytes that the library asked for, except the header of the following block,
- * which it asks for too: a call then decodes at most one block, or reads a header, never both. The
- * first byte of a frame is passed alone; otherwise the library would decode a small frame whole, by
- * other rules. An uncompressed block is handed on in parts, as they come, and only then found to be
- * too large: hence `pieces`.
+ * each call gets the bytes that the library asked for, but without the header of the following
+ * block, which the library asks for too. A call then decodes at most one block, or reads a header,
+ * never both. The first byte of a frame is passed alone; otherwise the library would decode a small
+ * frame whole, by other rules. The library delivers an uncompressed block in parts, as they come,
+ * and only later finds that the block is too large; so it needs `pieces`.
  *
- * The library accepts matches in all that its buffer holds, which may be more than the window: a
- * larger buffer left by an earlier frame holds more. So a frame longer than its window then gets a
- * new context, and nothing before it decides whether it is accepted. */
+ * The library accepts a match anywhere in its buffer, which has more than the window if an earlier
+ * frame needed a larger buffer. So a frame longer than its window then gets a new context; whether
+ * the frame is accepted does not depend on the frames before. */
 
 #define HEADER_BYTES 3u /* size of the header of a block */
 #define FRAME_LEAST  5u /* bytes that determine the length of a frame's header */
@@ -253,7 +254,7 @@ typedef struct zst {
     libzstd lib;
     ZSTD_DCtx *context;
     unsigned window_log;            /* log2 of the largest window allowed */
-    uint64_t buffer;                /* upper bound of the buffer that frames made it allocate */
+    uint64_t buffer;                /* the most bytes that the context's buffer can have */
     unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is whole */
     size_t n_head;
     bool inside;   /* the header has been read */
@@ -329,7 +330,8 @@ static bm_unpacked zst_give(zst *z, ZSTD_inBuffer *in, bm_decompress_step *step)
     return (bm_unpacked){rc == 0 ? BM_UNPACK_END : BM_UNPACK_MORE, NULL};
 }
 
-/* Call when the frame's header is complete. False: no memory for a new context. */
+/* Renew the context if its buffer is larger than the frame may have (see above). Called when the
+ * frame's header is complete. False: there is no memory. */
 static bool zst_fit_buffer(zst *z)
 {
     const zst_header h = zst_header_of(z->head, z->n_head);
@@ -391,10 +393,11 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
 /* === unpack xz ===
  *
  * Streams of xz, by liblzma, with bounded memory: a dictionary of at most 2^27 bytes and 1 MiB for
- * all else. A check that liblzma does not know is refused, since nothing would tell damage.
+ * all else. A stream with a kind of check that liblzma does not know is refused, since damage could
+ * not be detected.
  *
  * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
- * and only then compares the bytes read with the chunk's header: hence `pieces`. */
+ * and only then compares the bytes read with the chunk's header; so it needs `pieces`. */
 
 #define OTHER_BYTES (UINT64_C(1) << 20) /* memory in addition to the dictionary */
 
@@ -513,7 +516,7 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
  *
  * Unpacks streams of bzip2 with libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
  * library delivers the bytes of a block before it verifies the checksum, and how many a damaged
- * block delivers depends on the output space: hence `pieces`. */
+ * block delivers depends on the output space; so it needs `pieces`. */
 
 #define BZ2_FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 

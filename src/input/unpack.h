@@ -7,7 +7,8 @@
  * whatever the sizes of the steps, so a file that breaks off gives the same records for any batch
  * size. If a library loses the output of a call that fails, it gets no more than one block at a
  * time (unpack.c). And all libraries except zlib, which decodes symbol by symbol, get pieces of one
- * size (`pieces`), since what they make of a damaged block depends on what they have. */
+ * size (`pieces`), since what they deliver of a damaged block depends on how much input and space
+ * they have. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,9 +30,9 @@ typedef struct bm_decompress_step {
 
 typedef enum bm_unpack_got {
     BM_UNPACK_MORE,      /* the member goes on */
-    BM_UNPACK_END,       /* it has ended, and all of it was delivered */
-    BM_UNPACK_BROKEN,    /* it is damaged: see `why` */
-    BM_UNPACK_TOO_LARGE, /* it asks for a window larger than the limit */
+    BM_UNPACK_END,       /* the member has ended, and all of it was delivered */
+    BM_UNPACK_BROKEN,    /* the member is damaged: see `why` */
+    BM_UNPACK_TOO_LARGE, /* the member asks for a window larger than the limit */
     BM_UNPACK_NO_MEMORY
 } bm_unpack_got;
 
@@ -47,16 +48,16 @@ typedef struct bm_unpack_ops {
     /* Zeros after a member are padding if their number is a multiple of this; 0: no padding. */
     unsigned padding;
     bool padding_ends; /* no member may follow padding */
-    /* Its output before damage depends on how much input it gets at a time, so it reads and writes
-     * whole pieces, except the last of a file. */
+    /* True: the library's output before damage depends on how much input it gets at a time, so it
+     * gets and fills whole pieces, except the last of a file. */
     bool pieces;
     /* Also opens the library, which may be missing (base/system.h). BM_ERR_NOMEM, BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
     /* Limit windows to 2^window_log bytes from now on; NULL: the format needs no limit. */
     void (*limit)(void *state, unsigned window_log);
     bool (*reset)(void *state); /* begin a member, whatever came before; false: no memory */
-    /* Read from in.data[used …], write to out[n_out … out_cap-1], advance both. With input and
-     * space left, at most one call in a row neither reads nor writes a byte. */
+    /* Read from in.data[used …], write to out[n_out … out_cap-1], and advance `used` and `n_out`.
+     * With input and space left, at most one call in a row neither reads nor writes a byte. */
     bm_unpacked (*run)(void *state, bm_decompress_step *step);
     void (*close)(void *state); /* NULL is fine */
 } bm_unpack_ops;
@@ -65,7 +66,8 @@ extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_
 
 #define BM_WINDOW_LOG_MAX 27
 
-/* window_of -- how much of its output a decoder will hold, read from a file's first bytes. */
+/* window_of -- how much of its output a decoder has to keep in memory, read from a file's first
+ * bytes. */
 
 /* The window of the first Zstandard frame, or the dictionary of the first xz block, in bytes; 0:
  * the bytes do not state it, or windows of this compression are small. */
@@ -74,5 +76,5 @@ uint64_t bm_window_of(bm_compression kind, const char *head, size_t len);
 bool bm_has_windows(bm_compression kind);
 
 #define BM_WINDOW_MAX (UINT64_C(1) << 27) /* a larger one is refused */
-/* With this much memory in MiB, a sixteenth of it holds the largest window that is read. */
+/* The memory, in MiB, of which the largest window that is read takes a sixteenth. */
 #define BM_WINDOW_MEMORY_MIB 2048u
