@@ -133,7 +133,7 @@ static bool cell_is_null(const bm_cells *cells, uint64_t cell)
 typedef struct view {
     int32_t len;
     char head[4];
-    int32_t buffer, offset; /* where its bytes are, if `len` is more than VIEW_INLINE */
+    int32_t buffer, offset; /* where the bytes are, if `len` is more than VIEW_INLINE */
 } view;
 
 static view view_at(const bm_cells *cells, uint64_t cell)
@@ -176,7 +176,7 @@ static bool offsets_fit(const bm_cells *cells, uint64_t n)
     return before <= most;
 }
 
-/* Do all views of n cells (except nulls) lie inside their buffers? */
+/* Are all views of n cells (except nulls) inside their buffers? */
 static bool views_fit(const bm_cells *cells, uint64_t n, const struct ArrowArray *array)
 {
     const int64_t n_buffers = array->n_buffers - 3;
@@ -249,11 +249,13 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
     return wrong;
 }
 
-/* Where the descent to a column is: an array, and the cells of it that rows of the table reach. */
+/* A step of the descent to a column: an array, and the cells in it that the rows of the table lead
+ * to. */
 typedef struct place {
     const struct ArrowArray *array;
-    uint64_t first;    /* offset to add to the number of a row, or of a value of the list above */
-    uint64_t begin, n; /* the range of these numbers */
+    /* added to the number of a row (inside a list: of a value), this gives the cell */
+    uint64_t first;
+    uint64_t begin, n; /* the first of these numbers, and how many there are */
 } place;
 
 static const char *into_child(place *at, uint32_t child)
@@ -426,7 +428,7 @@ typedef struct walk {
     void *ctx;
 } walk;
 
-/* Visit the values below `number`, a cell of level `i`. Recursion is at most 16 deep. */
+/* Visit the values in cell number `number` of level i. Recursion is at most 16 deep. */
 static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
 {
     const bm_arrow_column *column = w->column;
@@ -462,8 +464,8 @@ bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arr
 
 /* === column value ===
  *
- * Numbers are returned as decimal digits, so that a single place compares the numbers of all
- * inputs. */
+ * Numbers except floats are returned as decimal digits, so that one function (keep_key.c) compares
+ * the numbers of all inputs. */
 
 #define DAY_SECONDS 86400
 
@@ -545,7 +547,7 @@ static double half_to_double(uint16_t half)
     return half >> 15 != 0 ? -magnitude : magnitude;
 }
 
-/* NaN, of either sign, is not ordered. */
+/* Read a float. NaN, of either sign, is a value without an order. */
 static void read_float(const char *cell, uint8_t width, bm_value *out)
 {
     uint16_t half;

@@ -62,7 +62,8 @@ typedef enum bm_arrow_column_step {
 typedef struct bm_arrow_column_path {
     bool found; /* false: there is no such column */
     bm_arrow_column_step step[BM_ARROW_COLUMN_DEPTH];
-    /* The index of the child; for a list, how many values each has if that is fixed, else 0. */
+    /* The index of the child; for a list, how many values each list has if that is fixed, else
+     * 0. */
     uint32_t child[BM_ARROW_COLUMN_DEPTH];
     uint8_t width[BM_ARROW_COLUMN_DEPTH]; /* lists: bytes per offset */
     uint32_t n;                           /* number of steps; 0: the array itself is the column */
@@ -92,7 +93,7 @@ typedef struct bm_value_form {
     bm_value_form_kind kind;
     uint8_t width;
     int digits;
-    bool days, dated, clock; /* TIME: it counts days; it has a date; it has a time of day */
+    bool days, dated, clock; /* TIME: the unit is a day; there is a date; a time of day */
 } bm_value_form;
 
 typedef struct bm_arrow_column {
@@ -102,7 +103,7 @@ typedef struct bm_arrow_column {
     bm_arrow_column_level levels[BM_ARROW_COLUMN_DEPTH];
     uint32_t n_levels;
     bool many;          /* a level is a list: rows have any number of values */
-    bm_value_form form; /* if `keep` looks at the field */
+    bm_value_form form; /* for the id and fields of `keep` */
 } bm_arrow_column;
 
 #define BM_ARROW_COLUMN_DIGITS 24u /* space for any integer */
@@ -110,27 +111,28 @@ typedef struct bm_arrow_column {
 bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
 /* The name of a type, such as "int64"; for some types the format string, which is borrowed. */
 const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
-/* Are its cells texts or bytes? */
+/* Are cells of this type texts or bytes? */
 bool bm_arrow_column_is_text(bm_arrow_column_type type);
-/* Open the column at this path; then all its rows may be read. Returns NULL, or what is wrong with
- * the array. Borrows the array. */
+/* Open the column at this path, so that all its rows may be read. Returns NULL, or what is wrong
+ * with the array. Borrows the array. */
 const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
                                  bm_arrow_column_type type, bm_arrow_column *out);
-/* If `schema` is a list, append the step to its values to `path`. */
+/* Append to `path` the step from the list `schema` to its values. False: `schema` is no list that
+ * is read, or the path is too long. */
 bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column_path *path);
 /* Is the row null? If the column is `many`, use bm_arrow_column_each instead. */
 bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row);
-/* The bytes of a text cell. The next function, bm_arrow_column_decimal: an integer in decimal,
- * written to `digits`. Not for nulls. */
+/* The bytes of a text cell. Not for nulls. */
 bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
 /* The dictionary entry that a row refers to; UINT64_MAX: no dictionary, or null. Not if `many`. */
 uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);
+/* An integer in decimal, written to `digits`. Not for nulls. */
 bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
                                char digits[BM_ARROW_COLUMN_DIGITS]);
 /* An integer, sign-extended if the type is signed. Not for nulls. */
 uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
-/* A cell as an id, by the column's form: its text, a view of the column or of `texts` (emptied
- * before). Not for nulls. */
+/* The text of a cell that is an id, by the column's form; a view of the column or of `texts`, which
+ * is emptied before. Not for nulls. */
 bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
                              bm_error *err);
 
@@ -143,7 +145,7 @@ bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arr
 /* column_value -- cells of any ordered type as values of fields that `keep` looks at. */
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
-/* The value in a row, by the column's form; its bytes are in the column, or in `texts` (emptied
- * before). */
+/* The value in a row, by the column's form. Its bytes are in the column, or in `texts`, which is
+ * emptied before. */
 bm_status bm_arrow_column_value(const bm_arrow_column *column, size_t row, bm_buf *texts,
                                 bm_value *out, bm_error *err);

@@ -102,7 +102,7 @@ static bm_hash_file digest_end(const array_file *file)
     return (bm_hash_file){.bytes = file->n_digested, .digest = {.lo = sum.low64, .hi = sum.high64}};
 }
 
-/* Record the digest of a file; if it was read before, check that it is the same. */
+/* Record the digest of a file. If the file was read before, check that the digest is the same. */
 static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -252,7 +252,7 @@ static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
     BM_TRY(bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err));
-    if (n == 0) /* there may be no array */
+    if (n == 0) /* block->hashes may be NULL */
         return BM_OK;
     if (input->hashes.header.type[2] == '8') {
         BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err));
@@ -286,7 +286,8 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
     return n > 0 ? n : 1;
 }
 
-/* Ask the gate whether the hashes of the next document (`bytes` bytes) may be held. */
+/* Ask the gate whether the hashes of the next document (`bytes` bytes) may be kept in memory; fail
+ * if not. */
 static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
                             bm_error *err)
 {
@@ -348,14 +349,16 @@ void bm_hash_input_close(bm_hash_input *input)
 
 /* === source hashes ===
  *
- * Makes blocks of the arrays batches; "parsing" is a walk over their documents. */
+ * A batch is a block of the arrays; "parsing" is a walk over its documents. */
 
 typedef struct hashes_source {
     bm_batch_source base;
     bm_hash_input *input;
     bm_hash_limits limits;
-    bm_low_halves low; /* the check of 64-bit hashes, if `looks` */
-    bool looks;        /* check the low halves, which the scheme signs */
+    bm_low_halves low; /* state of the check, if `looks` */
+    /* check that the low halves of 64-bit hashes, which alone the scheme uses, are distinct
+     * enough */
+    bool looks;
 } hashes_source;
 
 typedef struct hashes_batch {
@@ -448,7 +451,7 @@ static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batc
 
 static void end_reading(bm_batch_source *base)
 {
-    (void)base; /* between batches only open files are held */
+    (void)base; /* only the files stay open */
 }
 
 static void hashes_close(bm_batch_source *base)
@@ -510,7 +513,7 @@ const bm_batch_source_ops bm_source_hashes = {
 
 /* === source keys ===
  *
- * Makes blocks of rows batches; "parsing" is a walk over the rows. */
+ * A batch is a block of rows; "parsing" is a walk over the rows. */
 
 typedef struct keys {
     bm_batch_source base;

@@ -22,7 +22,7 @@ typedef struct bm_hash_input bm_hash_input;
 
 /* Consecutive documents of the arrays. */
 typedef struct bm_hash_block {
-    uint64_t first_doc; /* its number, from 0 */
+    uint64_t first_doc; /* number of the first document, from 0 */
     size_t n_docs;
     uint64_t *offsets; /* n_docs + 1, beginning with 0 */
     uint64_t *hashes;  /* offsets[n_docs] of them */
@@ -33,7 +33,7 @@ typedef struct bm_hash_block {
  * with more hashes. */
 typedef struct bm_hash_limits {
     size_t docs, hashes;
-    const bm_long_gate *gate; /* asked about a document with more hashes; NULL: any may be held */
+    const bm_long_gate *gate; /* called for a document with more hashes; NULL: any is allowed */
 } bm_hash_limits;
 
 bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
@@ -46,7 +46,7 @@ typedef struct bm_hash_file {
     uint64_t bytes;
     bm_hash128 digest; /* XXH3 128 */
 } bm_hash_file;
-/* Fill in the digests of the hashes and the offsets; call it when bm_hash_input_next has reached
+/* Fill in the digests of the hashes and of the offsets. Call when bm_hash_input_next has reached
  * the end. */
 void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2]);
 void bm_hash_block_reset(bm_hash_block *block); /* frees */
@@ -63,8 +63,8 @@ extern const bm_batch_source_ops bm_source_hashes;
 
 extern const bm_batch_source_ops bm_source_keys;
 
-/* Open the source that reads the inputs' format. The inputs are borrowed until it is closed. Fails
- * like that source's open; BM_ERR_INTERNAL: no source reads this format. */
+/* Open the source that reads the inputs' format. The source borrows the inputs until it is closed.
+ * Fails like the `open` of its row; BM_ERR_INTERNAL: no source reads this format. */
 bm_status bm_batch_source_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
 /* Are documents in this format texts? For AUTO true. */
 bool bm_format_has_text(bm_format format);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_input.c -- reads a line, copies it into a batch, and parses it.
  *
- *     bytes   [ line 7 \n line 8 \n lin ]      as they were read; begin: start of the next line
+ * bytes [ line 7 \n line 8 \n lin ] as they were read; begin: offset of the next line
  *     batch   [ line 7 \n ]                    a copy, as parsers need it
  *
  * Most clients wait for each answer: a read then returns one line, since there is no more. If a
  * line is longer than a document may be, or the gate refuses it, its first bytes are kept for
- * messages and the rest is skipped. After a long line only little is read ahead, and its memory is
- * freed: while it is copied there are two copies of it, then one.
+ * messages and the rest is skipped. After a long line only little is read ahead, and the line's
+ * memory is freed: there are two copies of it only while it is copied.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -25,9 +25,10 @@
 #include "input/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
-#define LONG_BYTES                                                                                 \
-    ((size_t)1 << 20)  /* a line this long is asked about at the gate; buffers above are freed */
-#define AHEAD_PART 16u /* a long line is read in steps of this part, so little is read after it */
+/* A line of this length or more needs the gate's consent, and larger buffers are freed. */
+#define LONG_BYTES ((size_t)1 << 20)
+/* a long line is read in steps of this part of it, so that few bytes beyond its end are read */
+#define AHEAD_PART 16u
 #define NAME       "-"
 
 struct bm_line_input {
@@ -140,8 +141,8 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Skip the rest of a line up to its newline, which stays. `passed`: the size of the line; its words
- * are counted only if `words`. */
+/* Drop the bytes of a line after the first `keep`, up to its newline. *passed receives the size of
+ * the line, with the number of its words only if `words`. */
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {
@@ -165,7 +166,7 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
     return BM_OK;
 }
 
-/* Keep only the first bytes of the line. `refused`: because the gate does not allow more. */
+/* Keep only the first bytes of the line. `refused`: the gate does not allow more. */
 static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
 {
     const size_t keep = bm_too_long_prefix(in->rules->longest) + 3;

@@ -6,7 +6,7 @@
  * else. This one reads no more than the current line needs, because the other end may wait for an
  * answer. The lines come from one uncompressed stream, in a format that is known beforehand: jsonl
  * (also for AUTO), lines, or tsv with numbers as fields. A gate decides how much of a long line may
- * be held. One thread. */
+ * be kept in memory. One thread. */
 #pragma once
 
 #include <bandmill/types.h>
@@ -16,9 +16,9 @@
 
 typedef struct bm_line_input bm_line_input;
 
-/* Reads standard input, whatever the paths in the options. `gate` is asked before more than 1 MiB
- * of a line is held; NULL: any amount may be. All are borrowed until close. BM_ERR_USAGE: a format
- * that is not read here; fields that need a header. */
+/* Reads standard input, whatever the paths in the options. `gate` is called before more than 1 MiB
+ * of a line is kept in memory; NULL: any amount may be. All pointers are borrowed until close.
+ * BM_ERR_USAGE: a format that is not read here; fields that need a header. */
 bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks *callbacks,
                              const bm_long_gate *gate, bm_line_input **out, bm_error *err);
 void bm_line_input_close(bm_line_input *in); /* NULL is fine */

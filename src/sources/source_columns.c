@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* source_columns.c -- streams of Arrow arrays as batches of rows.
  *
- *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it
+ * stream -> chunk (an array and its columns) -> batch: rows first … first + n - 1 of a chunk
  *
- * A chunk is as large as its producer made it, so batches are runs of its rows. It is shared by the
- * batches and the source, with a reference count.
+ * A chunk is as large as its producer made it, so batches are runs of its rows. The chunk is shared
+ * by its batches and the source, with a reference count.
  *
  * If several threads ask for batches, batches of a file that can be cut are handed out unread, as
- * parts of ranges (table_ranges.h). Reading in order waits until all of them are finished, and
- * continues at a part that was given back.
+ * parts of ranges (table_ranges.h). Before the source reads in order again, it waits until all such
+ * batches are finished, and continues with the first part that could not be read so.
  *
- * If bad records are skipped, a file that cannot be opened counts as one, in a batch of its own. A
- * file that breaks off later ends the run: its kept rows could not be written.
+ * If bad records are skipped, a file that cannot be opened counts as one bad record, in a batch of
+ * its own. A file that breaks off later ends the run: its kept rows could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -69,7 +69,7 @@ static void drop(bm_row_digest *rows)
         return;
     if (rows->inner.release != NULL)
         rows->inner.release(&rows->inner);
-    rows->table.stream.release = NULL; /* it is part of `rows` */
+    rows->table.stream.release = NULL; /* the stream is part of `rows` */
     bm_table_stream_close(&rows->table);
     bm_stream_hash_close(rows->hash);
     bm_buf_reset(&rows->joined);
@@ -336,8 +336,8 @@ out:
     return source->lost ? BM_OK : status;
 }
 
-/* Call if the table lacks a column of `keep`. The open stream has only the columns that are read:
- * fill `names` with all columns of the file. */
+/* Call if the table lacks a column of `keep`. Fills `names` with all columns of the file, from
+ * another stream, since the open one has only the columns that are read. */
 static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
 {
     const char *absent[] = {"\x01"}; /* if a text column is missing, the module gives all columns */
@@ -366,7 +366,7 @@ static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names
     return BM_OK;
 }
 
-#define LONG_FOLD 6u /* texts up to range_bytes / LONG_FOLD are read without asking the gate */
+#define LONG_FOLD 6u /* texts up to range_bytes / LONG_FOLD are read without the gate */
 
 typedef struct columns {
     bm_batch_source base;
@@ -374,22 +374,22 @@ typedef struct columns {
     bm_record_rules rules;
     bm_batch_limits limits;
     struct ArrowArrayStream in_memory; /* the stream, if provider is NULL, until it is begun */
-    bm_table_chunk **held;             /* all chunks of a stream in memory that is begun twice */
+    bm_table_chunk **held;             /* chunks of a stream in memory that is begun twice */
     size_t n_held, cap_held, next_held;
     bool all_held;
     bool numbers_ids;       /* repeated ids are numbered, so they become texts */
     bm_shared_table *table; /* NULL: none is open, or its chunks are held */
     bool inside;            /* a table is open, or held */
-    size_t file;            /* its index, or the index of the next to open */
+    size_t file;            /* index of its file, or of the next one to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range;   /* the range whose parts are handed out, ... */
-    uint32_t part;         /* ... and its next part; NULL: none */
+    bm_row_range *range;   /* the range whose parts are handed out; NULL: none */
+    uint32_t part;         /* the next part of that range */
     uint64_t in_order;     /* rows of the file before this one are read in order */
     bm_table_chunk *chunk; /* NULL: the next one has to be read */
     uint32_t n_chunks;
     size_t row;    /* the next row of the chunk */
-    uint64_t line; /* its number in its file, from 1 */
+    uint64_t line; /* number of the next row in its file, from 1 */
     uint64_t bytes_read;
     bm_error lost; /* why the current file cannot be read; status BM_OK: it can */
 } columns;
@@ -397,7 +397,7 @@ typedef struct columns {
 typedef struct columns_batch {
     bm_source_batch base;
     char *lost;            /* why a file cannot be read (one bad record); else NULL */
-    bm_range_part part;    /* if the batch has yet to be filled */
+    bm_range_part part;    /* what to read, if the batch has yet to be filled */
     bm_table_chunk *chunk; /* NULL: the file is lost, or the batch is not filled, or dropped */
     size_t first, n;
     uint32_t file;
@@ -615,7 +615,7 @@ static bm_status end_stream(columns *source, bm_error *err)
 }
 
 /* Get the next chunk of the open stream, and count the source as a user; NULL: the end. Chunks of a
- * stream that is begun twice are held, and come from there the second time. */
+ * stream that is begun twice are kept in source->held, and taken from there the second time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -702,8 +702,8 @@ static bm_status next_range(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Find rows that were not delivered yet, in the range or the chunk. Both are NULL if there are no
- * more, or the current file is lost. */
+/* Find the next rows to deliver, in source->range or source->chunk. Both are NULL if there are no
+ * more rows, or the current file is lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bool more = true;
@@ -730,7 +730,8 @@ static bm_status find_rows(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* The same, but waits for all ranges to finish, unless the rows found belong to a range. */
+/* Like find_rows, but unless the rows found belong to a range, wait until all ranges are finished;
+ * a range that was given back comes first. */
 static bm_status find_rows_in_turn(columns *source, bm_error *err)
 {
     bm_status status;
@@ -746,7 +747,8 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* Ask whether the texts of the next n rows may be held; most of the bytes are the last row's. */
+/* Ask the gate whether the texts of the next n rows may be kept in memory, and fail if not; most of
+ * their bytes are the last row's. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
@@ -815,7 +817,7 @@ static bm_status columns_fill(bm_batch_source *base, bm_source_batch *base_batch
     bm_row_range *range = batch->part.range;
     if (range == NULL)
         return BM_OK;
-    /* Long records, about which the gate is asked, are read in order. */
+    /* Long records, which need the gate, are read in order. */
     const size_t share = source->limits.range_bytes / LONG_FOLD, bytes = source->limits.bytes;
     batch->n = bm_range_part_read(&source->turns, &batch->part, share > bytes ? share : bytes,
                                   &batch->chunk, &batch->first);
@@ -907,7 +909,7 @@ static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parse
     return BM_OK;
 }
 
-/* Make the record's key from the columns that `keep` looks at. */
+/* Make the record's ranking key from the columns that `keep` uses. */
 static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_t row,
                           bm_record *record, bm_error *err)
 {

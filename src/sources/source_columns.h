@@ -5,10 +5,10 @@
  * bandmill/arrow.h defines documents, texts and ids. The limit on the size of a document applies to
  * its text.
  *
- * A *provider* opens a file as a stream; this module does not know where the stream comes from.
- * Whoever can read Parquet or another table format supplies one; table files have bm_table_files.
- * The parts of a file may be read in any order, so its digest is computed, and its size counted as
- * read, when its stream has ended.
+ * A *provider* opens a file as a stream, so that this module need not know where the stream comes
+ * from. bm_table_files is the provider for Parquet and Arrow IPC files; others may be supplied. The
+ * parts of a file may be read in any order, so the digest of a file is computed, and its size
+ * counted as read, when its stream has ended.
  *
  * Limits: all arrays of a stream have the same columns.
  *
@@ -43,15 +43,16 @@ typedef struct bm_row_facts {
     bool whole;            /* the table was read to its end without failures */
 } bm_row_facts;
 
-/* Open a digest of `stream`, which is moved. `input` names the columns of text and id (the latter
- * may not exist) and is borrowed until close. `each`: keep the hash of each text too. */
+/* Open a digest of `stream`, which is moved if this succeeds. `input` names the columns of text and
+ * id (there may be no id column) and is borrowed until close. `each`: keep the hash of each text
+ * too. */
 bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
                              bool each, bm_row_digest **out, bm_error *err);
-/* *out is the same stream, whose arrays are digested on their way to its reader. The reader
- * releases it, before or after close. */
+/* Set *out to a stream of the same arrays, which are digested on their way to the reader. The
+ * reader releases *out, before or after bm_row_digest_close. */
 void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out);
-/* Read the stream here. BM_ERR_INPUT: a column is missing, or its type is not read; or the stream
- * fails. */
+/* Read and digest the whole stream. BM_ERR_INPUT: a column is missing, or its type is not read; or
+ * the stream fails. */
 bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *err);
 bm_row_facts bm_row_digest_facts(const bm_row_digest *rows);
 void bm_row_digest_close(bm_row_digest *rows); /* NULL is fine */
@@ -65,14 +66,14 @@ typedef struct bm_table_asked {
     const bm_record_rules *rules; /* which columns to read; NULL: rows alone */
     size_t batch_bytes;           /* size of the batches that will be made */
     bm_input_resources resources;
-    size_t range_bytes; /* these two as in bm_table_wish */
+    size_t range_bytes; /* range_bytes and cut: as in bm_table_wish */
     bm_table_cut *cut;
 } bm_table_asked;
 
 typedef struct bm_arrow_column_provider {
     void *ctx;
     const char *name; /* name of the format that it reads, for messages: "Parquet" */
-    /* Fills *out; its `release` is called when it has ended or is no longer needed. */
+    /* Open the file as the stream *out, which the caller releases. */
     bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                       bm_error *err);
 } bm_arrow_column_provider;
@@ -86,17 +87,19 @@ typedef struct bm_table_file {
     size_t index; /* index of the file in `inputs` */
     const bm_record_rules *rules;
     size_t batch_bytes, range_bytes;
-    bm_table_cut *cut; /* these four as in bm_table_asked */
+    bm_table_cut *cut; /* rules … cut: as in bm_table_asked */
 } bm_table_file;
 
 extern const bm_batch_source_ops bm_source_columns;
 
-/* Reads the files of `inputs`, whatever their format, through the provider; both are borrowed. */
+/* Open a source that reads the files of `inputs`, whatever their format, through the provider; both
+ * are borrowed. */
 bm_status bm_source_columns_open_files(bm_input_set *inputs,
                                        const bm_arrow_column_provider *provider,
                                        bm_batch_source **out, bm_error *err);
-/* Reads a stream in memory, once. It is taken: moved on BM_OK, released on any error. `name` is for
- * ids and messages; it and the pointers in options are borrowed. */
+/* Open a source that reads a stream in memory, once or, if `begun_twice` is set, twice. The stream
+ * is moved on BM_OK, and released on any error. `name`, for ids and messages, and the pointers in
+ * options are borrowed. */
 bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
                                         const bm_input_options *options, bm_batch_source **out,
                                         bm_error *err);

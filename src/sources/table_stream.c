@@ -99,8 +99,8 @@ static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
         return bm_fail_nomem(err, 0);
     if (words == NULL)
         words = strerror(code);
-    const char *own =
-        strstr(words, ". Detail:"); /* Arrow adds a position in its sources, or in Python's */
+    /* Arrow adds a position in its sources, or in Python's. */
+    const char *own = strstr(words, ". Detail:");
     const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
     return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
                       "cannot read the table: %.*s", len, words);
@@ -153,7 +153,7 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
 }
 
 /* The next part of a field name, up to a dot: its length without the [] at its end; *n_lists: how
- * many of these there are. */
+ * many [] there are. */
 static size_t part_of(const char *at, size_t *n_lists)
 {
     const size_t len = bm_dotted_part_bytes(at);
@@ -307,7 +307,7 @@ void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out)
     }
 }
 
-/* Find a column that `keep` looks at; it may be missing. */
+/* Find a column that `keep` uses; it may be missing. */
 static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
@@ -331,7 +331,8 @@ static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *sch
     return BM_OK;
 }
 
-/* The stream is one column instead of a table: use it as the text, whatever its name. */
+/* Used if the stream is one column instead of a table: the column is the text, whatever its
+ * name. */
 static bm_status use_only_column(bm_table_stream *stream, const struct ArrowSchema *schema,
                                  bm_error *err)
 {

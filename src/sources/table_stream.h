@@ -13,15 +13,15 @@
 
 /* Where a stream has a required column. */
 typedef struct bm_arrow_column_ref {
-    bm_arrow_column_path path; /* path.found false: it has no such column */
+    bm_arrow_column_path path; /* path.found false: the stream has no such column */
     bm_arrow_column_type type;
-    bm_value_form form; /* if it is a field of `keep` */
+    bm_value_form form; /* for the id and fields of `keep` */
 } bm_arrow_column_ref;
 
 /* The result of a search for a column in a schema. */
 typedef struct bm_arrow_column_found {
     bm_arrow_column_ref ref;
-    const struct ArrowSchema *schema; /* the column's; NULL: there is no such column */
+    const struct ArrowSchema *schema; /* schema of the column; NULL: there is no such column */
 } bm_arrow_column_found;
 
 typedef struct bm_table_stream {
@@ -32,24 +32,25 @@ typedef struct bm_table_stream {
     bm_name_list names;        /* names of all columns, if a field of `keep` is missing */
 } bm_table_stream;             /* {0} is closed */
 
-/* One array, with a count of its users; the last one frees it. */
+/* One array, with a count of its users; the last user frees it. */
 typedef struct bm_table_chunk {
     atomic_size_t users;
     struct ArrowArray array;
     size_t n_rows;
     bool has_id;
-    uint32_t number;           /* its number in the source, from 1 */
+    uint32_t number;           /* number of the chunk in the source, from 1 */
     bm_name_list names;        /* as in bm_table_stream */
     bm_arrow_column columns[]; /* as bm_table_stream.refs; [0] only if has_id */
 } bm_table_chunk;
 
-/* Find the columns in the schema; `stream` has its rules, name and stream set. BM_ERR_INPUT: a
- * column is missing, occurs twice or has a type that is not read. The stream may be closed whatever
- * the status. */
+/* Find the columns in the schema. The members rules, name and stream of `stream` are set before.
+ * BM_ERR_INPUT: a column is missing, occurs twice or has a type that is not read. The stream may be
+ * closed whatever the status. */
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* Get the next array, with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
-/* The same for an array with the stream's schema that came from elsewhere (taken). Any thread. */
+/* Make a chunk, with one user, of an array that has the stream's schema but came from elsewhere.
+ * `array` is moved, or released on failure. Any thread. */
 bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
                                 bm_table_chunk **out, bm_error *err);
 /* List the names of the columns of a schema. */
@@ -65,18 +66,18 @@ void bm_table_chunk_release(bm_table_chunk *chunk); /* NULL is fine */
 /* chunk_texts -- the texts of a table row: its cells, and the values of its lists, all joined by
  * newlines. Null is an empty text; so is a list that is null or has no values. */
 
-/* The bytes of a row's n texts, without the joining newlines; its words as a long gate counts
- * them. */
+/* The bytes of a row's n text columns, without the joining newlines. */
 size_t bm_chunk_text_bytes(const bm_table_chunk *chunk, size_t n, size_t row);
+/* The words of a row's n text columns, as bm_long_words counts them. */
 uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row);
 
-/* Which texts are wanted. */
+/* A request for the text of a row, which has n text columns. */
 typedef struct bm_text_request {
     size_t n, row;
-    bm_buf *joined; /* receives them, if there are several */
-    bm_buf *parts;  /* receives a bm_text_part for each; NULL: not wanted */
+    bm_buf *joined; /* receives the joined text, if it is not one cell */
+    bm_buf *parts;  /* receives a bm_text_part for each text, if joined; NULL: not wanted */
 } bm_text_request;
 
-/* *out is a view of the chunk if the text is one cell, else of `joined`. */
+/* Get the text. *out is a view of the chunk if the text is one cell, else of wish->joined. */
 bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
                         bm_error *err);
