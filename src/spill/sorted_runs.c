@@ -3,7 +3,9 @@
  *
  *     memory   records   [ key, value | key, value | ... ]     and as much scratch for the sort
  *              bytes     [ head, bytes | head, bytes | ... ]   for byte keys
- *     file     [ block block block | block block | ... ]       run after run, in blocks of 64 KiB
+ *     files    [ block block block | block block | ... ]       runs of level 0, blocks of 64 KiB
+ *              [ block block block block block | ... ]         runs of level 1, each merged of many
+ *              ...                                             of level 0, and so on
  *
  * For a byte key, the record's 64-bit key is its first eight bytes, and the record's value is the
  * place of the bytes, which follow a head with their length and number. A run holds records, or
@@ -12,10 +14,15 @@
  * The sort is a stable least-significant-digit radix sort by bytes, which skips bytes in which all
  * keys agree. Byte keys that are equal in their first eight bytes are then compared as a whole, and
  * by their numbers. The records in memory at the end are the last run, and often the only one.
- * While merging, one block of each run in the file uses the memory of the scratch. When the number
- * of runs reaches the number of blocks that fit there, the runs are merged into one run of a new
- * file, so the memory stays within its limit for any number of records. Of equal records the heap
- * prefers that of the earlier run, so the merge is stable too.
+ * While merging, one block of each run in a file uses the memory of the scratch. The number of
+ * blocks that fit there is the fan-in. When a level has as many runs, they are merged into one run
+ * of the next level, and their file is closed. So the memory stays within its limit for any number
+ * of records, and a record is written at most 1 + log(runs) times, to the base of the fan-in.
+ * Before reading, runs of the lowest levels are merged until one merge can take all that are left.
+ *
+ * The list of runs is in the order of their records: the highest level comes first, and runs of one
+ * level follow each other. Of equal records the heap prefers that of the earlier run, so the merge
+ * is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -32,13 +39,15 @@
 #define BYTES_FAN_IN 16u /* fewest runs merged at once, for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
+#define LEVELS       64u /* a run of level n is merged of 2^n runs or more */
 
 typedef struct bytes_head {
     uint32_t len, number;
 } bytes_head;
 
 typedef struct sorted_run {
-    uint64_t place; /* place of its first block */
+    unsigned level; /* its file */
+    uint64_t place; /* place of its first block there */
     uint64_t bytes; /* bytes of its records */
     /* While merging: */
     uint64_t n_read;    /* bytes read from the file so far */
@@ -47,6 +56,11 @@ typedef struct sorted_run {
                          * memory */
     const char *record; /* the current record, or its head and bytes */
 } sorted_run;
+
+typedef struct run_level {
+    bm_spill_file *file; /* NULL: no runs */
+    size_t n_runs;
+} run_level;
 
 typedef struct sorted_head {
     uint64_t key; /* the key of the current record of ... */
@@ -61,12 +75,13 @@ struct bm_sorted_runs {
     bm_run_record *records;
     size_t n, cap;
     bm_buf bytes; /* byte keys with their heads */
-    bm_spill_file *file;
-    sorted_run *runs; /* the runs of the file, and one place for the records in memory */
+    run_level levels[LEVELS];
+    sorted_run *runs; /* the runs of all files, and one place for the records in memory */
     size_t n_runs, cap_runs;
     sorted_head *heap; /* runs that have records left; the first one has the least record */
     size_t n_heap, cap_heap;
-    bm_buf out; /* the unwritten rest of the run being written, less than a block */
+    sorted_run made; /* the run being written */
+    bm_buf out;      /* its unwritten rest, less than a block */
     uint64_t spilled;
     bool sorted; /* the records in memory are sorted */
     bool taken;  /* the record of the first run in the heap was returned; that run must be advanced
@@ -112,23 +127,17 @@ bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_ru
         dir, out, err);
 }
 
-/* Close the file and free the list of its runs. */
-static void close_runs(bm_sorted_runs *runs)
-{
-    bm_spill_close(runs->file);
-    for (size_t i = 0; i < runs->n_runs; i++)
-        bm_buf_reset(&runs->runs[i].data);
-    bm_buf_reset(&runs->out);
-    bm_free(runs->runs);
-}
-
 void bm_sorted_runs_close(bm_sorted_runs *runs)
 {
     if (runs == NULL)
         return;
-    close_runs(runs);
+    for (unsigned level = 0; level < LEVELS; level++)
+        bm_spill_close(runs->levels[level].file);
+    for (size_t i = 0; i < runs->n_runs; i++)
+        bm_buf_reset(&runs->runs[i].data);
+    bm_buf_reset(&runs->out);
     bm_buf_reset(&runs->bytes);
-    bm_free_all(runs->dir, runs->records, runs->heap, runs);
+    bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs);
 }
 
 /* --- comparing --- */
@@ -238,23 +247,22 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 
 /* --- writing a run --- */
 
-/* Begin a run at the end of the file; end_run counts it. */
-static bm_status begin_run(bm_sorted_runs *runs, bm_error *err)
+/* Begin runs->made, a run at the end of the file of `level`. */
+static bm_status begin_run(bm_sorted_runs *runs, unsigned level, bm_error *err)
 {
-    BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
-    if (runs->file == NULL)
-        BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file,
-                             err));
+    bm_spill_file **file = &runs->levels[level].file;
+    if (*file == NULL)
+        BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, file, err));
     BM_TRY(bm_buf_reserve(&runs->out, BLOCK_BYTES, err));
-    runs->runs[runs->n_runs] = (sorted_run){.place = bm_spill_bytes(runs->file)};
+    runs->made = (sorted_run){.level = level, .place = bm_spill_bytes(*file)};
     return BM_OK;
 }
 
 static bm_status write_block(bm_sorted_runs *runs, const char *data, size_t len, bm_error *err)
 {
-    runs->runs[runs->n_runs].bytes += len;
+    runs->made.bytes += len;
     runs->spilled += len + BM_SPILL_RECORD;
-    return bm_spill_add(runs->file, data, len, NULL, err);
+    return bm_spill_add(runs->levels[runs->made.level].file, data, len, NULL, err);
 }
 
 static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size_t len,
@@ -285,11 +293,12 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
 
 static bm_status end_run(bm_sorted_runs *runs, bm_error *err)
 {
+    run_level *level = &runs->levels[runs->made.level];
     if (runs->out.len > 0)
         BM_TRY(write_block(runs, runs->out.data, runs->out.len, err));
     runs->out.len = 0;
-    runs->n_runs++;
-    return bm_spill_flush(runs->file, err);
+    level->n_runs++;
+    return bm_spill_flush(level->file, err);
 }
 
 static size_t record_bytes(const bm_sorted_runs *runs, const char *record)
@@ -320,9 +329,10 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
         run->data.len = rest;
         run->at = 0;
         BM_TRY(bm_buf_reserve(&run->data, len, err));
-        BM_TRY(bm_spill_read(
-            runs->file, run->place + run->n_read / BLOCK_BYTES * (BLOCK_BYTES + BM_SPILL_RECORD),
-            run->data.data + rest, len, err));
+        BM_TRY(
+            bm_spill_read(runs->levels[run->level].file,
+                          run->place + run->n_read / BLOCK_BYTES * (BLOCK_BYTES + BM_SPILL_RECORD),
+                          run->data.data + rest, len, err));
         run->data.len += len;
         run->n_read += len;
     }
@@ -382,15 +392,15 @@ static bm_heap heap_of(const bm_sorted_runs *runs)
     return (bm_heap){runs->heap, runs->n_heap, sizeof *runs->heap, before, runs};
 }
 
-/* Begin a merge in which the sorted records in memory are the last run. */
-static bm_status begin_merge(bm_sorted_runs *runs, bm_error *err)
+/* Begin a merge of the runs from `first` to end - 1; run n_runs is the sorted records in memory. */
+static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_error *err)
 {
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
-    BM_TRY(bm_grow_array(&runs->heap, &runs->cap_heap, runs->n_runs + 1, err));
+    BM_TRY(bm_grow_array(&runs->heap, &runs->cap_heap, end - first, err));
     runs->runs[runs->n_runs] = (sorted_run){0};
     runs->n_heap = 0;
     runs->taken = false;
-    for (size_t i = 0; i <= runs->n_runs; i++) {
+    for (size_t i = first; i < end; i++) {
         sorted_run *run = &runs->runs[i];
         sorted_head *head = &runs->heap[runs->n_heap];
         bool more;
@@ -440,33 +450,50 @@ bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, 
     return BM_OK;
 }
 
-static bm_status merge_into(bm_sorted_runs *runs, bm_sorted_runs *merged, bm_error *err)
+/* Put runs->made into the list, in place of `n` runs from `first` on. */
+static void replace_runs(bm_sorted_runs *runs, size_t first, size_t n)
 {
-    const char *record;
-    bm_status status;
-    BM_TRY(begin_run(merged, err));
-    BM_TRY(begin_merge(runs, err));
-    while ((status = next_record(runs, &record, err)) == BM_OK)
-        BM_TRY(write_bytes(merged, record, record_bytes(runs, record), err));
-    return status == BM_NOT_FOUND ? end_run(merged, err) : status;
+    for (size_t i = first; i < first + n; i++)
+        bm_buf_reset(&runs->runs[i].data);
+    memmove(runs->runs + first + 1, runs->runs + first + n,
+            (runs->n_runs - first - n) * sizeof *runs->runs);
+    runs->runs[first] = runs->made;
+    runs->n_runs -= n - 1;
 }
 
-/* Merge all runs into one, in a new file. */
-static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
+/* Merge the first `n` runs of `level` into one run of the next level. */
+static bm_status merge_level(bm_sorted_runs *runs, unsigned level, size_t n, bm_error *err)
 {
-    bm_sorted_runs merged = {.dir = runs->dir, .of_bytes = runs->of_bytes};
-    const bm_status status = merge_into(runs, &merged, err);
-    runs->spilled += merged.spilled;
-    if (status != BM_OK) {
-        close_runs(&merged);
+    run_level *from = &runs->levels[level];
+    const char *record;
+    bm_status status;
+    size_t first = 0;
+    while (runs->runs[first].level != level)
+        first++;
+    BM_TRY(begin_run(runs, level + 1, err));
+    BM_TRY(begin_merge(runs, first, first + n, err));
+    while ((status = next_record(runs, &record, err)) == BM_OK)
+        BM_TRY(write_bytes(runs, record, record_bytes(runs, record), err));
+    if (status != BM_NOT_FOUND)
         return status;
+    BM_TRY(end_run(runs, err));
+    replace_runs(runs, first, n);
+    from->n_runs -= n;
+    if (from->n_runs == 0) {
+        bm_spill_close(from->file);
+        from->file = NULL;
     }
-    close_runs(runs);
-    runs->file = merged.file;
-    runs->out = merged.out;
-    runs->runs = merged.runs;
-    runs->cap_runs = merged.cap_runs;
-    runs->n_runs = merged.n_runs;
+    return BM_OK;
+}
+
+/* Merge runs of the lowest levels until one merge can take all that are left. */
+static bm_status merge_lowest(bm_sorted_runs *runs, bm_error *err)
+{
+    for (unsigned level = 0; runs->n_runs > runs->fan_in; level++) {
+        const size_t wanted = runs->n_runs - runs->fan_in + 1, had = runs->levels[level].n_runs;
+        if (had > 0)
+            BM_TRY(merge_level(runs, level, had < wanted ? had : wanted, err));
+    }
     return BM_OK;
 }
 
@@ -479,7 +506,8 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
         return bm_fail(err, BM_ERR_NOMEM, "%zu records to sort are more than `memory` allows",
                        runs->n);
     BM_TRY(sort_memory(runs, err));
-    BM_TRY(begin_run(runs, err));
+    BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
+    BM_TRY(begin_run(runs, 0, err));
     if (!runs->of_bytes)
         BM_TRY(
             write_bytes(runs, (const char *)runs->records, runs->n * sizeof *runs->records, err));
@@ -488,8 +516,11 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
         BM_TRY(write_bytes(runs, record, record_bytes(runs, record), err));
     }
     BM_TRY(end_run(runs, err));
+    runs->runs[runs->n_runs++] = runs->made;
     runs->n = runs->bytes.len = 0;
-    return runs->n_runs < runs->fan_in ? BM_OK : merge_all(runs, err);
+    for (unsigned level = 0; runs->levels[level].n_runs >= runs->fan_in; level++)
+        BM_TRY(merge_level(runs, level, runs->fan_in, err));
+    return BM_OK;
 }
 
 /* Bytes that n records and the scratch of their sort take. */
@@ -543,7 +574,8 @@ bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err)
     if (!runs->sorted)
         BM_TRY(sort_memory(runs, err));
     runs->sorted = true;
-    return begin_merge(runs, err);
+    BM_TRY(merge_lowest(runs, err));
+    return begin_merge(runs, 0, runs->n_runs + 1, err);
 }
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)

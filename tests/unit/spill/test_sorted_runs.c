@@ -58,6 +58,57 @@ Test(sorted_runs, give_the_stable_order_whatever_the_memory)
     scratch_close(&s);
 }
 
+/* Bytes written to files by sorting n_runs times as many records as memory holds, and as many again
+ * with `again` after the first were read. */
+static uint64_t written_by(const char *dir, size_t memory, size_t n_runs, bool again)
+{
+    const size_t per_run = memory / 32;
+    bm_sorted_runs *runs = NULL;
+    bm_run_record got, last = {0};
+    uint64_t state = n_runs, n = 0;
+    cr_assert_eq(bm_sorted_runs_open(dir, memory, &runs, NULL), BM_OK);
+    for (int round = 0; round <= again; round++) {
+        for (size_t i = 0; i < n_runs * per_run; i++, n++)
+            cr_assert_eq(bm_sorted_runs_add(runs, world_split(&state) % 1000, n, NULL), BM_OK);
+        cr_assert_eq(bm_sorted_runs_begin(runs, NULL), BM_OK);
+        for (uint64_t i = 0; i < n; i++, last = got) {
+            cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_OK);
+            if (i > 0 && by_key_then_value(&last, &got) >= 0)
+                cr_assert_fail("record %zu of %zu", (size_t)i, (size_t)n);
+        }
+        cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_NOT_FOUND);
+    }
+    const uint64_t spilled = bm_sorted_runs_spilled(runs);
+    bm_sorted_runs_close(runs);
+    return spilled;
+}
+
+/* With F runs in a merge, each record of N runs is written once, and again at most as often as N
+ * can be divided by F. */
+Test(sorted_runs, many_runs_are_written_a_logarithm_of_times)
+{
+    scratch s;
+    scratch_open(&s);
+    const struct {
+        size_t memory, fan_in, n_runs;
+        bool again;
+    } cases[] = {{256 << 10, 2, 1, false},   {256 << 10, 2, 3, false},  {256 << 10, 2, 100, false},
+                 {256 << 10, 2, 128, false}, {640 << 10, 3, 80, false}, {640 << 10, 3, 81, false},
+                 {640 << 10, 3, 40, true},   {1 << 20, 6, 200, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t n_runs = cases[i].n_runs * (cases[i].again ? 2 : 1);
+        uint64_t times = 1;
+        for (uint64_t left = n_runs; left >= cases[i].fan_in; left /= cases[i].fan_in)
+            times++;
+        const uint64_t written =
+                           written_by(s.root, cases[i].memory, cases[i].n_runs, cases[i].again),
+                       once = n_runs * cases[i].memory / 2, heads = once * times / 1000;
+        cr_expect_leq(written, once * times + heads, "%zu: %zu bytes, %zu times of %zu", i,
+                      (size_t)written, (size_t)times, (size_t)once);
+    }
+    scratch_close(&s);
+}
+
 Test(sorted_runs, what_fits_makes_no_file)
 {
     bm_sorted_runs *runs = NULL;
