@@ -56,8 +56,8 @@ static void bench_answer_compute(const bm_bench_options *options, const bm_bench
     const double seconds = job->seconds > disk ? job->seconds : disk;
     job->gb_s = over(job->bytes * 1e-9, seconds);
     job->documents_s = over(job->documents, seconds);
-    /* The cores that this would keep busy on the CPU alone, minus those that it keeps busy beside
-     * the device. */
+    /* The cores that the job would keep busy on the CPU alone, minus those that it keeps busy
+     * beside the device. */
     job->replaces = native != NULL ? (native->cpu_seconds - job->cpu_seconds) / seconds : 0;
     job->hours = over(1e9, job->documents_s) / 3600;
     job->cost = job->hours * options->price;
@@ -263,7 +263,7 @@ static void set_spent(bm_bench_job *job, const spent least[2], uint32_t threads)
     const double cpu = least[1].cpu_seconds - least[0].cpu_seconds;
     job->opening = least[0].seconds;
     job->cpu_seconds = cpu > 0 ? cpu : 0;
-    /* At least the time that all threads need for it, however the job of one document was
+    /* At least the CPU time divided by the threads, in case the job of one document was
      * disturbed. */
     job->seconds = seconds > job->cpu_seconds / threads ? seconds : job->cpu_seconds / threads;
 }

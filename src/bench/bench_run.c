@@ -404,8 +404,8 @@ static void *run_copies(void *ctx)
     return NULL;
 }
 
-/* Runs on a thread of its own: if the driver never answers, the thread and its memory are given
- * up. */
+/* Measure the link on a thread of its own. If the driver never answers, the thread and its memory
+ * are leaked. */
 static bm_status link_rates(const bench *b, const bm_device_info *info, double rates[2],
                             bm_error *err)
 {

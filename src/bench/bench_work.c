@@ -33,7 +33,7 @@
 
 enum {
     VOCABULARY = 20000,
-    COMMON = 64,    /* words, which make up two fifths of the text */
+    COMMON = 64,    /* most frequent words; they make up two fifths of the text */
     WORD_MAX = 14,  /* letters */
     LETTER_MAX = 3, /* bytes */
     MADE_BYTES = 32000000,

@@ -76,7 +76,7 @@ typedef struct bm_bench_plan {
     uint32_t threads; /* threads that work; at most the pool's */
     uint32_t repeats;
     double min_seconds;
-    const bm_callbacks *callbacks; /* asked before each run whether to cancel; NULL: none */
+    const bm_callbacks *callbacks; /* `cancelled` is called before each run; NULL: none */
 } bm_bench_plan;
 
 typedef struct bm_bench_rate {

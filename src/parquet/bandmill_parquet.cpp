@@ -105,7 +105,8 @@ arrow::Status write_batches(arrow::RecordBatchReader &batches, Writer &writer)
     }
 }
 
-// The columns contain random words, which a dictionary would not shorten.
+// Write a new file. A Parquet file gets no dictionaries, which would not shorten columns of random
+// words.
 arrow::Status write_new(const bm_table_made &made, const std::shared_ptr<Sink> &sink)
 {
     ARROW_ASSIGN_OR_RAISE(auto batches, arrow::ImportRecordBatchReader(made.stream));

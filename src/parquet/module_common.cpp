@@ -20,7 +20,7 @@ namespace bandmill_tables
 bm_status fail(const arrow::Status &status, bm_table_words *words)
 {
     std::string_view text = status.message();
-    text = text.substr(0, text.find(". Detail:")); // drop the place in Arrow's sources
+    text = text.substr(0, text.find(". Detail:")); // drop the position in Arrow's sources
     const std::size_t n = std::min(text.size(), sizeof words->text - 1);
     std::replace_copy(text.begin(), text.begin() + n, words->text, '\n', ' ');
     words->text[n] = '\0';

@@ -27,7 +27,7 @@ using Output = std::shared_ptr<arrow::io::OutputStream>;
 
 // --- module_common.cpp ---
 
-// Set `words` to one line. Returns the status for it.
+// Set words->text to the message of `status`, on one line. Returns the bm_status for it.
 bm_status fail(const arrow::Status &status, bm_table_words *words);
 
 // Call `body`, which returns an arrow::Status, and convert exceptions to a status.
@@ -50,8 +50,8 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
     return status.ok() ? BM_OK : fail(status, words);
 }
 
-// An Arrow memory pool with its own limit (0: no limit). It lives until it and everything allocated
-// from it are released.
+// An Arrow memory pool with its own limit (0: no limit). The pool lives until it and everything
+// allocated from it are released.
 using Pool = std::shared_ptr<arrow::MemoryPool>;
 Pool make_pool(uint64_t bytes);
 
@@ -104,17 +104,17 @@ struct NameStep {
     bool list;
 };
 NameStep next_step(std::string_view *name);
-// Are the strings in lists of lists?
+// Does the name have several [], for strings in lists of lists?
 bool is_nested(std::string_view name);
 
 // Compare the schema of the next table for the same file with the first one's. If they differ,
-// `words` names the difference and the status is not OK.
+// words->other_schema is set, and the status names the difference.
 arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
                            bm_table_words *words);
 
 // The column for group labels. The table must not have a column of that name.
 arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &schema);
-// The columns of its struct, for the first `n` of `labels`.
+// The columns of the label struct, for the first `n` of `labels`.
 arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n);
 
 // --- module_parquet.cpp, module_ranges.cpp, module_groups.cpp, module_ipc.cpp ---
@@ -131,8 +131,8 @@ struct Parquet {
 
 arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_table_bytes &bytes,
                                                      const Pool &pool);
-// Are all pages of the chunk indices into its dictionary? `untold`: the answer if it does not state
-// that.
+// Are all pages of the chunk indices into its dictionary? `untold`: the answer if the file does not
+// say.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 
 // What is read from each row group of a file.

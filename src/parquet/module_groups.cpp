@@ -44,7 +44,7 @@ struct Group {
     const Parquet &p;
     const bm_table_kept &kept;
     int number;
-    uint64_t first; // in the file
+    uint64_t first; // its first row in the file
     int64_t rows;
     std::shared_ptr<parquet::RowGroupReader> reader;
     const TextLeaf &text;
@@ -240,7 +240,7 @@ template <class Type> class Copier
     std::unique_ptr<T[]> values_;
     int64_t n_levels_ = 0, n_values_ = 0; // kept levels and values of the batch
     int64_t row_ = 0;                     // the next row
-    bool stays_ = false;                  // is the previous row kept?
+    bool stays_ = false;                  // is the current row, row_ - 1, kept?
 };
 
 arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *writer)
@@ -373,8 +373,8 @@ constexpr std::string_view kSparkLabel =
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 
-// Is it one object, of a type and a list of fields, with nothing after that list? Only brackets and
-// strings of the JSON are examined.
+// Is the text one JSON object that has a type and a list of fields, and nothing after that list?
+// Only brackets and strings of the JSON are examined.
 bool is_struct(std::string_view text)
 {
     if (text.size() < kSparkHead.size() + kSparkTail.size() ||

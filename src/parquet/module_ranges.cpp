@@ -54,8 +54,8 @@ class Compact
         const uint64_t n = varint();
         return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1);
     }
-    // Calls `each` with the number and the type of each field; it reads the field, or returns false
-    // to skip it.
+    // Calls `each` with the number and the type of each field. `each` reads the field, or returns
+    // false to have it skipped.
     template <class Each> void fields(Each each)
     {
         int64_t id = 0;
@@ -164,8 +164,8 @@ bool parse_header(const uint8_t *bytes, int64_t n, Header *out)
 
 // Consecutive pages that are read as one.
 struct Run {
-    int64_t begin, end; // in the file
-    int64_t row, rows;  // in the row group
+    int64_t begin, end; // offsets in the file
+    int64_t row, rows;  // first row in the row group, and number of rows
     int64_t bytes;      // uncompressed size
     bool indexed;       // the values are indices into the dictionary
 };
@@ -177,7 +177,7 @@ struct Side { // decoded values of a run, shared by ranges
 
 struct Pages {
     int leaf;
-    int64_t dictionary = 0, dictionary_end = 0; // in the file
+    int64_t dictionary = 0, dictionary_end = 0; // offsets in the file
     int64_t dictionary_bytes = 0;
     std::vector<Run> runs;
     std::vector<std::unique_ptr<Side>> sides; // one per run; none for the largest column
@@ -276,7 +276,7 @@ bool find_pages(const Parquet &p, const parquet::RowGroupMetaData &group, int64_
 
 // Runs of one chunk, read as if they were the whole chunk.
 struct Span {
-    int64_t begin, end; // in the file
+    int64_t begin, end; // offsets in the file
     int64_t rows;
     bool indexed;
 };
@@ -284,7 +284,7 @@ struct Span {
 // A row group whose pages are known. Only the arrays of its sides change.
 struct Cuts {
     int number;
-    uint64_t first;            // in the file
+    uint64_t first;            // its first row in the file
     std::vector<Pages> leaves; // in the order of the request
     std::size_t largest = 0;
 
