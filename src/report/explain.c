@@ -214,7 +214,7 @@ out:
     return status;
 }
 
-/* Locate the inputs of the manifest, or take the rows, and read them. */
+/* Find the files of the manifest's inputs (or use `rows`, if not NULL), and read them. */
 static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
                                bm_error *err)
@@ -247,8 +247,8 @@ out:
     return status;
 }
 
-/* Read the same inputs, but store the texts of the wanted documents as read, by their numbers in
- * the set, in empty buffers. *text: how they were cut into shingles. BM_ERR_INPUT: these inputs
+/* Read the inputs of the manifest, and store the text of the document with number i in `wanted` in
+ * texts[i] (empty on entry). *text: how the texts were cut into shingles. BM_ERR_INPUT: the inputs
  * have no texts. */
 static bm_status explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
                                     struct ArrowArrayStream *rows, const bm_id_set *wanted,
@@ -391,9 +391,10 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
  *
  * The verified pairs of one group.
  *
- * If `dedup --pairs` wrote pairs.tsv, they are its rows for the group's documents. Otherwise the
- * group's documents are read again, signed and banded with the report's settings, and every
- * candidate pair among them is verified (finder.h).
+ * If `dedup --pairs` wrote pairs.tsv, they are its rows for the group's documents. Otherwise, under
+ * `verify` contained, they are the rows of removed.tsv; else the group's documents are read again,
+ * signed and banded with the report's settings, and every candidate pair among them is verified
+ * (finder.h).
  *
  * A group is refused if its pairs do not fit into the job's memory: 24 bytes per pair here, and 64
  * in the graph while it is built. */
@@ -443,8 +444,8 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn. Under `verify` contained, a document is in its group only because the kept
- * document contains it. */
+/* A bm_result_row_fn. Used under `verify` contained, where a document is in its group only because
+ * the kept document contains it. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -566,7 +567,7 @@ out:
     return status;
 }
 
-/* Read the inputs again, for two documents. */
+/* Read the inputs again to measure the similarity of e->a and e->b. */
 static bm_status read_two(bm_explainer *e, bm_error *err)
 {
     bm_id_set two = {0};

@@ -76,8 +76,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_er
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* Read the inputs until the record is found. The number of a repeated id depends on all inputs;
- * otherwise only the input with the text is read. */
+/* Read the text of the record. Only its input is read, unless its id is a numbered one: the number
+ * of a repeated id depends on all inputs. */
 static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                              bm_explained_text *text, bm_text_options *options, bm_error *err)
 {

@@ -65,7 +65,7 @@ static void put_similarity(page *p, double similarity)
         p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
 }
 
-/* End a line; the buffer may be written now. */
+/* End a line, and write the buffer out if it is full. */
 static void end_row(page *p)
 {
     put(p, "\n");

@@ -9,9 +9,9 @@
  *     explain_units.c    for parts of documents: a cut, and its kept occurrence
  *     explain_write.c    the answer as text, JSON or a graph
  *
- * Documents are numbered by their place in the group, which is their order in the inputs.
- * Similarities have the six decimals of our files even if they are computed again, so the answer
- * does not depend on where the pairs came from. */
+ * A document's number is its index in the group, in input order. Similarities have the six decimals
+ * of our files even if they are computed again, so the answer does not depend on where the pairs
+ * came from. */
 #pragma once
 
 #include <bandmill/explain.h>
@@ -47,8 +47,8 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
 /* Called for each valid record of the inputs. The function sets *kept if it keeps the text. The
- * text, and the memory needed to compare it, must then fit into the memory (else BM_ERR_NOMEM).
- * Otherwise like bm_explain_sets_read. */
+ * text, and what is needed to compare it, must then fit into the job's memory (else
+ * BM_ERR_NOMEM). */
 typedef bm_status (*bm_explain_record_fn)(void *ctx, const bm_record *record, bool *kept,
                                           bm_error *err);
 typedef struct bm_explain_records {
@@ -59,7 +59,9 @@ typedef struct bm_explain_records {
     void *ctx;
     const char *const **names; /* set to the inputs' names while reading; NULL: not wanted */
 } bm_explain_records;
-/* Set *text to how the texts were cut into shingles. BM_ERR_INPUT: the inputs have no texts. */
+/* Read the inputs of the manifest like bm_explain_sets_read, and pass each valid record to
+ * wanted->fn. *text: how the texts were cut into shingles. BM_ERR_INPUT: the inputs have no
+ * texts. */
 bm_status bm_explain_records_read(const bm_settings *settings, const bm_manifest *manifest,
                                   struct ArrowArrayStream *rows, const bm_explain_records *wanted,
                                   bm_text_options *text, bm_error *err);
@@ -76,7 +78,8 @@ typedef struct bm_shared_run {
 /* An item or a document of a result of `overlap`. */
 typedef struct bm_explained_text {
     const char *id;
-    bm_buf file; /* ended by NUL; `line`: the line in it where the text's record begins */
+    bm_buf file; /* name of its input, ended by NUL; `line`: the line there where its record
+                  * begins */
     uint64_t line;
     bool known;           /* the text could be read */
     bm_buf text, as_read; /* the text after repair; the text before repair, if it was repaired */
@@ -134,12 +137,12 @@ typedef struct bm_explainer {
     uint64_t group;
     bm_id_set ids;
     bool none;           /* no document of the group is kept */
-    uint32_t kept, a, b; /* kept: BM_ID_NONE: see `known`; a, b: the requested documents; a == b:
-                          * none were requested */
+    uint32_t kept, a, b; /* kept: BM_ID_NONE if it is a known document, or none is kept; a, b: the
+                          * requested documents; a == b: none were requested */
     bm_buf known;        /* the id of the known document that is kept */
     bm_pair *pairs;      /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
-    bool from_inputs;
+    bool from_inputs;     /* the pairs were computed again from the inputs */
     bm_explain_sets sets; /* used if the inputs were read */
     bm_copies copies;     /* maps documents to nodes, once all are known */
     bm_explanation answer;

@@ -49,7 +49,8 @@ static bm_status check_options(const bm_report_options *o, bm_error *err)
                                    err);
 }
 
-/* Make the settings of a job that reads such a directory, as for explain. */
+/* Make the settings for reading the directory and its inputs: those of an `explain` job with the
+ * same options. */
 static bm_status make_settings(const bm_report_options *o, bm_settings *out, bm_error *err)
 {
     bm_explain_options like;

@@ -43,7 +43,7 @@ typedef struct bm_page_size { /* number of groups of this size */
 
 typedef struct bm_page_source { /* the manifest's input of the same number */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN */
+    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN: not known */
     char *gone;             /* why its texts cannot be shown; NULL: they can */
     char *path;             /* its current path; NULL: missing */
 } bm_page_source;
@@ -55,7 +55,7 @@ typedef struct bm_page_input {
     size_t n_files, n_gone;
     uint64_t bytes; /* total size of the files */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN */
+    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN: not known */
     const char *gone;       /* why the first of the n_gone inputs has no texts to show */
 } bm_page_input;
 
@@ -71,13 +71,13 @@ typedef struct bm_page_inputs {
 typedef struct bm_page_doc {
     bool found;          /* it was found in an unchanged input */
     bool counted;        /* its shingles were counted */
-    char *text;          /* the first bytes of the text as read; valid UTF-8 */
+    char *text;          /* the first bytes of the text, after repair; valid UTF-8 */
     size_t held;         /* size of `text` */
     uint64_t text_bytes; /* size of the whole text */
     uint64_t *hashes;    /* its distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
-    uint32_t file; /* number of its input in the manifest; place of its record in the input */
+    uint32_t file; /* number of its input in the manifest; `line`: where its record begins there */
     uint64_t line;
 } bm_page_doc;
 
@@ -105,7 +105,7 @@ typedef struct bm_page_group {
     uint32_t kept;                               /* document number; NO_DOC: none is kept */
     uint32_t least_doc;                          /* the member least similar to the kept document;
                                                   * or NO_DOC */
-    double least;                                /* their similarity; NAN: not known */
+    double least;                                /* similarity of these two; NAN: not known */
     bool known; /* the kept document is from an earlier collection */
 } bm_page_group;
 
@@ -140,8 +140,8 @@ typedef struct bm_page_run {
     bool found;     /* it was found in an unchanged input */
     char *text;     /* the stored part; valid UTF-8 */
     size_t held;    /* size of the stored part */
-    size_t from;    /* place in `text` where the run begins */
-    size_t to;      /* place in `text` where the run ends; equal to `from`: there is no run */
+    size_t from;    /* offset in `text` where the run begins */
+    size_t to;      /* offset in `text` where the run ends; equal to `from`: there is no run */
     uint64_t begin; /* bytes of the whole text before the part */
     uint64_t bytes; /* size of the whole text */
 } bm_page_run;
@@ -214,7 +214,7 @@ typedef struct bm_page_units {
     bool is;                    /* the directory has results for parts of documents */
     bm_hash_table parts;        /* the parts that were cut out, numbered, by their hashes */
     bm_page_unit_count *counts; /* of each part */
-    size_t cap_counts, of;      /* number of different parts cut out */
+    size_t cap_counts, of;      /* `of`: number of different parts cut out */
     bm_page_unit *units;        /* the parts cut most often; ties in file order */
     size_t n, cap;
     bm_page_shortened *docs; /* documents that lost most, without those left empty */
@@ -302,7 +302,7 @@ typedef struct bm_page {
 
 void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
-/* The document's text as read; a known document has none. */
+/* The facts and the text of a shown document; empty for a known document. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
 /* Add a document to the shown ones; *number: its number. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
@@ -318,8 +318,8 @@ bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 /* Read the sample's labels. BM_ERR_INPUT names the file, the line and the id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
-/* Selects the pairs of least rank (similarity, or a random number) from many, with their ids. Among
- * equal ranks the first pair wins. */
+/* A bm_page_least keeps the pairs of least rank (similarity, or a random number) of all that are
+ * offered, with their ids. Among equal ranks, pairs offered earlier win. */
 typedef struct bm_page_least_row {
     double rank, jaccard;
     bool known; /* a is a known document from an earlier collection */
@@ -348,9 +348,9 @@ typedef struct bm_page_offer {
 /* Check which inputs are unchanged. Sets sources[i].gone to the reason if an input's texts cannot
  * be shown. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
-/* Read the available inputs until all wanted documents are found: shown documents, members of the
- * graph, and documents whose lengths are needed (if `lengths` is allocated). Documents not found
- * are left unchanged. */
+/* Read the unchanged inputs until all wanted documents are found: shown documents, members of the
+ * graph, and documents whose lengths are needed (if what_if.lengths is allocated). Documents not
+ * found are left unchanged. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
@@ -360,7 +360,8 @@ bm_status bm_page_graph_load(bm_page *page, bm_error *err);
 /* Compute the links from the members' shingles, if these were read. If any shingles are missing,
  * there are no links. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
-/* Find bridges, articulation points and weakest links, and place the documents that are drawn. */
+/* Find bridges, articulation points and weakest links; choose the nodes to draw, and set their
+ * coordinates. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 
 /* --- page_overlap.c --- */
@@ -423,8 +424,8 @@ typedef struct bm_diff_text {
     size_t n, cap;
 } bm_diff_text; /* {0}, except for `text` */
 
-/* Cut both texts into words and mark the common ones: both have the same number of `common` words,
- * and the i-th of each are equal. The sequence is the longest, unless the texts differ so much that
+/* Cut both texts into words and mark a common subsequence: the i-th word marked `common` in one
+ * text equals the i-th in the other. It is the longest one, unless the texts differ so much that
  * finding it would take long; then it is a long one. BM_ERR_NOMEM. */
 bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err);
 void bm_diff_text_reset(bm_diff_text *text);

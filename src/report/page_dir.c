@@ -2,21 +2,22 @@
 /* page_dir.c -- reads the directory that dedup wrote: its report, and its tables. Only the parts
  * that will be shown stay in memory:
  *
- *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids
- *                     stay)
+ *     removed.tsv     the pairs of the most chained documents; a sample; ids of the kept documents
+ *                     that have chained ones
  *     groups.jsonl    the largest groups; the largest that has chained documents; then the ids of
- *                     the largest
- *     removed.tsv     of the largest groups: why their documents went, the least like the kept one
- *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other
- *                     thresholds would give
+ *                     the largest groups
+ *     removed.tsv     for each of the largest groups: why its documents were removed, and which is
+ *                     least like the kept one
+ *     pairs.tsv       similarities; the pairs just above the threshold; all pairs, to find what
+ *                     other thresholds would give
  *
  * A group at a higher threshold is part of a group at the job's threshold, so all of its pairs are
  * in pairs.tsv: components come from a union-find per threshold. Stars are computed in one pass in
  * the order of the documents.
  *
  * Documents become centres of stars in the order in which dedup would keep them (listed_order.h).
- * No file of the directory contains the lengths of texts. So stars that begin with the longest or
- * shortest are computed after the inputs are read.
+ * No file of the directory contains the lengths of texts, so stars that begin with the longest or
+ * shortest text are computed after the inputs are read.
  *
  * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -108,7 +109,7 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect place = {0, least->n}; /* find the place after all pairs of equal or smaller rank */
+    bm_bisect place = {0, least->n}; /* ends after all rows of equal or smaller rank */
     least->of++;
     while (place.low < place.high)
         bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
@@ -310,7 +311,7 @@ static bm_status offer(bm_page_least *least, const removed_row *row, double rank
         least, &(bm_page_offer){row->kept, row->id, rank, row->jaccard, row->known}, err);
 }
 
-/* Two bm_result_row_fn. */
+/* A bm_result_row_fn: counts similarities, offers the pairs to show, and collects the hubs. */
 static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -344,7 +345,8 @@ static bool goes_by_members(const bm_page *p)
     return p->against || p->keep == BM_KEEP_NONE;
 }
 
-/* A bm_result_row_fn: the rows of the largest groups. */
+/* A bm_result_row_fn: counts the rows of the largest groups, and finds the document of each that is
+ * least like the kept one. */
 static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -362,8 +364,8 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;
-    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* the first one is shown even if nothing
-                                                            * is known */
+    /* The first one is shown even if no similarity is known. */
+    const bool first = group->least_doc == BM_PAGE_NO_DOC;
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
@@ -599,7 +601,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
     bm_keep_rank rank = {0};
     bm_group_counts counts;
     uint32_t *labels = NULL;
-    uint64_t *lengths = NULL; /* lengths, indexed by place in the order */
+    uint64_t *lengths = NULL; /* lengths, by index in the order */
     BM_TRY(bm_listed_docs_order(&w->docs, &p->dir, &w->ids, &order, err));
     bm_listed_docs_reset(&w->docs); /* no longer needed */
     bm_status status = BM_OK;

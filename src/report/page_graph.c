@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_graph.c -- the largest chained group: its links, what holds it together, and its drawing.
- * Copies are one node. Of a large group, the drawing shows the documents that hold it together, the
- * ends of its weakest links, and then the documents nearest to the kept one.
+ * Copies are one node. Of a large group, the drawing shows the kept document, the ends of bridges
+ * and of the weakest links, the paths to these, and then documents linked to those.
  *
- * They are placed by springs: nodes repel each other, links attract, and all are pulled to the
+ * Nodes are placed by springs: they repel each other, links attract, and all are pulled to the
  * middle. After Fruchterman and Reingold (1991): if k is the natural length of a link, two nodes at
  * distance d repel with k²/d, and a link attracts with d²/k. A node moves by at most the
  * temperature, which falls. Nodes begin on a spiral, so that no two are at the same place.
@@ -245,7 +245,7 @@ static void fit(bm_page_node *nodes, size_t n)
 }
 
 /* Set x and y of n nodes by springs, so that linked nodes are close. `links`: node indexes, two per
- * link. The same graph gives the same places on every machine, since only additions,
+ * link. The same graph gives the same coordinates on every machine, since only additions,
  * multiplications, divisions and square roots are used. Quadratic in n, which should be at most
  * some hundreds. BM_ERR_NOMEM. */
 static bm_status page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links,
@@ -325,7 +325,8 @@ typedef struct drawing {
     size_t n_chosen;
 } drawing;
 
-/* Find shortest paths from the kept document, breadth first. */
+/* Find shortest paths from the kept document (from the first member, if none is kept), breadth
+ * first. */
 static void find_ways(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -367,8 +368,8 @@ static void choose(drawing *d, uint32_t doc)
     }
 }
 
-/* Choose the nodes that hold the group together, then nodes linked to chosen ones, one at a
- * time. */
+/* Choose the kept document, the ends of bridges and of the weakest links, and then nodes linked to
+ * chosen ones until the drawing is full. */
 static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -405,7 +406,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
     const bm_articulation_point *point = graph->bridges.articulation_points, *end = point;
-    if (graph->bridges.n_articulation_points > 0) /* if there are none, there may be no array */
+    if (graph->bridges.n_articulation_points > 0) /* without points, the array may be NULL */
         end += graph->bridges.n_articulation_points;
     uint32_t *links = NULL;
     size_t n_links = 0;

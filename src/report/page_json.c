@@ -32,7 +32,7 @@
 #define OPEN_PAIRS  2u    /* pairs of each kind that are unfolded at first */
 #define UNIT_SHOWN  120u  /* bytes of a unit shown in a table */
 #define AROUND      12u   /* words left at each end of a folded stretch */
-#define FOLD_AT     40u   /* common stretches of more words than this are folded */
+#define FOLD_AT     40u   /* common stretches of at least so many words are folded */
 
 /* Writes the members of object i of a list. */
 typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
@@ -822,7 +822,8 @@ out:
     key_made(json, "command", &out, status);
 }
 
-/* Write settings under the names that users know: options, or words for settings without one. */
+/* Write settings under the names that users know: options, or words for settings that have no
+ * option. */
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
@@ -1213,10 +1214,10 @@ static void next_unit(const bm_page *p, bool before, size_t i, bm_json *json, bo
         (before ? write_before : write_unit_pair)(json, p, i);
 }
 
-/* The stream of a section's pairs, for bm_template. */
+/* State of the streams of pairs, for bm_template.stream. */
 typedef struct pair_stream {
     const bm_page *page;
-    size_t group; /* the next group */
+    size_t group; /* index of the next group (only for the stream "of-groups") */
 } pair_stream;
 
 static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool *more,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_overlap.c -- for a directory that overlap wrote: the items that documents contain, the texts
- * of those contained most, and the place of each in a document.
+/* page_overlap.c -- for a directory that overlap wrote: the items that documents contain; the texts
+ * of those contained most, and where a document contains each.
  *
  *     items.tsv       a histogram of coverage; the items that are shown
  *     overlap.tsv     for each of these, the document that contains most of it; ties: the first
@@ -45,7 +45,7 @@ static bool is_held_more(const bm_item_line *a, const bm_item_line *b)
     return a->documents > b->documents;
 }
 
-/* Three bm_result_row_fn, one walk each. */
+/* Two bm_result_row_fn, one walk each: add_item for items.tsv, then add_row for overlap.tsv. */
 
 static bm_status add_item(void *ctx, const bm_tsv_table *table, bm_error *err)
 {

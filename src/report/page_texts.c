@@ -70,8 +70,8 @@ void bm_diff_text_reset(bm_diff_text *text)
 typedef struct differ {
     bm_diff_text *a, *b;
     long x, y, n, m; /* the remaining words: n from x of a, m from y of b */
-    int32_t *places; /* row d has d + 1 entries: how far the path reaches in a, on diagonals -d, -d
-                      * + 2 … d */
+    int32_t *places; /* row d has d + 1 entries: words of a up to the end of the path on each
+                      * diagonal -d, -d + 2 … d */
     size_t cap;
 } differ;
 
@@ -165,8 +165,8 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
 }
 
 #define TEXT_HELD_LEAST 8192u /* least bytes of a text to compare, even if fewer are shown */
-#define TEXT_HELD_TIMES 4u
-#define SHARE           4u /* part of the memory: for shingles, and to make those of one text */
+#define TEXT_HELD_TIMES 4u    /* bytes of a text to compare, per byte shown */
+#define SHARE           4u    /* part of the memory for shingles, and to make those of one text */
 
 /* --- inputs --- */
 
@@ -243,7 +243,8 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     return BM_OK;
 }
 
-/* Store a document's distinct shingles, ascending. If they do not fit, none are counted. */
+/* Store a document's distinct shingles, ascending. If they do not fit, none are stored, and
+ * `counted` stays false. */
 static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     bm_shingle_batch_clear(&r->one);
@@ -269,7 +270,8 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     return BM_OK;
 }
 
-/* Fill in a wanted document: it is shown, or a member of the graph, which needs no text. */
+/* Fill in a wanted document. `is_shown`: with its text; a member of the graph needs only the
+ * shingles. */
 static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
                             bm_error *err)
 {
@@ -334,7 +336,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return set_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
-/* Read the available inputs in order. */
+/* Read the unchanged inputs in order. */
 static bm_status read_present(reader *r, const char **paths, const char **names, uint32_t *numbers,
                               bm_error *err)
 {

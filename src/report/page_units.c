@@ -2,10 +2,10 @@
 /* page_units.c -- for parts of documents: those repeated most, the files that repeat them, and some
  * documents before and after cutting.
  *
- *     cuts.tsv     first walk: counts by the kept part; second: the parts that are shown, and the
- *                  documents that lose most; third: the files of these parts, the ranges of these
- *                  documents
- *     removed.tsv  documents that are left empty are not shown
+ *     cuts.tsv     first walk: the number of cuts of each part; the documents that lose most.
+ *                  Second: the parts that are shown. Third: the files that repeat these parts; the
+ *                  cuts of these documents
+ *     removed.tsv  the documents that were left empty, which are not shown
  *     the inputs   the text around each part's first cut; the documents
  *
  * Tests: tests/cli/cases/report_units.sh */
@@ -23,7 +23,7 @@
 
 #define CANDIDATES 64u /* candidates for the documents shown, because most may be left empty */
 #define SHOWN      3u
-#define SEEN       (UINT64_C(1) << 63) /* flag in a count: the part was offered */
+#define SEEN       (UINT64_C(1) << 63) /* flag in a count: add_unit was called for the part */
 
 static bool same(const bm_buf *a, bm_str b)
 {
@@ -111,7 +111,7 @@ static uint64_t hash_of(bm_str kept, uint64_t from)
     return XXH3_64bits_withSeed(kept.data, kept.len, from);
 }
 
-/* --- three bm_result_row_fn, one walk each --- */
+/* --- bm_result_row_fn: one for each walk --- */
 
 static bm_status read_row(const bm_tsv_table *row, bm_page_cut *out, bm_error *err)
 {
@@ -127,7 +127,8 @@ static bm_status read_row(const bm_tsv_table *row, bm_page_cut *out, bm_error *e
     return BM_OK;
 }
 
-/* Called after the last row of a document: keep it if it is one of those that lose most. */
+/* Called after the last row of a document, with the bytes cut out of it: keeps the document if it
+ * is one of those that lose most. */
 static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm_error *err)
 {
     if (id->len == 0 || (u->n_docs == CANDIDATES && bytes <= u->docs[CANDIDATES - 1].cut_bytes))
@@ -295,8 +296,8 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Store the document's text from shortly before its first cut. Ranges become relative to it and
- * disjoint. */
+/* Store the document's text from shortly before its first cut on. The ranges are made disjoint, and
+ * relative to the stored text. */
 static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t most,
                          bm_error *err)
 {

@@ -27,8 +27,8 @@ typedef struct tag {
     size_t begin, end; /* range of the tag, or of its line if nothing else is in that line */
     char kind;         /* '#', '/', or 'e' for else; 0: a value */
     bm_str all, word, path, rest;
-    size_t other, close; /* if it begins a block: indexes of the tags {{else}} (or end, without one)
-                          * and end */
+    size_t other, close; /* if it begins a block: index of its {{else}}, or of its end if it has
+                          * none; index of its end */
 } tag;
 
 typedef struct member {
@@ -109,8 +109,8 @@ static const char *escape_of(char c)
     return hit != NULL ? to[hit - of] : NULL;
 }
 
-/* Get the next character and its length in bytes. *hidden: it must not be shown in a text of this
- * kind. */
+/* Get the next character and its length in bytes. *hidden: in a text of this kind it is shown by
+ * its number, not as itself. */
 static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *code, bool *hidden)
 {
     const size_t n = bm_text_next(text.data + at, text.len - at, code, hidden);
@@ -191,7 +191,8 @@ static void push(filler *f, bm_str value, bm_str key)
     }
 }
 
-/* Find a name in the members from the innermost scope outwards, down to member `first`. */
+/* Find a name in the members, from the innermost scope outwards; members before `first` are not
+ * searched. */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
 {
     for (size_t k = f->n_members; k-- > first;) {
@@ -317,7 +318,7 @@ static void put_fixed(filler *f, bm_str value, int decimals)
             bm_buf_add_format(&f->rows->buf, f->err, "%ld.%0*ld", n / one, decimals, n % one);
 }
 
-/* Write seconds to the millisecond; smaller values are shown as less than that. */
+/* Write seconds to the millisecond; less than a millisecond is written as "< 0.001". */
 static void put_seconds(filler *f, bm_str value)
 {
     const char *dot = memchr(value.data, '.', value.len);
@@ -329,8 +330,8 @@ static void put_seconds(filler *f, bm_str value)
         put_value(f, shown, NAME);
 }
 
-/* Write a value by the filter `word`; `rest`: the text after the path. Returns false if there is no
- * such filter. */
+/* Write a value with the filter `word`; `rest`: the text after the path. Returns false if there is
+ * no such filter. */
 static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
 {
     bm_str other;
