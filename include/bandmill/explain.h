@@ -47,7 +47,7 @@ typedef struct bm_explain_options {
 
 typedef struct bm_explain_summary {
     size_t struct_size;
-    uint64_t group, documents, pairs; /* number of the group; how many it has */
+    uint64_t group, documents, pairs; /* number of the group; its numbers of documents and pairs */
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
     /* if two documents were given: */
     uint64_t links;    /* links of the shortest chain */

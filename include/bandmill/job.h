@@ -80,8 +80,8 @@ typedef struct bm_dedup_options {
      * in the same way, and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
-    /* The fields to read from known documents. The names of their files determine their format.
-     * NULL: the fields of `input`. */
+    /* Text and id fields of the known documents; NULL: those of `input`. The format of each file in
+     * `against` follows from its name. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
@@ -162,7 +162,7 @@ typedef struct bm_pairs_options {
     const char *histogram;     /* file; NULL: none */
     const char *histogram_svg; /* file, the same as a picture; NULL: none */
     bm_callbacks callbacks;
-    uint64_t set_fields; /* as in bm_dedup_options, like `sources` */
+    uint64_t set_fields; /* this and `sources`: as in bm_dedup_options */
     const char *sources;
     /* BM_MEASURE_CONTAINMENT compares every pair exactly, as with `candidates` ALL
      * (BM_CANDIDATES_LSH with BM_FIELD_CANDIDATES in `set_fields` is BM_ERR_USAGE). The documents

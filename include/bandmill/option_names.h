@@ -14,7 +14,7 @@ extern "C" {
 
 typedef enum bm_option {
     BM_OPTION_FORMAT,
-    BM_OPTION_HEADER, /* BY_FIELDS has no name */
+    BM_OPTION_HEADER, /* BM_HEADER_BY_FIELDS has no name */
     BM_OPTION_DUPLICATE_IDS,
     BM_OPTION_ON_ERROR,
     BM_OPTION_INVALID_UTF8,
@@ -37,7 +37,7 @@ typedef enum bm_option {
     BM_OPTION_EXPORT_WHAT,
     BM_OPTION_MEASURE,
     BM_OPTION_REMOVED, /* a bm_records */
-    BM_OPTION_UNIT,    /* DOCUMENT has no name */
+    BM_OPTION_UNIT,    /* BM_UNIT_DOCUMENT has no name */
     BM_N_OPTIONS
 } bm_option;
 

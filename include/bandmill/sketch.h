@@ -371,7 +371,7 @@ BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *
 /* The arrays are the library's, valid until free. */
 BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: the one kept for each */
 BM_API const uint32_t *
-bm_groups_labels(const bm_groups *groups); /* n_docs: smallest of its group */
+bm_groups_labels(const bm_groups *groups); /* n_docs: the smallest of its group */
 /* Groups of two documents or more, by their smallest: group i is members[offsets[i]] …
  * members[offsets[i+1]-1], ascending. */
 BM_API const uint64_t *bm_groups_offsets(const bm_groups *groups); /* stats->groups + 1 */

@@ -19,8 +19,8 @@ extern "C" {
 
 /* P'(s) = b r s^(r-1) (1 - s^r)^(b-1). */
 BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
-/* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several
- * rows. */
+/* The similarity where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one
+ * band of several rows. */
 BM_API double bm_band_steepest(uint32_t bands, uint32_t rows);
 /* The usual approximation of bm_band_steepest, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 -
  * 1/b)^b, about 0.63. */
