@@ -106,7 +106,8 @@ BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint 
 #endif
 }
 
-/* Store the word of a part of a document in its place, or merge it there. */
+/* Store the word of a document or, if the scheme can merge parts, merge the word of a part with the
+ * one at `place`. */
 BM_INLINE void bm_meet_word(volatile __global BM_WORD *place, BM_WORD word)
 {
 #if defined(BM_WIDE_LOW)

@@ -286,7 +286,7 @@ static bm_status shingle_row(bench *b, bm_bench_device *device, const shingle_ca
     return add_shingle_row(b, device->info, c, &rate, err);
 }
 
-/* Add the row of a limit; later ratios are to it. */
+/* Add the row of a limit; the ratios of later rows refer to this row. */
 static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_bench_rate *rate,
                                uint32_t threads, bm_error *err)
 {

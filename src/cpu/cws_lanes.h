@@ -155,7 +155,8 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
 #define STEP_BITS 19 /* bits of a float after the exponent and the first four bits */
 #define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* the step of 2^-15 SHARES^2 */
 
-/* The bytes of numbers in units of SHARES^2. The sign of a NaN does not matter. */
+/* Reduce numbers, which are in units of SHARES^2, to bytes (see above). The sign of a NaN does not
+ * matter. */
 static inline u8_lanes bytes_of(f32_lanes x)
 {
     const i32_lanes step = (i32_lanes)((u32_lanes)x >> STEP_BITS) - LOW_STEP;

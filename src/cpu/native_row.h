@@ -30,8 +30,8 @@ typedef struct bm_native_ops {
      * and may be overwritten past perms; between two blocks the row may keep data there. */
     void (*fold)(const bm_native_choice *choice, const void *block, size_t n, bool begun,
                  void *words);
-    /* Called after the last block of a document, to turn the result of `fold` into words; NULL:
-     * that is the words already. */
+    /* Called after the last block of a document, to turn the result of `fold` into words; NULL: the
+     * result of `fold` is the words. */
     void (*finish)(const bm_native_choice *choice, void *words);
     /* Sign the n > 0 weighted shingles of one document into its words, as above; mix, fold and
      * finish are then NULL. */

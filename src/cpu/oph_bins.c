@@ -87,7 +87,8 @@ static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t
         words[bins[i]] = found[bins[i]];
 }
 
-/* Each filled bin offers itself to all; donors are filled bins, and these do not change. */
+/* Each filled bin offers itself to all bins. Words are stored at once, since donors are filled
+ * bins, whose words do not change. */
 static void push_donors(const bm_oph_plan *plan, bm_oph_best_fn best_of, const uint16_t *filled,
                         uint32_t n_filled, uint32_t *words)
 {

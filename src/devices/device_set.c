@@ -335,8 +335,8 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
     return ops->open(&own, out, err);
 }
 
-#define CHECK_ONE_IN  1024u /* documents; at least one in each batch */
-#define CREDIT_ONE_IN 128u  /* hashes */
+#define CHECK_ONE_IN  1024u /* check one in so many documents, and at least one in each batch */
+#define CREDIT_ONE_IN 128u  /* each so many signed hashes add one hash of credit */
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u

@@ -260,9 +260,9 @@ static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element 
     return left;
 }
 
-/* Sort the sets of a chunk, and set their sizes in job->sizes. Without weights, c->hashes has the
- * hashes of all its documents, as many for each as job->sizes tells; with weights, the hashes are
- * read from the caller's arrays. */
+/* Sort the sets of a chunk, and set their sizes in job->sizes. On entry, without weights, c->hashes
+ * has the hashes of all documents of the chunk, and job->sizes their numbers; with weights, the
+ * hashes are read from the caller's arrays. */
 static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
 {
     const bool weighted = job->docs->weights != NULL;

@@ -125,9 +125,9 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
-    /* stage returns NULL if no place is free, or none is large enough; it is NULL if the backend
-     * has no places. The place is freed by the unstage of staged->backend, which may be a backend
-     * inside of this one. */
+    /* `stage` returns NULL if no place is free, or none is large enough. If the backend has no
+     * places, both pointers are NULL. The place is freed by the `unstage` of staged->backend, which
+     * may be a backend inside of this one. */
     bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;

@@ -149,8 +149,8 @@ bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* Where the bytes of the documents before document `end` end. The next function: where their starts
- * end. */
+/* The offset in `bytes` at which the documents before document `end` end. The next function: the
+ * index in `starts`. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {
     return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;

@@ -123,7 +123,7 @@ enum {                                   /* what a field is for: bits of bm_fiel
                                        * job */
        BM_FIELD_WHERE_SET = 1u << 13, /* with the bits above: only if it does not have its
                                        * default */
-       BM_FIELD_OF_OVERLAP = 1u << 14 /* a parameter of overlap, likewise */
+       BM_FIELD_OF_OVERLAP = 1u << 14 /* overlap, like BM_FIELD_OF_PAIRS */
 };
 
 struct bm_option_parts;

@@ -342,7 +342,7 @@ static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err
     return BM_OK;
 }
 
-/* Remove added rows from memory once there are enough that are not read soon. */
+/* Remove the added rows from memory if many were added since the last time. */
 static void leave_added(bm_doc_table *table)
 {
     const size_t n = table->n - table->columns.n_left;
@@ -422,7 +422,7 @@ void bm_doc_table_begin(bm_doc_table *table)
     table->reserved = sums_of(table);
 }
 
-/* The sums after all that is reserved ahead and the batch are added. */
+/* The sums over all rows, including those reserved ahead, and over the batch. */
 static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batch)
 {
     return (bm_doc_sums){.docs = table->reserved.docs + batch->docs,

@@ -187,12 +187,12 @@ typedef struct bm_doc_table {
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes of memory that the table holds. The next function: those of its shards, which depend
- * only on the number of ids. */
+/* The bytes of memory that the table holds. The next function returns the bytes of the shards
+ * alone, which depend only on the number of ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
 /* The bytes that the table will hold with all rows reserved ahead and one more batch. *shards: the
- * bytes of these that the shards hold. */
+ * part of these bytes that the shards hold. */
 uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
                                  uint64_t *shards);
 /* Free the shards: no more documents are added. */

@@ -11,8 +11,8 @@
 /* Check every part. BM_ERR_USAGE names the field: an enum or a number is out of range, an array
  * with a length is NULL, or a reserved word is set. */
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
-/* The same for a list of texts, which must not contain NULL, and for a number, which must not be
- * NAN. */
+/* Check the field `field`: a list of texts must not contain NULL, and a number must not be NAN.
+ * BM_ERR_USAGE names the field. */
 bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err);
 bm_status bm_option_number_check(const char *field, double value, bm_error *err);
 

@@ -260,7 +260,7 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
     BM_TRY(bm_scheme_plan(&be->params, err));
-    be->params.perms = perms_used(cfg); /* the first of the words for which parameters were drawn */
+    be->params.perms = perms_used(cfg); /* only the first words may be in use */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
     if (be->params.ops->device.whole_hashes) {

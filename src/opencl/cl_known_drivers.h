@@ -5,9 +5,9 @@
  * A record has the rows of a successful listing. It is valid as long as two things are unchanged:
  * the environment (variables that loaders and drivers read, the vendor folders, the device nodes in
  * /dev, the user's groups, the boot of the machine), and every file that was loaded (path, device,
- * inode, size and times). Records are in the program cache (cl_cache.h), in one of a few places, so
- * that new ones replace old ones. A process with limited address space neither writes nor reads
- * records, since the libraries that it can load depend on its other memory.
+ * inode, size and times). Records are in the program cache (cl_cache.h). There are only a few keys
+ * for them, so new records replace old ones. A process with limited address space neither writes
+ * nor reads records, since the libraries that it can load depend on its other memory.
  *
  * The record of a listing that hung has its message and the time spent waiting. It is valid for ten
  * minutes in the same environment, since it is unknown which files were loaded. */

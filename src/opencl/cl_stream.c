@@ -877,8 +877,7 @@ static cl_int reserve(const bm_cl_queue *queue, bm_cl_place *place)
     return code == CL_SUCCESS ? bm_cl_buffer_reserve(queue, &place->content, e.content) : code;
 }
 
-/* Decide which parts of the batch are in the buffers of its place, and which in the task's
- * memory. */
+/* Decide which parts of the batch use the buffers of `place`, and which the memory of `task`. */
 static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sign_task *task)
 {
     const bool sliced = place->plan.sliced;

@@ -147,7 +147,7 @@ static void ingest_entries_reset(bm_ingest_entries *entries)
  * comes back from the device as if it were empty, and the native CPU signs it into its row. Such
  * documents are few; else the worker hashes the whole batch. */
 
-#define HOST_SHARE 8u /* if more than an eighth is left to the host, it hashes all */
+#define HOST_SHARE 8u /* the host hashes all if more than 1/8 is left to it */
 
 /* Is so much of the batch left to the host that the host should hash all of it? */
 static bool ingest_text_pointless(const bm_ingest_batch *batch)
@@ -372,8 +372,9 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, ingest_long_held(record_bytes));
 }
 
-/* least_bytes of a record of which `bytes` have been read so far. A sixteenth of them may belong to
- * the next record (reader.c), and only the least need must fit. */
+/* The least bytes of memory for a record of which `bytes` have been read so far. The reader may
+ * have read up to a sixteenth beyond the end of the record (reader.c), which does not count as its
+ * text. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
@@ -470,7 +471,7 @@ static void ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, b
     *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, reserve_memory, refuse}};
 }
 
-/* Batch number `n` is being read. */
+/* Called when batch number `n` begins to be read. */
 static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 {
     now->number = n;

@@ -119,7 +119,7 @@ bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
 bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
                            uint64_t cost);
 /* Wait until all batches before number n, which is being read, are delivered. No later batch is
- * read before it is delivered too. Frees unused batches. */
+ * read until batch n is delivered. Frees unused batches. */
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
 /* Release the share of the batch that was being read and was dropped; it becomes {0}. */
 void bm_ingest_order_release(bm_ingest_order *order, bm_ingest_share *share);
