@@ -22,8 +22,8 @@
 
 /* === pack ===
  *
- * Each compression library is a table of functions. The same input gives the same output, whatever
- * the sizes of the steps (for one version of the library). */
+ * Each compression library is a table of functions. With the same version of a library, the same
+ * input gives the same output, whatever the sizes of the steps. */
 
 typedef struct pack_result {
     const char *why; /* NULL: success; else the library's message */
@@ -32,19 +32,19 @@ typedef struct pack_result {
 
 typedef struct pack_ops {
     const char *name; /* "gz", for messages */
-    /* Also opens the shared library, which may be missing (base/system.h). BM_ERR_NOMEM,
-     * BM_ERR_IO. */
+    /* Opens a state, and the shared library, which may be missing (base/system.h). BM_ERR_NOMEM,
+     * BM_ERR_IO. `close` must be called also after a failure. */
     bm_status (*open)(void **state, bm_error *err);
     pack_result (*run)(void *state,
                        bm_compress_step *step); /* as bm_compressor_run; NULL: only blocks */
-    /* Set if `run` is NULL: compress a whole block, complete in itself; `cap` is at least bound(n).
-     * One thread per state. */
+    /* Set if `run` is NULL. `block` compresses a whole block, complete in itself; `cap` is at least
+     * bound(in.len). One thread at a time for each state. */
     size_t (*bound)(void *state, size_t n);
     pack_result (*block)(void *state, bm_str in, char *out, size_t cap, size_t *len);
     void (*close)(void *state); /* NULL is fine */
 } pack_ops;
 
-/* Mark n bytes of step->in as taken. */
+/* Advance step->in by n bytes. */
 static void pack_consume(bm_compress_step *step, size_t n)
 {
     if (n == 0)
@@ -55,8 +55,8 @@ static void pack_consume(bm_compress_step *step, size_t n)
 
 /* === pack gz ===
  *
- * Members of gz by libdeflate, level 6: as small as zlib's in .34 to .44 of the time (members of 4
- * MiB of text). The header carries no name and no time. */
+ * Members of gz by libdeflate, level 6: as small as zlib's, in .34 to .44 of zlib's time (members
+ * of 4 MiB of text). The header has no name and no time. */
 
 #define LEVEL 6
 
@@ -184,8 +184,8 @@ static const pack_ops pack_zst = {
 
 /* === pack xz ===
  *
- * xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; this one takes
- * 9 MB and a tenth of their time. */
+ * xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; preset 1 takes
+ * 9 MB and a tenth of the time of higher ones. */
 
 #define PRESET 1
 
@@ -314,8 +314,9 @@ static const pack_ops pack_bz2 = {
  *
  * lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
- * Each call of the library needs room for all of its output. So input is gathered into whole
- * blocks, which are compressed into a buffer of our own and copied out as space permits:
+ * Each call of the library needs room for all output of the call. So input is gathered into whole
+ * blocks, which are compressed into a buffer of our own. From there the output is copied as far as
+ * step->out has space:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
 
@@ -447,12 +448,13 @@ static const pack_ops pack_lz4 = {
  * zst), on the threads of a pool. The output does not depend on the number of threads. The threads
  * start at the pool's second block, so a small file starts none.
  *
- * A file's blocks form a ring. The caller fills them and hands on their output, in order; meanwhile
- * threads compress them, serving the file that was opened first before others.
+ * The blocks of a file form a ring. The caller fills the blocks and copies their output to
+ * step->out, both in order. Meanwhile threads compress them, first those of the file that was
+ * opened first.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being
- *     | handed on        | compressed      | filled
+ *     | copied out       | compressed      | filled
  *
  * When the ring is full, or all memory of the pool is in use, the caller compresses the next block
  * itself; it waits only if all blocks have been begun. A pool of one block without threads runs the
@@ -467,9 +469,9 @@ typedef struct pack_buffers {
 } pack_buffers;
 
 typedef struct pack_blocks_block {
-    pack_buffers buffers; /* from the pool; held from filling until the output is handed on */
+    pack_buffers buffers; /* from the pool; held until all output was copied out */
     size_t n_in, n_out;
-    size_t handed_on; /* bytes of n_out that were handed on */
+    size_t handed_on; /* how many of the n_out bytes were copied out */
     bool done;        /* protected by the lock */
     pack_result packed;
 } pack_blocks_block;
@@ -482,7 +484,7 @@ typedef struct pack_blocks {
     bool owns_pool;
     pack_blocks_block *ring;            /* pool->n_blocks entries */
     uint64_t n_filled, n_written;       /* used by the caller only */
-    uint64_t n_ready, n_begun, n_ended; /* under the lock: ready, begun, compressed */
+    uint64_t n_ready, n_begun, n_ended; /* under the lock: blocks ready, begun and compressed */
     struct pack_blocks *next;           /* under the lock: the pool's next file */
     bool ended;
 } pack_blocks;
@@ -553,7 +555,8 @@ bool bm_pack_pool_is_crowded(bm_pack_pool *pool)
     return n > pool->n_blocks / 2;
 }
 
-/* Take buffers for a block; false: all are in use or, if *no_memory, allocation failed. */
+/* Take buffers for a block. Returns false if all are in use or, with *no_memory, if allocation
+ * failed. */
 static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory)
 {
     bm_pack_pool *pool = b->pool;
@@ -572,7 +575,7 @@ static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory
     return !*no_memory;
 }
 
-/* The caller holds the lock. */
+/* Give the buffers of a block, if it has any, back to the pool. The caller holds the lock. */
 static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
 {
     if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
@@ -590,7 +593,7 @@ static void pack_blocks_close(pack_blocks *b)
     bm_pack_pool *pool = b->pool;
     if (pool != NULL) {
         pthread_mutex_lock(&pool->lock);
-        b->n_ready = b->n_begun; /* nobody begins another block */
+        b->n_ready = b->n_begun; /* so that no thread begins another block */
         while (b->n_ended < b->n_begun)
             pthread_cond_wait(&pool->finished, &pool->lock);
         for (size_t i = 0; b->ring != NULL && i < pool->n_blocks; i++)
@@ -653,8 +656,8 @@ static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *
                                  buffers->cap_out, &one->n_out);
 }
 
-/* Compress the next block that nobody has begun. Called under the lock, which is released
- * meanwhile. */
+/* Compress the next block that nobody has begun. Called with the lock held; the lock is released
+ * while the block is compressed. */
 static void compress_next(pack_blocks *b, void *state)
 {
     bm_pack_pool *pool = b->pool;
@@ -692,7 +695,7 @@ static void *run_thread(void *arg)
         }
         if (own[b->kind].ops == NULL) {
             own[b->kind].ops = b->ops;
-            /* A thread that cannot open its own state leaves all blocks to the others. */
+            /* A thread that cannot open a state of its own ends. */
             if (b->ops->open(&own[b->kind].state, NULL) != BM_OK)
                 break;
         }
@@ -705,7 +708,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* The block being filled is full or the last one: make it ready to compress. */
+/* Called when the block being filled is complete: make it ready to compress. */
 static void submit_block(pack_blocks *b)
 {
     bm_pack_pool *pool = b->pool;
@@ -733,7 +736,7 @@ static void wait_for(pack_blocks *b, const pack_blocks_block *one)
     pthread_mutex_unlock(&b->pool->lock);
 }
 
-/* Copy output of the oldest block to step->out. *whole: all of it was copied. */
+/* Copy output of the oldest block to step->out. *whole: all output of the block has been copied. */
 static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *whole)
 {
     pack_blocks_block *oldest = &b->ring[b->n_written % b->pool->n_blocks];
@@ -769,7 +772,8 @@ static void fill_block(pack_blocks *b, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Is there a block to fill? If it has no buffers, take some. */
+/* Is there a block to fill, with buffers? Takes buffers if it has none. *no_memory: as in
+ * take_buffers. */
 static bool has_block(pack_blocks *b, bool *no_memory)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compress.h -- compression of output files, a buffer at a time: gz and zst in blocks of 4 MiB,
- * complete in themselves, on several threads; other formats as one stream. */
+/* compress.h -- compression of output files, a buffer at a time. gz and zst are compressed on
+ * several threads, in blocks of 4 MiB that are complete in themselves; other formats as one
+ * stream. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 
 #include "model/file_names.h"
 
-/* compress_step -- one step of compression: its input, its output space, and its compressor. */
+/* compress_step -- one step of compression: its input, the space for its output, and the
+ * compressor. */
 
 /* The threads that compress blocks, and the memory for the blocks. */
 typedef struct bm_pack_pool bm_pack_pool;
@@ -18,25 +20,26 @@ typedef struct bm_pack_pool bm_pack_pool;
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
     uint32_t threads;   /* including the caller's; 0 means 1 */
-    uint64_t memory;    /* bytes of the whole job; blocks take a small share; 0: no limit */
+    uint64_t memory;    /* memory of the whole job, of which blocks take a small share; 0: no
+                         * limit */
     bm_pack_pool *pool; /* a pool that several files share, used instead of the two members above;
                          * NULL: each file has its own */
 } bm_pack_lanes;
 
-/* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) some
- * time before they are closed. Close the files before the pool. */
+/* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) long
+ * before they are closed, so the pool gets more blocks. Close the files before the pool. */
 bm_status bm_pack_pool_open(bm_pack_lanes lanes, bool many, bm_pack_pool **out, bm_error *err);
 void bm_pack_pool_close(bm_pack_pool *pool); /* NULL is fine */
-/* Do ended files hold more than half of the blocks? Then close one. */
+/* Do ended files hold more than half of the blocks? Then the caller should close one of them. */
 bool bm_pack_pool_is_crowded(bm_pack_pool *pool);
 
 typedef struct bm_compress_step {
-    bm_str in;       /* the input left to compress; moves on */
-    bool part;       /* end the current block at the end of `in`, if there are blocks */
+    bm_str in;       /* the input not read yet; each call advances it */
+    bool part;       /* with gz and zst: end the current block at the end of `in` */
     bool end;        /* nothing follows `in`: close the frame */
-    char *out;       /* compressed bytes go to out[len … cap-1]; len grows */
+    char *out;       /* compressed bytes are written to out[len … cap-1], and len grows */
     size_t len, cap; /* len < cap */
-    bool done;       /* filled: all of `in` was taken and, if `end`, the frame is closed */
+    bool done;       /* set by the call: all of `in` was read and, if `end`, the frame is closed */
 } bm_compress_step;
 
 typedef struct bm_compressor bm_compressor;
@@ -47,8 +50,9 @@ bm_status bm_compressor_open(bm_compression compression, bm_pack_lanes lanes, co
                              bm_compressor **out, bm_error *err);
 void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
-/* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
+/* Compress until step->out is full or step->done. Call it again, with space in step->out, until
+ * step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
-/* Call it when only steps with `end` will follow: meanwhile the pool's threads compress the
- * gathered blocks. False: no block is left, or the pool has no threads. */
+/* Announce that only steps with `end` will follow. Returns true if there are blocks that the pool's
+ * threads now compress; false if none is left, or the pool has no threads. */
 bool bm_compressor_end(bm_compressor *compressor);

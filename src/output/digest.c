@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digest.c -- SHA-256 (libcrypto) and XXH3 of files, read by pread in blocks of 256 KiB.
  *
- * Files are read back and not hashed on their way out: the bytes read back are the bytes that
- * readers will get, and any thread can do it. The file is still in the page cache then. Both
- * digests of a block are computed while it is in the processor's cache.
+ * Files are read back after they were written, not hashed while they are written: the bytes read
+ * back are those that readers will get, and any thread can hash them. The file is then still in the
+ * page cache. Both digests of a block are computed while the block is in the processor's cache.
  *
  * Tests: tests/unit/output/test_digest.c, tests/unit/output/test_digest_files.c,
  *        tests/unit/output/test_digest_follow.c */
@@ -39,9 +39,9 @@ static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 struct bm_digest {
     unsigned kinds;
-    bm_stream_hash *xxh3; /* NULL if not requested, like the next member but one */
+    bm_stream_hash *xxh3; /* NULL: not requested */
     libcrypto lib;
-    EVP_MD_CTX *sha256;
+    EVP_MD_CTX *sha256;             /* NULL: not requested */
     char *block;                    /* NULL: nothing was read yet */
     uint64_t piece_bytes, in_piece; /* bytes of a piece (UINT64_MAX: one piece), and bytes in the
                                      * current piece */
@@ -109,7 +109,7 @@ static bm_status add_to_piece(bm_digest *digest, const void *data, size_t len, b
     return BM_OK;
 }
 
-/* Finish the current piece: *out becomes the digests of its bytes. */
+/* Set *out to the digests of the current piece, which is complete. */
 static bm_status read_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
 {
     unsigned len = 0;
@@ -202,7 +202,7 @@ static void write_digests(const bm_digest_piece *of, unsigned kinds, bm_digests 
     }
 }
 
-/* The digest of the binary digests of all pieces, of one kind, one after another. */
+/* Compute the digest, of one kind, of the binary digests of all pieces, one after another. */
 static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned kind,
                              bm_digest_piece *out, bm_error *err)
 {
@@ -254,16 +254,16 @@ out:
 /* === digest files ===
  *
  * The pieces of all files are numbered consecutively, and the threads take them one by one: a few
- * large files keep all threads as busy as many small ones.
+ * large files keep all threads as busy as many small ones do.
  *
- * Each thread has its own digest object, created at its first piece. When there is little to hash,
- * waking threads takes longer than the work. */
+ * Each thread has its own digest object, created for the thread's first piece. Little work is done
+ * on the caller's thread alone, because waking threads would take longer. */
 
 #define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes fewer bytes than this */
 
 typedef struct hashing {
     const bm_digest_work *work;
-    size_t *first;       /* number of each file's first piece, then the total */
+    size_t *first;       /* for each file, the number of its first piece; then the total */
     bm_digest **digests; /* one per thread; NULL: not created yet */
     atomic_uint_fast64_t n_begun;
 } hashing;
@@ -339,15 +339,16 @@ out:
 
 /* === digest follow ===
  *
- * Threads that hash the pieces of a file while its writer goes on.
+ * Threads that hash the pieces of a file while it is written.
  *
  *     written      |=======|=======|=======|====...
  *     thread 1      ######   slow, or without a processor for a while:
  *     thread 2              ##     started once piece 2 is complete and no thread has begun it
  *
- * A thread takes the first piece that nobody has begun, follows the writer through it, and takes
- * the next. It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost
- * more than hashing one. Failures are reported at the end. */
+ * A thread takes the first piece that no thread has begun, hashes the bytes of the piece as they
+ * are written, and then takes the next piece. It sleeps until the writer is WAKE_BYTES ahead:
+ * waking it for each block would cost more than hashing a block. bm_digest_follow_end reports
+ * failures. */
 
 #define WAKE_BYTES  ((uint64_t)1 << 20)
 #define THREADS_MAX 16u
@@ -356,28 +357,26 @@ struct bm_digest_follow {
     bm_digest_followed file;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    uint64_t woken_at;     /* value of `reached` at the last wake-up; only the writer uses this and
-                            * the next two */
-    uint32_t n_threads;    /* the writer's */
-    uint32_t threads_most; /* the writer's */
+    uint64_t woken_at;     /* used by the writer only: `reached` at the last wake-up */
+    uint32_t n_threads;    /* used by the writer only */
+    uint32_t threads_most; /* used by the writer only */
     pthread_t threads[THREADS_MAX];
     /* everything below is protected by the lock */
     uint64_t reached;      /* bytes that are final */
     bool complete;         /* `reached` is the whole file */
     bool end;              /* begin no more pieces */
-    bool stop;             /* likewise, and discard the result */
-    size_t next;           /* the next piece to begin, after ... */
-    size_t first, n_first; /* ... the n_first leading ones, which come last: `first` of these are
-                            * begun */
+    bool stop;             /* begin no more pieces, and discard the result */
+    size_t next;           /* the next piece to begin, n_first or later */
+    size_t first, n_first; /* the first n_first pieces are begun after all others; `first` of them
+                            * are begun */
     bm_digest_piece *pieces;
-    size_t n, cap; /* length and capacity of `pieces`; those before `n` are begun or still
-                    * skipped */
+    size_t n, cap; /* length and capacity of `pieces` */
     bm_status status;
     bm_error error;
 };
 
-/* Wait until bytes at … least-1 are final, or no more will come (*last). Returns the number of
- * final bytes. */
+/* Wait until the first `least` bytes are final, or no more will come (*last). Returns the number of
+ * final bytes, or `at` if hashing is to stop. */
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
 {
     pthread_mutex_lock(&follow->lock);
@@ -389,8 +388,8 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
     return reached;
 }
 
-/* Take the first piece that nobody has begun, once some of its bytes are final; false at the
- * end. */
+/* Wait until the first piece that no thread has begun has final bytes, and take it: *out is its
+ * index. Returns false if there are no more pieces, or hashing is to end. */
 static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;
@@ -435,7 +434,7 @@ static void *loop(void *arg)
     bm_error error = {0};
     size_t index;
     bm_status status =
-        bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error); /* .6 ms the first time */
+        bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error); /* takes .6 ms the first time */
     while (status == BM_OK && claim_piece(follow, &index)) {
         bm_digest_piece piece = {0};
         status = follow_hash_piece(follow, index, digest, &piece, &error);
@@ -491,7 +490,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
 
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
 {
-    if (n - follow->woken_at < WAKE_BYTES) /* `woken_at` is written by the writer only */
+    if (n - follow->woken_at < WAKE_BYTES) /* `woken_at` needs no lock: only this thread uses it */
         return;
     pthread_mutex_lock(&follow->lock);
     follow->reached = follow->woken_at = n;
@@ -499,7 +498,7 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
     pthread_cond_broadcast(&follow->more);
     pthread_mutex_unlock(&follow->lock);
     if (behind && follow->n_threads < follow->threads_most)
-        (void)start_thread(follow); /* on failure the rest is hashed at the end */
+        (void)start_thread(follow); /* on failure, pieces are left for bm_out_dir_finish */
 }
 
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
@@ -528,11 +527,11 @@ bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
 {
     join(follow, false);
     bm_status status = follow->status;
-    if (status == BM_ERR_IO && follow->error.code != 0) /* reading failed, not the digest */
+    if (status == BM_ERR_IO && follow->error.code != 0) /* reading the file failed */
         BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
     if (status != BM_OK)
         BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));
-    /* Room for all pieces of the file. */
+    /* Add the pieces that no thread began. */
     const size_t n_pieces = bm_digest_count_pieces(follow->reached, follow->file.piece_bytes);
     BM_TRY_OUT(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
     for (; follow->n < n_pieces; follow->n++)

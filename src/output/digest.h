@@ -4,9 +4,9 @@
  * twentieth of SHA-256.
  *
  * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is the
- * digest of its bytes; the digest of a longer file is the digest of its pieces' binary digests, one
- * after another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed
- * digests of whole files: pieces of 0 bytes. */
+ * digest of its bytes. The digest of a longer file is the digest of the binary digests of its
+ * pieces, one after another (model/stream_hash.h). Any thread may hash any piece. Manifests without
+ * a digests version list digests of whole files (`piece_bytes` 0). */
 #pragma once
 
 #include <stdbool.h>
@@ -45,10 +45,10 @@ typedef struct bm_sealed_part {
 
 /* Number of pieces of a file of `bytes`; an empty file has 1. */
 size_t bm_digest_count_pieces(uint64_t bytes, uint64_t piece_bytes);
-/* The digests of a file from its n known pieces, n >= 1. */
+/* Compute the digests of a file from all of its n pieces (n >= 1), which must be known. */
 bm_status bm_digests_join(const bm_digest_piece *pieces, size_t n, unsigned kinds, bm_digests *out,
                           bm_error *err);
-/* The digests of bytes in memory, as one piece. */
+/* Compute the digests of bytes in memory, as one piece. */
 bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_digests *out,
                            bm_error *err);
 
@@ -67,12 +67,12 @@ typedef struct bm_file_range {
 /* Add the bytes of a range. BM_ERR_IO if the file ends before range->to. */
 bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
-/* The digests of all added bytes; nothing may be added afterwards. */
+/* Compute the digests of all added bytes; nothing may be added afterwards. */
 bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
-/* After end: the pieces, *n of them, until close. */
+/* After bm_digest_end: the pieces, *n of them, valid until close. */
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
-/* Instead of end: all bytes added since the digest was opened, or since the last call, form one
- * piece. More may follow. */
+/* Instead of bm_digest_end: compute the digests of the bytes added since the digest was opened, or
+ * since the last call of this function, as one piece. More bytes may follow. */
 bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
@@ -82,11 +82,11 @@ typedef struct bm_digest_file {
     const char *shown; /* name of the file in errors */
     uint64_t bytes;
     bm_digest_piece
-        *pieces; /* bm_digest_count_pieces entries; those already known are not hashed again */
+        *pieces; /* bm_digest_count_pieces entries; those that are known are not hashed again */
 } bm_digest_file;
 
-/* Set *fd for file number `file`; *owned: it is closed once the piece is hashed. Called on any
- * thread, once per piece. */
+/* Set *fd to a descriptor of file number `file`; *owned: close it when the piece is hashed. Called
+ * on any thread, once for each piece that is hashed. */
 typedef bm_status bm_digest_open_fn(void *ctx, size_t file, int *fd, bool *owned, bm_error *err);
 
 typedef struct bm_digest_work {
@@ -107,10 +107,10 @@ bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 /* digest_follow -- pieces of a file are hashed on other threads while the file is written.
  *
  * The writer reports how many bytes are final; a thread reads them back from the page cache and
- * hashes them. Whenever hashing falls a whole piece behind, another thread begins a piece, so
- * hashing keeps up with the writer. For files that are written from front to back; only their first
- * bytes may be rewritten. The pieces of those bytes are hashed last, once the file is complete. One
- * calling thread at a time. */
+ * hashes them. Whenever hashing falls a whole piece behind, another thread begins a piece, so that
+ * hashing keeps up with the writer. The file must be written from front to back, and only its first
+ * `rewritable` bytes may be rewritten. The pieces of these bytes are hashed last, when the file is
+ * complete. One calling thread at a time. */
 
 typedef struct bm_digest_follow bm_digest_follow;
 
@@ -123,14 +123,15 @@ typedef struct bm_digest_followed {
 /* Begin to follow a file. BM_ERR_NOMEM; BM_ERR_IO if no thread can be started. */
 bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
                                 bm_error *err);
-/* Bytes 0 … n-1 will not change any more; n never falls. */
+/* Report that n bytes are written, and will not change any more except the rewritable ones. n never
+ * falls. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
-/* The file is complete with `n` bytes: its threads hash the rest. */
+/* Report that the file is complete with `n` bytes, so that the threads hash the rest. */
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n);
-/* After complete: wait for the pieces that were begun. *pieces: all pieces of the file, the
- * caller's to bm_free; pieces that no thread reached are not marked as known. BM_ERR_IO names
- * `shown`. Frees the handle, whatever the status. */
+/* After bm_digest_follow_complete: wait for the pieces that were begun, and begin no more. *pieces
+ * becomes an array of all pieces of the file, which the caller frees with bm_free; pieces that no
+ * thread began are not `known`. BM_ERR_IO names `shown`. Frees the handle, whatever the status. */
 bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
                                bm_digest_piece **pieces, bm_error *err);
-/* End it without a result. NULL is fine. */
+/* Stop without a result, and free the handle. NULL is fine. */
 void bm_digest_follow_close(bm_digest_follow *follow);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.c -- parsing manifest.json and report.json into plain tables.
+/* manifest.c -- parses manifest.json and report.json into plain tables.
  *
  * The parser of json_scan.h first checks the file; then the fields are read from its text. Anything
- * unexpected is BM_ERR_FORMAT with the file and the field. All strings are in one list, which close
- * frees.
+ * unexpected is BM_ERR_FORMAT, and the error names the file and the field. All strings are in one
+ * list, which bm_manifest_close frees.
  *
  * Tests: tests/cli/cases/bad_output.sh, tests/cli/cases/bounds.sh,
  *        tests/cli/cases/damaged_outputs.sh, tests/unit/jobs/test_inspect.c,
@@ -30,13 +30,13 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* An open manifest takes about twice the size of its file, and three times while the file is read.
- * A manifest of mostly one-letter names takes more. */
+/* How many times the size of its file a manifest takes in memory: about twice when it is open, and
+ * three times while the file is read. A manifest of mostly one-letter names takes more. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
-/* Fail because a file of `bytes` does not fit. `by_strings`: because it holds many names. Never
- * BM_OK. */
+/* Fail because a file of `bytes` does not fit into memory. `by_strings`: because it has many
+ * names. */
 static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned share,
                                     bool by_strings, bm_error *err)
 {
@@ -48,7 +48,7 @@ static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned s
 
 #define HEAD_BYTES 4096u
 
-/* The first bytes of a file; *len is 0 unless it is a regular file. */
+/* Read the first *len bytes of a file; *len is 0 if it is not a regular file. */
 static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len, bm_error *err)
 {
     int fd;
@@ -76,8 +76,8 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* *begins: does the file begin like one of ours? Decided by the tool's name in the second member
- * or, where only that is damaged, by the names of the members around it. */
+/* Set *begins to whether the file begins like one of ours: by the tool's name in the second member
+ * or, if only that is damaged, by the names of the members around it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -92,8 +92,9 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Will the file fit? Checked before it is read. If not: BM_ERR_NOMEM, or BM_ERR_FORMAT if it does
- * not begin like one of ours, since a folder of documents may hold a large file of that name. */
+/* Check, before a file is read, that it fits into memory. If not: BM_ERR_NOMEM, or BM_ERR_FORMAT if
+ * it does not begin like one of ours, since a folder of documents may have a large file of that
+ * name. */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
@@ -132,7 +133,7 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
 
 /* === manifest seal ===
  *
- * The seal is the last occurrence of its name; its value and two brackets follow. */
+ * The seal is the last member with its name; its value and two brackets follow. */
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""
@@ -146,7 +147,7 @@ void bm_manifest_seal(bm_json *json)
     bm_json_text(json, before.xxh3);
 }
 
-/* Where the seal's name begins; SIZE_MAX: there is none. */
+/* The offset of the seal's name in quotes; SIZE_MAX: there is no seal. */
 static size_t find(bm_str text)
 {
     const size_t len = sizeof QUOTED - 1;
@@ -156,7 +157,8 @@ static size_t find(bm_str text)
     return SIZE_MAX;
 }
 
-/* Check that the bytes of the report `path` are those that were written; else BM_ERR_FORMAT. */
+/* Check the bytes of the report `path` before its seal against the seal. BM_ERR_FORMAT: they
+ * differ. BM_OK if there is no seal. */
 static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *err)
 {
     bm_digests before;
@@ -182,10 +184,10 @@ static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *er
 
 /* === manifest fields ===
  *
- * Values of a manifest's JSON, and the strings made from them. Each field is looked up by name and
- * refused if it has another type. */
+ * Values in the JSON of a manifest, and the strings made from them. Each field is looked up by name
+ * and refused if it has another type. */
 
-#define STRING_BYTES 96u /* overhead of a string and of the entry that names it */
+#define STRING_BYTES 96u /* memory for a string beyond its bytes, and for the entry that has it */
 
 typedef struct manifest_fields {
     char *path; /* path of the manifest, for messages */
@@ -215,8 +217,9 @@ static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_
     return bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
 }
 
-/* *out: a JSON string as a C string that the fields own; if `escaped`, it is also unescaped as in
- * TSV. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: the budget is exceeded. */
+/* Set *out to a JSON string as a C string that the fields own; if `escaped`, escapes as in TSV are
+ * undone too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: also if the budget is
+ * exceeded. */
 static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
@@ -282,7 +285,7 @@ static void manifest_fields_reset(manifest_fields *fields)
 
 /* === manifest provenance ===
  *
- * How documents were read and signed: one loop over the fields. */
+ * How documents were read and signed: the rows of model/field_rows.h are read in one loop. */
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
@@ -307,7 +310,7 @@ static bm_status read_text_fields(manifest_fields *fields, bm_str object, bm_pro
     return BM_OK;
 }
 
-/* Read one field. Older manifests lack some fields that may be null. */
+/* Read one field. A field that may be null may also be missing, as some are in older manifests. */
 static bm_status read_field(manifest_fields *fields, bm_str object, const bm_field_row *field,
                             bm_provenance *p, bm_error *err)
 {
@@ -327,7 +330,8 @@ static bm_status read_field(manifest_fields *fields, bm_str object, const bm_fie
     return read_object(fields, object, &wanted, 1, p, err);
 }
 
-/* Only tables have a header setting and a separator between cells. */
+/* Check the values of the settings of tables: the header is yes, no or null; a separator is one
+ * character or null (inputs that are not tables have null). */
 static bm_status check_table(const manifest_fields *fields, const bm_provenance *p, bm_error *err)
 {
     const char *header = p->texts[BM_ROW_HEADER];
@@ -373,8 +377,8 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* The first key that differs; NULL: none. The weights decide the scheme, so they are compared
- * first. */
+/* The first key by which signatures of `a` and `b` cannot be used together; NULL: none. The weights
+ * decide the scheme, so they are compared first. */
 static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
 {
     const char *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
@@ -393,7 +397,7 @@ static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
     return key;
 }
 
-/* Does the list contain the step that older versions lack? */
+/* Does the list of normalisers have the one that older versions lack? */
 static bool is_of_later_version(const char *normalize)
 {
     uint32_t bits = 0;
@@ -477,15 +481,17 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
 
-/* The size of a file that was read as a whole, in part, or in several parts. */
+/* The size of an input of which only a part was read. Of one that was read as a whole, the size and
+ * the digest; of one that was read in several parts, only the first of these rows. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {
     {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_input, bytes)},
     {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_input, xxh3_128)}};
 
-/* *is: only a part of the file was read, or all of it in parts. The pointer to the parts is set
- * once all inputs are read, since the array grows. */
+/* Read the part of an input that was read, or the parts in which all of it was read. *is becomes
+ * false if the input was read as a whole. out->parts is set when all inputs are read, since the
+ * array of parts grows until then. */
 static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
                             bm_error *err)
 {
@@ -579,7 +585,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                     "expected a number from 1 to that of all shares", err);
 }
 
-/* Paths of all inputs, each derived from its name by replacing the common head. */
+/* Set `here` of all inputs: the name of the input, in which the common beginning of all names is
+ * replaced by that of all paths. */
 static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -604,8 +611,8 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
     return BM_OK;
 }
 
-/* Read a list of paths (or null) of all inputs in order, the offsets last. `field`: the offset of
- * the member of bm_manifest_input. */
+/* Read the list run.`name`, which has a path or null for each input, in order, and last for the
+ * file of offsets. `field` is the offset of the member of bm_manifest_input to set. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str list, item;
@@ -675,7 +682,7 @@ static bm_manifest_output_row *find_output(const bm_manifest *manifest, const ch
                                               sizeof *manifest->outputs, by_name);
 }
 
-/* Add the XXH3 128 digests to the outputs that were read. */
+/* Set the XXH3 128 digests in the rows of the outputs. */
 static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     bm_str key, value;
@@ -694,7 +701,7 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
     return BM_OK;
 }
 
-/* Add the pieces to the outputs that were read. */
+/* Set the lists of pieces in the rows of the outputs. */
 static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     bm_str key, value;
@@ -768,7 +775,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     return BM_OK;
 }
 
-/* Open a manifest from its text. Takes ownership of `text`. */
+/* Open a manifest from its text. Takes ownership of `text`, whatever the status. */
 static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *text,
                            bm_manifest **out, bm_error *err)
 {
@@ -1015,11 +1022,11 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
 
 /* === manifest check ===
  *
- * Checks after a manifest was read: do the outputs match it? */
+ * Compares the outputs with an open manifest. */
 
 #define THREADS_FROM ((uint64_t)8 << 20) /* the caller alone hashes fewer bytes of outputs */
 
-/* The last part of the manifest's path, by which messages name it. */
+/* The file name in the manifest's path, for messages. */
 static const char *shown(const bm_manifest *manifest)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
@@ -1045,8 +1052,8 @@ bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *nam
                             n);
 }
 
-/* Index of the first piece that differs from the listed one; SIZE_MAX: none. *listed: its listed
- * digest. */
+/* The index of the first piece that differs from the listed one; SIZE_MAX: none. `listed` becomes
+ * the listed digest of that piece. */
 static size_t find_piece(const bm_manifest_output_row *row, const bm_manifest_found *is,
                          char listed[BM_HASH128_HEX])
 {
@@ -1072,7 +1079,7 @@ static bm_status changed(const bm_manifest *manifest, const char *path, const ch
                       kind, is, shown(manifest), listed);
 }
 
-/* Fail for a file that differs, and say where if the pieces are known. */
+/* Fail because piece `index` of a file is not the listed one. */
 static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_found *found,
                                size_t index, const char *listed, bm_error *err)
 {
@@ -1084,8 +1091,8 @@ static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_fo
     return changed(manifest, found->path, place, "XXH3 128", is, listed, err);
 }
 
-/* Is a file what its row lists? Digests that either side lacks are not compared. BM_ERR_FORMAT
- * names the path, and the first piece that differs if the row lists pieces. */
+/* Compare a file with its row. Digests that `found` or the row lacks are not compared.
+ * BM_ERR_FORMAT names the path and, if the row lists pieces, the first piece that differs. */
 static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
                                   const bm_manifest_found *found, bm_error *err)
 {
@@ -1110,9 +1117,9 @@ static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest
 
 typedef struct checking {
     const bm_manifest *manifest;
-    char **paths; /* one per output, like the next member */
-    bm_digest_file *files;
-    size_t n;
+    char **paths;          /* for each output */
+    bm_digest_file *files; /* for each output */
+    size_t n;              /* number of outputs */
 } checking;
 
 static bm_status open_output(void *ctx, size_t index, int *fd, bool *owned, bm_error *err)
@@ -1203,7 +1210,7 @@ out:
 
 /* === listed ===
  *
- * A digest of the bytes read so far, and the value expected at the end. */
+ * A digest of the bytes read so far, and the row with the expected digest. */
 
 struct bm_listed {
     const bm_manifest *manifest;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.h -- reading manifest.json and report.json, which a job writes beside its outputs.
  *
- * Both are one JSON object: "tool" is "bandmill", "kind" names the job ("signatures", "dedup", …),
+ * Each is one JSON object: "tool" is "bandmill", "kind" names the job ("signatures", "dedup", …),
  * then "provenance", "plan", "counts", "inputs", "outputs" (maps names, escaped as in TSV files, to
  * SHA-256) and "outputs_xxh3_128". "digests": 2 means that files are digested by pieces of
- * "outputs_piece_bytes"; without it, as wholes. "run" ends with the report's own digest, which is
- * checked. Threads: several may read an open manifest at once. */
+ * "outputs_piece_bytes"; without "digests", files are digested as wholes. "run" ends with the
+ * report's digest of itself, which is checked. Threads: several may read an open manifest at
+ * once. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +22,8 @@
 
 /* manifest_text -- the text of a manifest, and its permitted size. */
 
-/* The memory that a manifest may take. Error messages give the least `memory` that would do. */
+/* The memory that a manifest may take. Error messages give the least `memory` that would be
+ * enough. */
 typedef struct bm_manifest_budget {
     uint64_t memory; /* 0: no limit */
     unsigned share;  /* the manifest may take memory / share; 1: all */
@@ -41,16 +43,17 @@ typedef struct bm_provenance {
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* A job, a directory or an index, as a source of signatures. */
+/* A job, a directory or an index as a source of signatures: the name for messages, and the list of
+ * normalisers. */
 typedef struct bm_provenance_side {
-    const char *path, *normalize; /* its name in messages; its list of normalisers */
+    const char *path, *normalize;
 } bm_provenance_side;
 
 /* Fail with BM_ERR_FORMAT: `other` cannot be used with `first` because they differ in `key`. If the
  * normalisers differ, the message names a list that fits both. */
 bm_status bm_provenance_differs(const char *key, bm_provenance_side first, bm_provenance_side other,
                                 bm_error *err);
-/* Check that the signatures of both can be used together; else BM_ERR_FORMAT. */
+/* Check that the signatures of `first` and `other` can be used together; else BM_ERR_FORMAT. */
 bm_status bm_provenance_check(const char *first_path, const bm_provenance *first, const char *path,
                               const bm_provenance *other, bm_error *err);
 /* The first key in which two jobs read their inputs differently; NULL: none. */
@@ -58,7 +61,8 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
-/* A share's number, the number of shares, and XXH3 128 of the inputs that they share. */
+/* A job that read only one share of its inputs: the number of the share (from 1), the number of
+ * shares, and the XXH3 128 of all inputs together. */
 typedef struct bm_manifest_shard {
     uint64_t index, of;
     const char *whole;
@@ -119,30 +123,31 @@ typedef struct bm_manifest bm_manifest;
  * ours, or of a later version. `memory`: the most bytes that the manifest may take (0: no limit);
  * if it needs more, BM_ERR_NOMEM names the amount. */
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open the directory's manifest.json or, without one, its report.json. */
+/* Open the manifest.json in a directory or, if there is none, the report.json. */
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err);
-/* The same, within a share of the memory. */
+/* Like bm_manifest_open_dir, but the manifest may take only a share of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
 /* Open a manifest if there is one at `path`. *out NULL: there is no file, or it does not begin like
  * one of ours. BM_ERR_FORMAT: it is ours, but damaged or of a later version; BM_ERR_IO: it cannot
  * be read. */
 bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open a manifest from its text, stored in another of our files. The text was written by us, so it
- * is not checked as JSON. `path`: that file, for messages. */
+/* Open a manifest from its text, which is stored in another file of ours, `path` in messages. The
+ * text is copied. We wrote it, so it is not checked as JSON. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Open the items' manifest that the report of an `overlap` contains. BM_ERR_FORMAT: there is
  * none. */
 bm_status bm_manifest_open_items(const bm_manifest *report, bm_manifest **out, bm_error *err);
-/* Memory that the manifest takes, in bytes. */
+/* The bytes of memory that the text and the strings of the manifest take. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
 const char *bm_manifest_path(const bm_manifest *manifest);
 /* The text of the whole file, valid until close. */
 bm_str bm_manifest_text(const bm_manifest *manifest);
-/* *out: the path of a file in the same folder, the caller's to bm_free. */
+/* *out becomes the path of the file `name` in the folder of the manifest; the caller frees it with
+ * bm_free. */
 bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
                              bm_error *err);
 const char *bm_manifest_kind(const bm_manifest *manifest);
@@ -160,10 +165,11 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 /* The type of the ids if all inputs have the same one; else UNTYPED. */
 bm_id_kind bm_manifest_ids(const bm_manifest *manifest);
-/* The value of bm_input_options.row_ids with which to read the manifest's table in memory again. */
+/* The value of bm_input_options.row_ids with which to read again the table in memory that the
+ * manifest names. */
 uint64_t bm_manifest_row_ids(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
-/* The share of the inputs that the job read; NULL: it was not a share. */
+/* The share of the inputs that the job read; NULL: the job read all of them. */
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
 /* The file of offsets beside arrays of hashes; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
@@ -177,7 +183,7 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
 /* Check that the manifest's count `name` is `n`, the number found in `file`; else BM_ERR_FORMAT. */
 bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
                                     const char *file, bm_error *err);
-/* The actual state of a file, to compare with its row. */
+/* What a file is now, to compare with its row in the manifest. */
 typedef struct bm_manifest_found {
     const char *path;
     const bm_digests *digests;
@@ -189,11 +195,11 @@ typedef struct bm_manifest_found {
  * names the first output that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
-/* listed -- is a file the one that its manifest lists? Its reader adds the bytes as it reads them
- * from front to back, so the file is read only once.
+/* listed -- checks, while a file is read, that it is the one that a manifest lists. The reader of
+ * the file adds the bytes as it reads them from front to back, so the file is read only once.
  *
- * XXH3 128 is compared or, where an earlier version's manifest lacks it, SHA-256. A reader that
- * stops before the end checks nothing. */
+ * XXH3 128 is compared or, if the manifest is of an earlier version and lacks it, SHA-256. A reader
+ * that stops before the end checks nothing. */
 
 typedef struct bm_listed bm_listed;
 
@@ -201,19 +207,20 @@ typedef struct bm_listed bm_listed;
  * Both, and the manifest, are borrowed until close. BM_ERR_FORMAT: it is not listed. */
 bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
                          bm_listed **out, bm_error *err);
-/* Add the next bytes of the file. NULL is fine, here and below: a file that is not listed. */
+/* Add the next bytes of the file. Here and below, `listed` may be NULL, for a file that is not
+ * checked. */
 bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err);
-/* After the last byte: BM_ERR_FORMAT, naming the file, if it differs. Checks once; later calls
- * return BM_OK. */
+/* Call after the last byte. BM_ERR_FORMAT: the file differs; the error names it. Later calls return
+ * BM_OK. */
 bm_status bm_listed_end(bm_listed *listed, bm_error *err);
 void bm_listed_close(bm_listed *listed);
 
-/* The same for a whole open file, which is read only to check it. */
+/* Check a whole open file, by reading it. */
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
                           bm_error *err);
 
-/* manifest_seal -- a report's digest of itself: XXH3 128 of all bytes before it. It is the last
- * member of "run", which is the last member of the report.
+/* manifest_seal -- a report's digest of itself: the XXH3 128 of all bytes before it. It is the last
+ * member of "run", and "run" is the last member of the report.
  *
  *     …                                    the bytes up to here, without the comma,
  *     "report_xxh3_128": "32 digits"       have this digest

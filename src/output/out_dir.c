@@ -5,8 +5,8 @@
  * takes its name is safe.
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
- * rename the folder of outputs (or exchange it with the old output: out_dir.h), sync the parent,
- * and the folders above it that were made. Close then removes the rest, the marker last.
+ * rename the folder of outputs (or exchange it with the old output: out_replace), and sync the
+ * parent and the folders above it that were made. Close then removes the rest, the marker last.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
  *        tests/unit/output/test_out_dir.c, tests/unit/output/test_out_dir_resume.c */
@@ -31,23 +31,23 @@
 
 /* === out entries ===
  *
- * Finishing: first all digests, by pieces and on all threads, then all syncs.
+ * Finishing computes first all digests, by pieces and on all threads, and then does all syncs.
  *
- * A closed file is not synced at once: the system writes most of it to the disk while the job still
- * fills it. Finish first computes all digests from the page cache, while the system writes the rest
- * of each file, and then syncs. The first HELD_FILES files keep their descriptors until then; the
- * others are opened again. If there are more files, one syncfs comes first, so that ten thousand
- * fsyncs find nothing left to do. */
+ * A file is not synced when it is closed: the system has written most of it to the disk while the
+ * job was filling it, and writes the rest while the digests are computed from the page cache. The
+ * first HELD_FILES files keep their descriptors until the sync; the others are opened again. If
+ * there are more files, one syncfs comes before the syncs, so that ten thousand fsyncs find nothing
+ * left to do. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
 
 /* A file that was closed. */
 typedef struct out_entry {
-    char *name; /* below the folder of outputs */
-    int fd;     /* -1: closed; reopened for the digest and the sync */
+    char *name; /* relative to the folder of outputs */
+    int fd;     /* -1: closed; the file is reopened for the digest and for the sync */
     uint64_t bytes;
-    bm_digest_follow *follow; /* NULL: not hashed while written; needs `fd` */
+    bm_digest_follow *follow; /* hashes the file by `fd`; NULL: it is not being hashed */
     bm_digest_piece *pieces;  /* NULL: none is known yet */
     size_t n_pieces;
     bm_digests of;
@@ -60,10 +60,10 @@ typedef struct out_entries {
     size_t n, cap;
     unsigned n_held; /* entries with a descriptor */
     bool finished;
-    bm_pool *pool;   /* its threads compute digests; NULL: the caller's alone */
+    bm_pool *pool;   /* computes digests; NULL: only the caller's thread does */
     bm_meter *meter; /* counts each file twice, out of twice the number of files; NULL: no meter */
-    size_t n_reported;
-} out_entries; /* out_entries_reset closes and frees */
+    size_t n_reported; /* what the meter was told last */
+} out_entries;         /* out_entries_reset closes and frees */
 
 /* The work directory that contains the folder of outputs. */
 typedef struct out_entries_at {
@@ -71,7 +71,7 @@ typedef struct out_entries_at {
     const char *path;
 } out_entries_at;
 
-/* Add a complete file. On success its descriptor and its name are taken. */
+/* Add a complete file. On success the list owns the file's name and descriptor. */
 static bm_status out_entries_add(out_entries *list, bm_out_file *file, bm_error *err)
 {
     BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
@@ -116,8 +116,8 @@ static bm_status path_of(const out_entry *e, out_entries_at at, char **out, bm_e
     return bm_string_format(out, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
 }
 
-/* Start writing a file to the disk, so that all files are on their way when the first is synced.
- * Advice only. */
+/* Ask the system to begin writing a file to the disk, so that all files are being written before
+ * the first is synced. */
 static void start_writing(int fd)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -157,7 +157,7 @@ static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
     return BM_OK;
 }
 
-/* Compare the sealed part of a file with its digest. */
+/* Check that the sealed part of a file still has its digest. */
 static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
 {
     const out_entry *e = &d->list->rows[index];
@@ -202,13 +202,13 @@ static bool has_sealed(const out_entries *list)
     return i < list->n;
 }
 
-/* Allocate the pieces of an entry and fill in the request to digest it. */
+/* Make the array of an entry's pieces, and set *out to the request to digest the entry. */
 static bm_status describe(out_entry *e, out_entries_at at, bm_digest_file *out, bm_error *err)
 {
     char *path = NULL;
     e->n_pieces = bm_digest_count_pieces(e->bytes, BM_FILE_PIECE_BYTES);
     BM_TRY(path_of(e, at, &path, err));
-    out->shown = path; /* the caller's to free */
+    out->shown = path; /* freed by the caller */
     if (e->follow != NULL) {
         bm_digest_follow *ended = e->follow;
         e->follow = NULL;
@@ -307,7 +307,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const out_entry *)a)->name, ((const out_entry *)b)->name);
 }
 
-/* Write the key of a file's member. `name` is a scratch buffer. */
+/* Write the name of an entry as the key of a member. `name` is a scratch buffer. */
 static bm_status write_key(const out_entry *e, bm_buf *name, bm_json *out, bm_error *err)
 {
     name->len = 0;
@@ -325,8 +325,8 @@ static bm_status end_object(bm_json *out, bm_error *err)
     return BM_OK;
 }
 
-/* After finish: write an object, without a newline after it, that maps names to digests of one kind
- * (BM_DIGEST_SHA256, BM_DIGEST_XXH3). */
+/* After out_entries_finish: write an object, without a newline at its end, that maps names to
+ * digests of one kind (BM_DIGEST_SHA256 or BM_DIGEST_XXH3). */
 static bm_status out_entries_write(const out_entries *list, unsigned kind, bm_json *out,
                                    bm_error *err)
 {
@@ -344,7 +344,8 @@ out:
     return status;
 }
 
-/* The same for files of several pieces: maps names to arrays of the pieces' XXH3 128. */
+/* Like out_entries_write, but only for files of several pieces: map names to arrays of the XXH3 128
+ * of the pieces. */
 static bm_status out_entries_write_pieces(const out_entries *list, bm_json *out, bm_error *err)
 {
     bm_buf name = {0};
@@ -369,7 +370,7 @@ out:
     return status;
 }
 
-/* Digest and sync all files, once. BM_ERR_FORMAT: a sealed part of one has changed. */
+/* Digest and sync all files. Called once. BM_ERR_FORMAT: the sealed part of a file has changed. */
 static bm_status out_entries_finish(out_entries *list, out_entries_at at, bm_error *err)
 {
     if (list->n > 1)
@@ -396,8 +397,8 @@ static void out_entries_reset(out_entries *list)
 
 /* === out replace ===
  *
- * The old and the new output are exchanged, in one step where the file system can. The old one is
- * checked again before anything of it is removed. */
+ * The old and the new output are exchanged, in one step if the file system can do that. The old one
+ * is checked again before anything in it is removed. */
 
 typedef struct replacing {
     bm_out_claim *claim;
@@ -405,8 +406,9 @@ typedef struct replacing {
     bm_out_existing existing;
 } replacing;
 
-/* The earlier output will take the new one's place in the work directory: list its files there in
- * advance. *node: the inode of its directory. */
+/* List the files of the earlier output in the marker in advance, under the names that they will
+ * have in the work directory after the exchange. `old` becomes their list, and *node the inode of
+ * the earlier output. */
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
@@ -431,7 +433,8 @@ out:
     return status;
 }
 
-/* Check that the exchanged directory is the output that was checked before, unchanged. */
+/* After the exchange: check that the directory now in the work directory is the output that
+ * list_old listed, without other files. */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;
@@ -471,7 +474,8 @@ static bm_status out_replace(bm_out_claim *claim, const char *work, const char *
     BM_TRY_OUT(bm_place_exchange(folder, BM_OUT_NEW, r->target, err));
     status = check_old(r, &old, node, err);
     if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
-        status = BM_OK; /* the new output is in place; files that nobody listed stay beside it */
+        status = BM_OK; /* it cannot be undone; the files in the old output that are not listed
+                           remain in the work directory */
 out:
     bm_ours_reset(&old);
     return status;
@@ -479,7 +483,7 @@ out:
 
 /* === the directory itself === */
 
-#define PARENT_TRIES 100u /* tries, while other jobs remove folders that they made */
+#define PARENT_TRIES 100u /* each try fails because another job has removed a folder it made */
 
 struct bm_out_dir {
     char *target, *work, *parent;
@@ -491,7 +495,7 @@ struct bm_out_dir {
     out_entries entries;  /* files that were closed */
     bm_out_parents parents;
     bool finished;
-    bm_json sha256, xxh3, pieces; /* objects that map the files' names to digests */
+    bm_json sha256, xxh3, pieces; /* after finish: objects that map names of files to digests */
 };
 
 /* --- open --- */
@@ -528,7 +532,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
     BM_TRY_OUT(claim_work(dir, leftovers, err));
     dir->preserves = dir->claim.resumes;
-    /* another job may have ended meanwhile */
+    /* check again: another job may have written the target before this one got the lock */
     status = bm_out_target_dir(target, existing, err);
 out:
     if (status != BM_OK) {
@@ -603,7 +607,7 @@ bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
     return path[0] == '/' && bm_ours_has(&dir->claim.marker.ours, path);
 }
 
-/* The work directory, as the removal functions take it. */
+/* The work directory in the form that the functions for removal take. */
 static bm_ours_at place_of(const bm_out_dir *dir)
 {
     return (bm_ours_at){.folder = dir->claim.folder, .path = dir->work};
@@ -622,7 +626,8 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 
 /* --- files --- */
 
-/* Take over a closed file; `ctx` is the directory. */
+/* The on_close of the directory's files: add a complete file to the entries. `ctx` is the
+ * directory. */
 static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
 {
     bm_out_dir *dir = ctx;
@@ -632,7 +637,8 @@ static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
     return status;
 }
 
-/* List the output `name` in the marker; `make`: also make the folders above it. *out: its place. */
+/* List the output `name` in the marker and, if `make`, make the folders above it. *out becomes its
+ * location. */
 static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_spot *out,
                            bm_error *err)
 {
@@ -684,7 +690,7 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err)
 {
     bm_status status = add_file(dir, name, NULL, out, err);
-    if (status == BM_ERR_IO) /* was the directory taken away? */
+    if (status == BM_ERR_IO) /* if the directory was removed or moved, report that instead */
         (void)bm_out_dir_check_claim(dir, err);
     return status;
 }
@@ -725,7 +731,7 @@ bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n
 
 /* --- digests and syncs --- */
 
-/* The work directory, as the entries take it. */
+/* The work directory in the form that the out_entries_* functions take. */
 static out_entries_at entries_at(const bm_out_dir *dir)
 {
     return (out_entries_at){dir->claim.folder, dir->work};
@@ -779,7 +785,7 @@ bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
     BM_TRY(bm_out_dir_check_claim(dir, err));
     BM_TRY(out_entries_sync(&dir->entries, entries_at(dir), err));
-    /* check that the target is as it was at open */
+    /* check that the target may still be written, as at open */
     return bm_out_target_dir(dir->target, dir->existing, err);
 }
 
@@ -811,7 +817,7 @@ void bm_out_dir_close(bm_out_dir *dir)
     if (dir == NULL)
         return;
     out_entries_reset(&dir->entries);
-    /* The next job here clears an old output that cannot be removed. */
+    /* If an old output cannot be removed here, the next job for this target removes it. */
     bm_out_claim_close(&dir->claim, dir->work, dir->preserves && !dir->committed);
     if (dir->committed)
         bm_out_parents_reset(&dir->parents);

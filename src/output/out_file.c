@@ -2,9 +2,9 @@
 /* out_file.c -- one output file: buffered, and (a single file) synced and renamed.
  *
  * Bytes are gathered in a buffer of 256 KiB; a compressor also writes there. Every 8 MiB the kernel
- * is told to start writing them to the disk, so that the sync at the end is short. The first
- * failure sticks: later calls return it, and close removes the file. A single file is written under
- * the name TARGET.partial.PID.N (O_EXCL) and gets its own name by one rename.
+ * is asked to begin writing them to the disk, so that the sync at the end is short. After the first
+ * failure, all later calls return it, and close removes the file. A single file is written under
+ * the name TARGET.partial.PID.N (O_EXCL) and gets its final name by one rename.
  *
  * Tests: tests/unit/output/test_out_file.c, tests/unit/output/test_out_group.c */
 #include "output/out_file.h"
@@ -26,9 +26,9 @@
 #define WRITE_MAX    ((size_t)1 << 30)   /* most bytes in one system call */
 #define FOLLOW_BYTES ((uint64_t)4 << 20) /* hashing a smaller file at the end is quicker */
 #define NAMES_MAX    1000u               /* temporary names to try */
-#define PARENT_TRIES 8u                  /* tries, while others remove folders that they made */
+#define PARENT_TRIES 8u                  /* tries while other jobs remove folders that they made */
 
-/* The name by which messages call the file. */
+/* The name that messages use for the file. */
 static const char *shown(const bm_out_file *file)
 {
     return file->target != NULL ? file->target : file->path;
@@ -49,14 +49,14 @@ static bm_status failed_before(const bm_out_file *file, bm_error *err)
     return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
-/* Tell the kernel to write the file's pending pages to the disk, if they are `least` bytes or
- * more. */
+/* If at least `least` bytes were written since the last time, ask the kernel to write their pages
+ * to the disk. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
     if (file->written - file->started < least)
         return;
-    /* Advice only: a write error shows again in fsync. */
+    /* The result is ignored: fsync reports write errors again. */
     (void)sync_file_range(file->fd, (off_t)file->started, (off_t)(file->written - file->started),
                           SYNC_FILE_RANGE_WRITE);
     file->started = file->written;
@@ -66,8 +66,9 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
-/* Let the digest follow the writing: the bytes written so far, from `left_out` on, are final.
- * Without a thread or memory for that, the file is hashed at the end. */
+/* Report the written bytes to the threads that hash the file. Hashing begins when FOLLOW_BYTES are
+ * written after the first `left_out` bytes, which may be rewritten. If there is no memory or no
+ * thread for it, bm_out_dir_finish hashes the file. */
 static void follow_from(bm_out_file *file, uint64_t left_out)
 {
     if (!file->follows || file->written < left_out + FOLLOW_BYTES)
@@ -129,7 +130,7 @@ static bm_status drain(bm_out_file *file, bm_error *err)
     return write_all(file, file->buf, len, err);
 }
 
-/* Free the handle and close its descriptor, if open; the file stays. */
+/* Free the handle, and close its descriptor if it is open. The file is not removed. */
 static void free_file(bm_out_file *file)
 {
     stop_following(file);
@@ -142,7 +143,7 @@ static void free_file(bm_out_file *file)
     bm_free(file);
 }
 
-/* Make a handle without a file (fd -1). Takes the path, whatever the status. */
+/* Make a handle without a file (fd -1). Owns spot.path, whatever the status. */
 static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
@@ -239,7 +240,7 @@ static bm_status create_beside(const char *target, bm_out_file **out, bm_error *
     return bm_fail_at(err, status, target, 0, "%s", why.message);
 }
 
-/* The same, making missing folders. */
+/* Like create_beside, but first make missing folders. */
 static bm_status create_in_parents(const char *target, bm_out_file **out, bm_error *err)
 {
     bm_out_parents parents = {0};
@@ -362,8 +363,8 @@ bool bm_out_file_end(bm_out_file *file)
     return file->failed == BM_OK && file->compressor != NULL && bm_compressor_end(file->compressor);
 }
 
-/* Note that these bytes are written, and advance `written` as far as no gap is left. The caller
- * holds the lock. */
+/* Record that the bytes of the stretch `now` are written, and advance file->written to the first
+ * gap. The caller holds the lock. */
 static bm_status wrote(bm_out_file *file, bm_out_stretch now, bm_error *err)
 {
     BM_TRY(bm_grow_array(&file->ahead, &file->cap_ahead, file->n_ahead + 1, err));
@@ -445,7 +446,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
     return code == 0 ? BM_OK : failed_errno(file, code, "cannot write", err);
 }
 
-/* Write what is still buffered. */
+/* Write all bytes that are still buffered. Fails if a gap is left. */
 static bm_status complete(bm_out_file *file, bm_error *err)
 {
     if (file->failed != BM_OK)
@@ -459,7 +460,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->follow != NULL)
         bm_digest_follow_complete(file->follow, file->written);
     if (file->pass == NULL)
-        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync covers all */
+        start_writeback(file, BUFFER_BYTES); /* smaller files are left to the sync */
     return BM_OK;
 }
 
@@ -468,7 +469,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
  * The rename of a single file, and how it is undone.
  *
  * A file that replaces another is exchanged with it. So both exist until nothing can fail any more,
- * and at every moment one of them has the name. */
+ * and at every moment one of the two has the target's name. */
 
 static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
 {
@@ -486,7 +487,7 @@ static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
-/* Rename the file to its target, or exchange it with what is there. */
+/* Rename the file to its target, or exchange it with the file at the target. */
 static bm_status move(struct bm_out_file *file, bm_error *err)
 {
     bm_out_single *single = &file->single;
@@ -502,14 +503,14 @@ out:
     return status;
 }
 
-/* Rename the file to its target, and sync the folder. A replaced file is kept until commit. On
- * failure the caller must call roll_back. */
+/* Rename the file to its target, and sync the folder. A replaced file is kept until
+ * out_single_commit. On failure the caller must call out_single_roll_back. */
 static bm_status out_single_place(struct bm_out_file *file, bm_error *err)
 {
     char *parent = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_place_parent(file->target, &parent, err));
-    /* check that the target is as it was at open */
+    /* check that the target may still be written, as at open */
     BM_TRY_OUT(bm_out_target_file(file->target, file->single.existing, err));
     BM_TRY_OUT(move(file, err));
     BM_TRY_OUT(bm_place_sync_folder(parent, err));
@@ -523,12 +524,12 @@ out:
 static void out_single_commit(struct bm_out_file *file)
 {
     if (file->single.replaced)
-        (void)unlink(file->path); /* on failure the old file stays beside the new one */
+        (void)unlink(file->path); /* on failure the old file remains beside the new one */
     bm_free(file->path);
     file->path = NULL;
 }
 
-/* Does the target's name still belong to our file? */
+/* Is the file at the target's path still ours? */
 static bool has_name(const struct bm_out_file *file)
 {
     struct stat info;
@@ -536,7 +537,7 @@ static bool has_name(const struct bm_out_file *file)
            info.st_ino == file->single.node;
 }
 
-/* Undo place; nothing happens if it was not called. */
+/* Undo out_single_place, if it has renamed the file. */
 static void out_single_roll_back(struct bm_out_file *file)
 {
     bm_out_single *single = &file->single;
@@ -547,15 +548,15 @@ static void out_single_roll_back(struct bm_out_file *file)
         done = bm_place_exchange(AT_FDCWD, file->path, file->target, NULL) == BM_OK;
     else if (done)
         (void)unlink(file->target);
-    if (single->replaced && !done) { /* the exchange failed: leave the old file where it is */
+    if (single->replaced && !done) { /* not undone: do not remove the old file at file->path */
         bm_free(file->path);
         file->path = NULL;
     }
     single->placed = single->replaced = false;
 }
 
-/* The first part of close: writes and syncs everything; only the rename remains. On failure the
- * handle is freed. */
+/* The first part of bm_out_file_close for a single file: write and sync everything, so that only
+ * the rename remains. On failure the file is removed, and the handle freed. */
 static bm_status out_file_ready(bm_out_file *file, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -567,7 +568,7 @@ out:
     return status;
 }
 
-/* Keep the name. Frees the handle. */
+/* The last part of bm_out_file_close: keep the new name, and free the handle. */
 static void out_file_commit(bm_out_file *file)
 {
     out_single_commit(file);
@@ -626,8 +627,8 @@ uint64_t bm_out_file_bytes(const bm_out_file *file)
 
 /* === out group ===
  *
- * Files are placed one after another. They are undone in reverse order, so that folders made for
- * the first file are empty when it is undone. */
+ * Files are renamed one after another. This is undone in reverse order, so that folders made for
+ * the first file are empty when its rename is undone. */
 
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {

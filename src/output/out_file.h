@@ -2,8 +2,8 @@
 /* out_file.h -- one output file, written from front to back.
  *
  * A single file is written to a temporary file beside its target, synced and renamed. A file in a
- * directory comes from out_dir.h; everything below is the same for it. abort, and every failure of
- * close, removes the file.
+ * directory is opened by bm_out_dir_file (out_dir.h), and then used in the same way.
+ * bm_out_file_abort, and every failure of bm_out_file_close, removes the file.
  *
  * Threads: one at a time for each file, except bm_out_file_write_at. */
 #pragma once
@@ -19,55 +19,56 @@
 
 typedef struct bm_out_file bm_out_file;
 
-/* Open a single file. Missing folders above it are made; abort removes them again. */
+/* Open a single file. Missing folders above it are made; bm_out_file_abort removes these again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
-/* Open a stream, which passes its bytes to the caller after buffering (and compression):
- * BM_ERR_PIPE if the caller takes no more. Nothing is read back or rewritten. */
+/* Open a stream: its bytes are passed to `pass` after buffering (and compression). Writing returns
+ * BM_ERR_PIPE if `pass` accepts no more. Nothing can be read back or rewritten. */
 bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* Set the compression, before the first write (else BM_ERR_INTERNAL). */
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err);
 /* Write, buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
-/* Announce that nothing more will be written. True: other threads compress the gathered bytes
- * meanwhile, so a later close has less to wait for. */
+/* Announce that nothing more will be written. Returns true if other threads now compress the
+ * gathered bytes, so that a later close has less to wait for. */
 bool bm_out_file_end(bm_out_file *file);
-/* End a member of gz or a frame of zst here. No effect on other files, or if one ends here
- * already. */
+/* End the current member of gz or frame of zst here. No effect on other files, or if nothing was
+ * written since the last end. */
 bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
-/* Write bytes at `at`, where none were written; from any thread, several calls at once. No gap may
- * remain in the end. Other calls are allowed only before or after all of these; bm_out_file_write
- * only before. Not with compression. */
+/* Write bytes at the offset `at`, where none were written yet. Several threads may call this at
+ * once. When the file is closed, no gap may remain. Other functions may be called only before the
+ * first or after the last of these calls, and bm_out_file_write only before. Not with
+ * compression. */
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
-/* For a large file in a directory that is never rewritten, except its first `rewritable` bytes:
- * hash its pieces on other threads while it is written, and the pieces of the first bytes once it
- * is closed. bm_out_dir_finish then has less to do. Call before the first write; nothing else
- * changes. */
+/* Let other threads hash the pieces of the file while it is written, so that bm_out_dir_finish has
+ * less to do. For a large file in a directory, of which only the first `rewritable` bytes are ever
+ * rewritten; the pieces of these bytes are hashed when the file is closed. Call before the first
+ * write. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
-/* For a file in a directory: when the directory is finished and the file is read for its digests,
- * the sealed part is compared (BM_ERR_FORMAT if it differs). That part must not be rewritten. */
+/* For a file in a directory: let bm_out_dir_finish check that the sealed part has its digest (else
+ * BM_ERR_FORMAT). That part must not be rewritten. */
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);
-/* Pass all written bytes to the system, so that they survive the end of the process. Not with
+/* Pass all buffered bytes to the system, so that they survive the end of the process. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
 /* Read back flushed bytes; BM_ERR_FORMAT names the file if it is shorter. Not with compression. */
 bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
                            bm_error *err);
-/* The name by which messages call the file. */
+/* The name that messages use for the file. */
 const char *bm_out_file_shown(const bm_out_file *file);
-/* Overwrite bytes written before, such as a header that holds the length. Not with compression
+/* Overwrite bytes written before, such as a header that has the length. Not with compression
  * (BM_ERR_INTERNAL). */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err);
-/* Flush and close. A single file is synced and renamed; a file in a directory is handed to the
- * directory. Frees the handle, whatever the status. NULL is fine. */
+/* Flush and close. A single file is synced and renamed; a file in a directory is added to the
+ * directory's outputs. Frees the handle, whatever the status. NULL is fine. */
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
-/* Remove the file; if bm_out_dir_preserve preserves its directory, its flushed bytes stay instead.
- * NULL is fine. */
+/* Remove the file, and free the handle. If the file's directory is preserved (bm_out_dir_preserve),
+ * the flushed bytes are left instead. NULL is fine. */
 void bm_out_file_abort(bm_out_file *file);
-/* Bytes given to bm_out_file_write, before compression, plus those that bm_out_dir_file_again
+/* The number of bytes written, before compression, including those that bm_out_dir_file_again
  * kept. */
 uint64_t bm_out_file_bytes(const bm_out_file *file);
 
@@ -78,19 +79,19 @@ struct bm_out_file;
 /* The owner of a file. A single file has none: {0}. */
 typedef struct bm_out_owner {
     void *ctx;
-    /* Takes a complete file. On success its descriptor and its name belong to the owner. */
+    /* Adds a complete file to the owner's. On success the owner owns its descriptor and name. */
     bm_status (*on_close)(void *ctx, struct bm_out_file *file, bm_error *err);
     const bool *preserves; /* the owner's flag: does abort leave the file in place? */
 } bm_out_owner;
 
-/* Members for a single file: its target, and the state of its rename. */
+/* Members for a single file: how its target is treated, and the state of its rename. */
 typedef struct bm_out_single {
     bm_out_existing existing; /* how to treat a file at the target */
     bm_out_parents parents;
-    dev_t device; /* device of the complete file; the next member: its inode */
-    ino_t node;
-    bool placed;   /* it has its final name */
-    bool replaced; /* the replaced file has the temporary name */
+    dev_t device;  /* device of the complete file */
+    ino_t node;    /* inode of the complete file */
+    bool placed;   /* the file has its final name */
+    bool replaced; /* a replaced file has the temporary name */
 } bm_out_single;
 
 /* Bytes from … to-1 of a file. */
@@ -102,41 +103,41 @@ struct bm_out_file {
     int fd;
     int folder;   /* descriptor, borrowed; AT_FDCWD for a single file */
     size_t skip;  /* bytes of `path` before the file's name in the folder */
-    char *path;   /* where the bytes are written */
-    char *target; /* a single file's final name; else NULL */
-    char *name;   /* the owner's name for it */
+    char *path;   /* path of the file that is written */
+    char *target; /* final path of a single file, "-" for a stream; else NULL */
+    char *name;   /* in a directory: the name of the output */
     bm_out_owner owner;
     bm_out_single single;
-    bm_write_fn pass; /* takes the bytes of a stream; else NULL */
+    bm_write_fn pass; /* receives the bytes of a stream; NULL: not a stream */
     void *pass_ctx;
     char *buf; /* bytes not written yet */
     size_t len;
-    uint64_t accepted;     /* bytes given to bm_out_file_write */
-    uint64_t written;      /* bytes given to the system, without those in `ahead` */
-    pthread_mutex_t lock;  /* protects all members during write_at */
-    bm_out_stretch *ahead; /* written stretches beyond a gap */
+    uint64_t accepted;     /* size of the file before compression, including buffered bytes */
+    uint64_t written;      /* bytes passed to the system, up to the first gap */
+    pthread_mutex_t lock;  /* protects all members during bm_out_file_write_at */
+    bm_out_stretch *ahead; /* stretches written after the first gap */
     size_t n_ahead, cap_ahead;
-    uint64_t started;          /* bytes of `written` already being written to the disk */
+    uint64_t started;          /* the first `started` bytes are being written to the disk */
     bm_compressor *compressor; /* NULL: none */
     bm_status failed;          /* the first failure, which every later call returns */
-    int failed_code;           /* its errno; 0: none */
-    bool follows;              /* digest it while it is written, once it is large */
-    uint64_t rewritable;       /* bytes at its front that may still be rewritten */
-    bm_digest_follow *follow;  /* NULL: not started, or ended */
-    bm_sealed_part sealed;     /* compared when its directory is finished */
+    int failed_code;           /* the errno of the first failure; 0: none */
+    bool follows;              /* hash the file while it is written, when it is large enough */
+    uint64_t rewritable;       /* bytes at the front of the file that may still be rewritten */
+    bm_digest_follow *follow;  /* NULL: hashing has not begun, or has ended */
+    bm_sealed_part sealed;     /* checked when the directory is finished */
 };
 
-/* The place of a file: the bytes of `path` after `skip` are its name in the open folder. */
+/* The location of a file: its name in the open folder is `path` without its first `skip` bytes. */
 typedef struct bm_out_spot {
     int folder; /* borrowed until the file is closed */
     size_t skip;
-    char *path; /* ownership passes, whatever the status */
+    char *path; /* the function called owns it, whatever the status */
 } bm_out_spot;
 
 /* Create a file (O_EXCL). */
 bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_error *err);
-/* Reopen a regular file, cut to its first `bytes`, after which writing continues. BM_ERR_FORMAT: it
- * is missing, shorter or not a regular file; BM_ERR_IO; BM_ERR_NOMEM. */
+/* Reopen a regular file, and cut it to its first `bytes`; writing continues after them.
+ * BM_ERR_FORMAT: it is missing, shorter or not a regular file. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);
 
@@ -144,7 +145,7 @@ bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_fil
  *
  *     add, add, …     each file is written and synced beside its target
  *     place           all files are renamed; if one fails, none is
- *     end             the new names stay; or, if something else failed, all is undone
+ *     end             the new names are kept; or, if something else failed, all is undone
  *
  * {0} is an empty group. Threads: one at a time. */
 
@@ -155,10 +156,11 @@ typedef struct bm_out_group {
     size_t n;
 } bm_out_group;
 
-/* Add a complete file. Takes it, whatever the status. */
+/* Add a complete file. The group owns it; on failure it is removed. */
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err);
-/* Rename all files. On failure none is renamed, and the group is empty. */
+/* Rename all files. On failure all renames are undone, all files are removed, and the group is
+ * empty. */
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
-/* `stays`, after place: the new names stay. Otherwise the new files are removed, and the old ones
- * get their names back. The group is empty. */
+/* If `stays`, after bm_out_group_place: keep the new names. Else remove the new files, and give the
+ * old ones their names back. Then the group is empty. */
 void bm_out_group_end(bm_out_group *group, bool stays);

@@ -19,17 +19,17 @@
 
 /* === out marker ===
  *
- * The marker's lines are read into a list when it is opened; new lines are appended. The next
- * append cuts off a torn end. Until then it stays, so a job that is refused, because of other files
+ * The marker's lines are read into a list when it is opened; new lines are appended. A torn last
+ * line is cut off by the next append, not before: so a job that is refused, because of other files
  * beside the marker, changes nothing.
  *
- * On a file system without flock, jobs are not kept apart; everything else works. */
+ * On a file system without flock, two jobs do not exclude each other; everything else works. */
 
 #define HEADER     "bandmill work directory 1\n"
 #define TEXT_MAX   ((size_t)1 << 30)
 #define READ_BYTES ((size_t)64 << 10)
 
-/* Close the marker: the file stays, unlocked. */
+/* Close the marker, which unlocks it. The file is not removed. */
 static void out_marker_close(bm_out_marker *marker)
 {
     if (marker->fd >= 0)
@@ -61,7 +61,7 @@ out:
     return status;
 }
 
-/* Append text after the last whole line. */
+/* Append text after the last complete line. */
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
     if (marker->torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0)
@@ -95,13 +95,13 @@ static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_er
 {
     bm_ours_reset(&marker->ours);
     marker->bytes = 0;
-    marker->torn = true; /* possibly */
+    marker->torn = true; /* there may be old text */
     BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
     return add_itself(marker, err);
 }
 
-/* List names, each once, with one sync for all new names. BM_ERR_IO, BM_ERR_NOMEM. `path`: the
- * directory's, for messages. */
+/* List those names that are not listed yet, with one sync for all. BM_ERR_IO, BM_ERR_NOMEM. `path`
+ * names the directory in messages. */
 static bm_status out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                                  size_t n, bm_error *err)
 {
@@ -126,7 +126,7 @@ out:
     return status;
 }
 
-/* Does it list anything besides the names of add_itself? */
+/* Does the marker have lines after the first? */
 static bool out_marker_is_used(const bm_out_marker *marker)
 {
     return marker->bytes > sizeof HEADER - 1;
@@ -151,7 +151,8 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
     }
 }
 
-/* List the name in a line ended by NUL. *ours: a job of ours can have written it. */
+/* Add the name in a line, which is ended by a NUL, to marker->ours. *ours: a job of ours can have
+ * written the line; if not, nothing is added. */
 static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool *ours,
                             bm_error *err)
 {
@@ -163,14 +164,15 @@ static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool 
     return *ours ? bm_ours_add(&marker->ours, line, err) : BM_OK;
 }
 
-/* List all names. *ours: a job of ours wrote this marker, perhaps with a torn end. */
+/* Add all names in the marker's text to marker->ours. *ours: a job of ours wrote the text, perhaps
+ * with a torn last line. */
 static bm_status parse_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_error *err)
 {
     const size_t head = sizeof HEADER - 1;
     bm_status status = add_itself(marker, err);
     *ours = memcmp(text->data, HEADER, text->len < head ? text->len : head) == 0;
     if (text->len < head)
-        return status; /* the job was killed before the first line was whole */
+        return status; /* the job was killed before the first line was complete */
     size_t at = head;
     while (status == BM_OK && *ours && at < text->len) {
         char *end = memchr(text->data + at, '\n', text->len - at);
@@ -198,7 +200,7 @@ out:
 
 /* --- opening --- */
 
-/* Lock the open marker. *state: BM_OUT_MARKER_HELD if that succeeded. */
+/* Lock the open marker. *state becomes BM_OUT_MARKER_HELD if it is ours now, else the reason. */
 static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_state *state,
                       bm_error *err)
 {
@@ -215,12 +217,12 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
 }
 
 /* Open and lock the marker in the open folder `at`, and read its list. `make`: create it if it is
- * missing; an existing one is not written to. `out` is {.fd = -1} unless *state is
+ * missing, and write the first line if it has none. *out is {.fd = -1} unless *state becomes
  * BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
 static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                                  bm_out_marker_state *state, bm_error *err)
 {
-    /* O_NONBLOCK: if it is a pipe, do not wait; it is recognised below. */
+    /* O_NONBLOCK: opening a pipe must not wait. Below it becomes BM_OUT_MARKER_OTHER. */
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
     bool ours = false;
     *state = BM_OUT_MARKER_OTHER;
@@ -241,7 +243,7 @@ static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
         *state = BM_OUT_MARKER_OTHER;
 out:
     if (make && status != BM_OK && *state == BM_OUT_MARKER_HELD)
-        (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* the directory is empty again */
+        (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* so that the directory is empty again */
     if (status != BM_OK || *state != BM_OUT_MARKER_HELD)
         out_marker_close(out);
     return status;
@@ -277,7 +279,7 @@ static bm_status work_sync_folder(int folder, const char *name, const char *path
         return errno == ENOENT ? BM_OK
                                : failed(path, name, errno, "cannot open the directory", err);
     bm_status status = BM_OK;
-    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: this file system syncs no directories */
+    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: the file system cannot sync directories */
         status = failed(path, name, errno, "cannot sync the directory", err);
     close(fd);
     return status;
@@ -323,14 +325,14 @@ bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *e
     return bm_ours_remove(ours, at, is_state, NULL, err);
 }
 
-/* Remove all listed files except the marker, the journal first (see bm_out_work_drop_state). */
+/* Remove all listed files except the marker; the journal first (see bm_out_work_drop_state). */
 static bm_status out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
     BM_TRY(remove_journal(at, err));
     return bm_ours_remove(ours, at, is_no_marker, NULL, err);
 }
 
-/* Is it an output, and not one that stays? */
+/* Is this listed file an output that is not in `ctx`, the bm_out_stay? */
 static bool is_to_go(const void *ctx, const char *name)
 {
     const bm_out_stay *stay = ctx;
@@ -358,19 +360,19 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  *
  * Every job locks the directory before it examines the contents, even if it made the directory
  * itself: another job may take the lock between mkdir and flock, and then owns the directory. So an
- * empty directory counts as free. A lock is valid only if the path still leads to the locked file;
- * if it does not, the other job has just ended, and all steps are repeated. The directory itself,
- * once empty, is the only thing that is removed by its path.
+ * empty directory counts as free. A lock is valid only if the path still leads to the locked file.
+ * If it does not, another job has just ended, and all steps are repeated. The directory itself,
+ * when it is empty, is the only thing that is removed by its path.
  *
  * Our files can be recognised even after a loss of power: the marker and its name are synced before
- * anything is made beside it, and an earlier job's files are removed from the disk before they
- * leave the list. When a job ends, it removes the marker last and syncs nothing: file systems with
- * a journal keep that order.
+ * any file is made beside it, and the removal of an earlier job's files is synced before they are
+ * removed from the list. When a job ends, it removes the marker last and syncs nothing: file
+ * systems with a journal keep that order.
  *
  * The marker is locked too, for file systems that lock files but not directories (NFS). Without any
- * locks, jobs are not kept apart; everything else works. */
+ * locks, two jobs do not exclude each other; everything else works. */
 
-#define TRIES      1000u                /* each try follows another job's end */
+#define TRIES      1000u                /* a try fails only because another job has just ended */
 #define TOLD_BYTES ((uint64_t)16 << 20) /* memory to recognise a complete output by its report */
 
 static const bm_out_claim nothing = {.folder = -1, .marker = {.fd = -1}};
@@ -389,12 +391,12 @@ static bm_status in_the_way(const char *work, const char *what, const char *name
         what, name);
 }
 
-/* Fail: the directory has no marker, and contains `other`. */
+/* Fail because the directory has no marker, but contains `other`. */
 static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
-    if (status != BM_OK && status != BM_ERR_NOMEM) /* else a large report of ours */
+    if (status != BM_OK && status != BM_ERR_NOMEM) /* BM_ERR_NOMEM: a large report of ours */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_field_at(err, "output", work, 0,
@@ -411,8 +413,8 @@ static bool leads_to(const char *path, int fd)
 
 /* --- the directory --- */
 
-/* Make the directory (*made), or find it, and lock it. *again: by now its path leads nowhere or to
- * another directory, so the caller must repeat all steps. */
+/* Make the directory (*made) or open the existing one, and lock it. *again: meanwhile the path
+ * leads nowhere or to another directory, so the caller must repeat all steps. */
 static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
                              bm_error *err)
 {
@@ -449,7 +451,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
     if (state == BM_OUT_MARKER_MISSING) {
         BM_TRY(bm_ours_find_other(&none, at, other, err));
         if (strcmp(other, BM_OUT_MARKER) == 0)
-            state = BM_OUT_MARKER_MOVED; /* it appeared meanwhile */
+            state = BM_OUT_MARKER_MOVED; /* a marker appeared meanwhile: repeat all steps */
         else if (other[0] != '\0')
             return not_work(work, other, err);
         else
@@ -486,23 +488,23 @@ bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *
                : bm_fail_errno(err, (int)why.code, work, "cannot look at the journal in it");
 }
 
-/* Sync the folder, so that names made and removed in it are on the disk. */
+/* Sync the folder, so that the names made and removed in it are so on the disk. */
 static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_error *err)
 {
-    /* EINVAL: this file system syncs no directories */
+    /* EINVAL: the file system cannot sync directories */
     return fsync(claim->folder) == 0 || errno == EINVAL
                ? BM_OK
                : bm_fail_errno(err, errno, work, "cannot sync the directory");
 }
 
-/* Check that everything in the directory is ours, and clear it or leave it. */
+/* Check that everything in the directory is ours, and clear it or keep it, as `leftovers` says. */
 static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
                                    bm_out_claim *claim, bm_error *err)
 {
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
     BM_TRY(bm_out_has_journal(claim->folder, work, &journal, err));
-    /* Files of resumed work are written to, so they must have no second name. */
+    /* A resumed job writes to the files, so they must have no second name (a hard link). */
     const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, resumes};
     BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));
@@ -537,7 +539,7 @@ bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out
             BM_TRY_OUT(lock_marker(work, out, &again, err));
     }
     BM_TRY_OUT(again ? locked(work, err) : resolve_leftovers(work, leftovers, out, err));
-    /* Sync lines that a killed job may not have synced; an empty marker needs no sync. */
+    /* Sync lines that a killed job may not have synced; a marker without lines needs no sync. */
     if (out_marker_is_used(&out->marker))
         BM_TRY_OUT(out_marker_sync(&out->marker, work, err));
     BM_TRY_OUT(sync_folder(out, work, err));
@@ -546,7 +548,7 @@ out:
     if (made && out->marker.fd >= 0)
         (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
     if (made && status != BM_ERR_LOCKED)
-        (void)rmdir(work); /* fails, as it should, if another job has filled it */
+        (void)rmdir(work); /* fails, as it should, if another job has made files in it */
     release(out);
     return status;
 }
@@ -565,8 +567,8 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
     return out_marker_list(&claim->marker, work, names, n, err);
 }
 
-/* Remove all our files, then the marker, then the directory if it is empty. *bare: the marker is
- * gone. False: something is left. */
+/* Remove all our files, then the marker (*bare: it is removed, now or earlier), then the directory
+ * if it is empty. Returns false if something of ours is left. */
 static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
 {
     const bm_ours_at at = {claim->folder, work, false};
@@ -580,7 +582,7 @@ void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave)
 {
     bool bare = false;
     if (claim->folder >= 0 && !leave && !clear_away(claim, work, &bare))
-        (void)clear_away(claim, work, &bare); /* try again: else it stays until the next job here */
+        (void)clear_away(claim, work, &bare); /* what is left, the next job for `work` removes */
     release(claim);
 }
 

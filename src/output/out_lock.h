@@ -7,67 +7,68 @@
 
 #include "output/out_target.h"
 
-/* out_marker -- the marker of a work directory: a locked file that lists what our jobs put there
- * (out_target.h).
+/* out_marker -- the marker of a work directory: a locked file that lists the files that our jobs
+ * make there (out_target.h).
  *
  *     bandmill work directory 1
- *     output/signatures.npy              a name a line, escaped as in TSV files
+ *     output/signatures.npy              one name per line, escaped as in TSV files
  *     .bandmill-documents
  *     /tmp/.bandmill-…-sets              a file elsewhere has an absolute path
  *
- * A name is on the disk before its file is made. So all remains of a job are listed, even if it was
- * killed or the machine lost power; at most the last line is torn, and its file does not exist yet.
- * The holder of the folder syncs the marker's own name (out_lock.c).
+ * A name is on the disk before the file is made. So all remains of a job are listed, even if it was
+ * killed or the machine lost power. At most the last line is torn; the file that it names does not
+ * exist yet. The marker's own name is synced when the directory is claimed.
  *
  * Threads: one at a time. */
 
 typedef struct bm_out_marker {
-    int fd;         /* locked until it is closed; -1: none */
-    bm_ours ours;   /* the listed files, the marker and the journal */
-    uint64_t bytes; /* size of the whole lines */
-    bool torn;      /* a torn line follows, which the next append cuts off */
+    int fd;         /* the file is locked until this is closed; -1: none */
+    bm_ours ours;   /* the listed files, the marker, the journal and the folder of outputs */
+    uint64_t bytes; /* size of all complete lines */
+    bool torn;      /* a torn line follows them; the next append cuts it off */
 } bm_out_marker;
 
-/* The state in which the marker was found. */
+/* The result of opening and locking the marker. */
 typedef enum bm_out_marker_state {
-    BM_OUT_MARKER_HELD,
+    BM_OUT_MARKER_HELD,    /* it is open and locked by us */
     BM_OUT_MARKER_MISSING, /* there is no such file */
-    BM_OUT_MARKER_LOCKED,  /* another process holds its lock */
-    BM_OUT_MARKER_MOVED,   /* it lost its name before the lock was taken */
-    BM_OUT_MARKER_OTHER    /* a file of that name that is not ours */
+    BM_OUT_MARKER_LOCKED,  /* another process has it locked */
+    BM_OUT_MARKER_MOVED,   /* it lost its name before it was locked */
+    BM_OUT_MARKER_OTHER    /* there is a file of that name, but it is not ours */
 } bm_out_marker_state;
 
-/* out_dir_lock -- claiming a work directory: it is made or taken over, and held until the claim is
- * closed. */
+/* out_dir_lock -- claiming a work directory: it is made or taken over, and remains locked until the
+ * claim is closed. */
 
 /* How to treat the work that an earlier job left. */
 typedef enum bm_out_leftovers {
-    BM_OUT_CLEAR,       /* clear it; BM_ERR_USAGE if it has a journal */
-    BM_OUT_CLEAR_SAVED, /* clear it, even with a journal */
-    BM_OUT_TAKE_OVER    /* keep it if it has a journal; else clear it */
+    BM_OUT_CLEAR,       /* remove it; BM_ERR_USAGE if it has a journal */
+    BM_OUT_CLEAR_SAVED, /* remove it, even with a journal */
+    BM_OUT_TAKE_OVER    /* keep it if it has a journal; else remove it */
 } bm_out_leftovers;
 
 /* A claimed work directory. */
 typedef struct bm_out_claim {
     int folder;           /* the directory's locked descriptor; -1: no claim */
     bm_out_marker marker; /* the locked marker in it */
-    bool resumes;         /* it contains an earlier job's work, unchanged */
+    bool resumes;         /* the directory contains the work of an earlier job, unchanged */
 } bm_out_claim;
 
 /* Claim the directory `work`; its parent must exist (else BM_ERR_IO with the code ENOENT).
- * BM_ERR_LOCKED: another job holds it. BM_ERR_USAGE: it contains something that is not ours
- * (out_target.h), which the message names; nothing is changed. On failure `out` holds nothing. */
+ * BM_ERR_LOCKED: another job has claimed it. BM_ERR_USAGE, with nothing changed: it contains
+ * something that is not ours (out_target.h), which the message names, or `leftovers` does not allow
+ * a journal. On failure *out is no claim. */
 bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out_claim *out,
                             bm_error *err);
 /* Check that `work` still names the claimed directory. BM_ERR_IO: it was removed, moved or
  * remade. */
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);
-/* List files that will be made in it, with one sync for all. On return the names are on the
- * disk. */
+/* List files that will be made in the directory, with one sync for all. On return the names are on
+ * the disk. */
 bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
                             size_t n, bm_error *err);
-/* Release the claim. `leave`: its contents stay; else they are removed, as far as the directory is
- * still this job's. */
+/* Release the claim. Unless `leave`, remove our files in the directory, and the directory if it is
+ * then empty; but not if another directory is now at `work`. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
 /* Remove what a job, killed after its rename, left at `work`: only files that are ours, if no job
  * holds them and there is no journal. */
@@ -76,25 +77,26 @@ void bm_out_claim_sweep(const char *work);
 /* out_work -- the contents of a claimed work directory: making folders in it, and removing files
  * from it. All access is through descriptors; paths are for messages. */
 
-/* Make the missing folders of `name`, relative to the open folder. `path`: that folder's. */
+/* Make the missing folders above the file `name`, relative to the open folder, which is `path` in
+ * messages. */
 bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err);
 /* Sync the folder of outputs, and all folders below it that contain listed files. */
 bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm_error *err);
 
-/* Outputs of an earlier job that are not removed: files, and folders with all their contents, by
- * their names below the folder of outputs. */
+/* Outputs of an earlier job that are not removed: names of files, and of folders for all their
+ * contents, relative to the folder of outputs. */
 typedef struct bm_out_stay {
     const char *const *names;
     size_t n;
 } bm_out_stay;
 
-/* Remove every listed output except those in `stay`; files of state stay too. On failure some are
- * removed. */
+/* Remove every listed output except those in `stay`. Files of state are not removed. On failure
+ * some outputs may be removed. */
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err);
-/* *out: is there a journal in the directory `work`? `folder`: its descriptor (bm_name_in), or
- * AT_FDCWD. */
+/* Set *out to whether there is a journal in the directory `work`, whose descriptor is `folder`
+ * (AT_FDCWD: it is found by the path). */
 bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *err);
-/* Remove the files of state except the marker. The journal goes first: without it nothing can be
- * resumed, whatever else is left. */
+/* Remove the files of state except the marker. The journal is removed first: without it nothing can
+ * be resumed, whatever else is left. */
 bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err);

@@ -30,9 +30,10 @@
  *
  * Renames that replace nothing, and exchanges.
  *
- * renameat2 does either in one step. On a file system without it, a file is linked under its new
- * name, then unlinked under the old one. An exchange then takes three renames; if the second fails,
- * the first is undone. So the old output is complete at all times, under one of two names. */
+ * renameat2 does either in one step. On a file system without renameat2, a file is linked under the
+ * new name, then unlinked under the old one. An exchange then takes three renames; if the second
+ * fails, the first is undone. So the old output is complete at all times, under one of two
+ * names. */
 
 bm_status bm_place_parent(const char *path, char **out, bm_error *err)
 {
@@ -48,7 +49,7 @@ bm_status bm_place_sync_folder(const char *path, bm_error *err)
     if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot open the directory");
     bm_status status = BM_OK;
-    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: this file system syncs no directories */
+    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: the file system cannot sync directories */
         status = bm_fail_errno(err, errno, path, "cannot sync the directory");
     close(fd);
     return status;
@@ -64,8 +65,8 @@ static bool lacks_renameat2(int code)
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
 }
 
-/* Returns 0, or -1 and errno. Like rename, it replaces an empty directory; EEXIST if anything else
- * is at `to`. */
+/* Rename a directory without renameat2. Returns 0, or -1 with errno set. Like rename, it replaces
+ * an empty directory. If anything else is at `to`, errno is EEXIST or ENOTEMPTY. */
 static int rename_dir_slowly(int folder, const char *name, const char *to)
 {
     struct stat there;
@@ -92,7 +93,7 @@ static int rename_file_slowly(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* Convert `code`, the error of a rename, to a status. */
+/* Return the status for `code`, the result of a rename: 0, or -1 with errno set. */
 static bm_status placed(int code, const char *to, bm_error *err)
 {
     if (code == 0)
@@ -127,7 +128,7 @@ static bm_status exchange_slowly(int folder, const char *name, const char *to, b
         status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
     } else if (renameat(folder, name, AT_FDCWD, to) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
-        (void)rename(aside, to); /* if this fails too, the old output stays under that name */
+        (void)rename(aside, to); /* if this fails too, the old output remains at `aside` */
     } else if (renameat(AT_FDCWD, aside, folder, name) != 0) {
         status = bm_fail_errno(err, errno, aside, "the replaced output could not be removed");
     }
@@ -200,7 +201,7 @@ void bm_ours_reset(bm_ours *ours)
     bm_id_set_reset(&ours->folders);
 }
 
-/* List the files of an output: those in its manifest, and the manifest. BM_ERR_NOMEM. */
+/* List the files of an output: the manifest, and the files that it lists. BM_ERR_NOMEM. */
 static bm_status ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
@@ -218,10 +219,10 @@ static bm_status ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, b
 typedef struct ours_walk {
     const bm_ours *ours;
     bm_ours_at at;
-    char *other;        /* set to the name of a file that is not ours; NULL: remove our files */
+    char *other;        /* becomes the name of a file that is not ours; NULL: remove our files */
     bm_ours_goes *goes; /* the files to remove; NULL: all */
     const void *ctx;
-    bm_buf name; /* the current entry's name, relative to the directory, ended by NUL */
+    bm_buf name; /* name of the current entry, relative to the directory; ended by a NUL */
 } ours_walk;
 
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err);
@@ -246,7 +247,7 @@ static bm_status enter(ours_walk *w, int folder, const char *entry, bm_error *er
     return BM_OK;
 }
 
-/* Visit `entry` of the open folder; its full name is w->name. */
+/* Visit `entry` of the open folder; w->name is its name relative to the directory. */
 static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_error *err)
 {
     struct stat info;
@@ -266,7 +267,7 @@ static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_erro
     return BM_OK;
 }
 
-/* Visit all entries of the open folder named w->name. Takes `fd`. */
+/* Visit all entries of the open folder w->name, and close `fd`. */
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -315,7 +316,7 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
     return walk_all(&w, err);
 }
 
-/* Are all folders above the name in place, and none a link? */
+/* Do all folders above the name exist, none of them a link? */
 static bool is_below(int folder, char *name)
 {
     struct stat info;
@@ -347,8 +348,8 @@ static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *e
     return BM_OK;
 }
 
-/* Remove files without a walk, if the process may open no more descriptors: visits the listed names
- * instead of the folders' entries, and folders after their contents. */
+/* Remove files without a walk, for a process that can open no more descriptors: visit the names in
+ * the list instead of the entries of folders, and folders after their contents. */
 static bm_status remove_listed(ours_walk *w, bm_error *err)
 {
     const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
@@ -379,8 +380,8 @@ bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes,
  *
  * Folders above an output, made one after another from the top.
  *
- * A job removes a folder that it made only if it is empty, and only if the name still leads to it.
- * rmdir itself checks the first; the second is checked before. */
+ * A job removes a folder that it made only if the folder is empty (rmdir itself checks that), and
+ * only if the path still leads to the same folder. */
 
 /* --- making --- */
 
@@ -466,8 +467,8 @@ void bm_out_parents_reset(bm_out_parents *parents)
 
 /* --- resolving --- */
 
-/* Append the steps of `rest` to the resolved path in `at` (which has space for both). None of these
- * folders exists yet, so ".." drops the step before it. */
+/* Append the parts of the path `rest` to the resolved path in `at`, which has space for both. None
+ * of these folders exists yet, so ".." removes the part before it. */
 static void walk(char *at, const char *rest)
 {
     size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);
@@ -490,8 +491,8 @@ static void walk(char *at, const char *rest)
     at[used] = '\0';
 }
 
-/* Find the longest existing beginning of `path`, in whole steps. *len: its length; *real: its
- * resolved path, freed with free. */
+/* Find the longest beginning of `path`, cut at a slash, that exists. *len becomes its length, and
+ * *real its resolved path, which the caller frees with free. */
 static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
 {
     char *begin;
@@ -513,9 +514,9 @@ static bm_status find_there(const char *path, size_t *len, char **real, bm_error
                          : bm_fail_errno(err, code, path, "no directory to write the output into");
 }
 
-/* *out: the absolute path of target's parent folder, without links, "." or ".."; the caller frees
- * it. The parent need not exist yet, and is not made here. BM_ERR_IO: it could not be made
- * later. */
+/* Set *out to the absolute path of the folder above `target`, without links, "." or ".."; the
+ * caller frees it. That folder need not exist yet, and is not made here. BM_ERR_IO: it could not be
+ * made later. */
 static bm_status out_parents_resolve(const char *target, char **out, bm_error *err)
 {
     char *parent = NULL, *real = NULL;
@@ -545,13 +546,13 @@ out:
 
 /* --- space --- */
 
-#define DIR_BLOCKS  4u /* the list in the marker, two tables, the report */
+#define DIR_BLOCKS  4u /* one each for the marker, two tables and the report */
 #define BLOCK_BYTES 4096u
 
 static bm_status check_space(const char *folder, const char *target, uint64_t need, bm_error *err)
 {
     struct statvfs info;
-    if (statvfs(folder, &info) != 0) /* ENOSYS: this file system cannot tell */
+    if (statvfs(folder, &info) != 0) /* ENOSYS: the file system cannot tell its space */
         return errno == ENOSYS ? BM_OK
                                : bm_fail_errno(err, errno, target, "no output can be written");
     if ((info.f_flag & ST_RDONLY) != 0)
@@ -586,8 +587,9 @@ out:
     return status;
 }
 
-/* The part of the job's memory for the report of an output to be replaced. When the report is read
- * for the last time, with all rows in memory, the batches' memory is free (sign/budget.h). */
+/* The report of an output to be replaced may take 1/REPORT_SHARE of the job's memory. When it is
+ * read for the last time, all rows are in memory, but the memory of batches is free
+ * (sign/budget.h). */
 #define REPORT_SHARE 4u
 
 /* --- directories of ours --- */
@@ -606,7 +608,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     bm_error inner = {0};
     bm_status status =
         bm_manifest_open_share(path, (bm_manifest_budget){memory, REPORT_SHARE}, &manifest, &inner);
-    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it may not be ours */
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it is not known whether it is ours */
         if (err != NULL)
             *err = inner;
         return status;
@@ -657,8 +659,8 @@ out:
     return status;
 }
 
-/* Check that the directory at `path` is an output of ours. BM_ERR_USAGE: it is not; the message
- * gives the reason. */
+/* Check that the directory at `path` is an output of ours, or empty. BM_ERR_USAGE: it is not; the
+ * message gives the reason. */
 static bm_status check_ours(const char *path, bm_out_existing existing, bm_error *err)
 {
     bm_ours ours = {0};
@@ -703,7 +705,7 @@ static bool has_name(const char *path, size_t len)
     return n != 0 && !(n == 1 && base[0] == '.') && !(n == 2 && base[0] == '.' && base[1] == '.');
 }
 
-/* *empty: is the directory empty? One that cannot be read counts as not empty. */
+/* Set *empty to whether the directory is empty. BM_ERR_IO: it cannot be read. */
 static bm_status is_empty(const char *path, bool *empty, bm_error *err)
 {
     DIR *folder = opendir(path);
@@ -719,8 +721,8 @@ static bm_status is_empty(const char *path, bool *empty, bm_error *err)
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot look at the output");
 }
 
-/* Check an empty directory at the target: the new one is renamed over it, which a mount point does
- * not allow. */
+/* Check that the empty directory at the target is no mount point, because the new directory is
+ * renamed over it. `info`: the status of the empty directory. */
 static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
 {
     struct stat above;
@@ -804,8 +806,8 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 
 /* --- the target and the inputs --- */
 
-/* *out: the absolute path of a target that may not exist. Its folder, which may not exist either,
- * is resolved; its last name is not. The caller's to free. */
+/* Set *out to the absolute path of a target that may not exist; the caller frees it. The folder
+ * above it, which may not exist either, is resolved; the last name is not. */
 static bm_status out_target_resolve(const char *target, char **out, bm_error *err)
 {
     char *plain = bm_strndup(target, bm_path_plain_len(target)), *folder = NULL;
@@ -830,13 +832,13 @@ static bool out_lies_in(const char *inner, const char *outer)
     return strncmp(inner, outer, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
-/* A path of the output, to compare with an input. */
+/* A path of the output, or of its work directory, to compare with an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* its status; NULL: it does not exist, or need not be compared */
+    const struct stat *there; /* what is at the path; NULL: nothing, or nothing to compare */
 } target_output;
 
-/* Is this input the existing file at the output's path? "-" is standard input. */
+/* Is this input ("-": standard input) the existing file at the output's path? */
 static bool is_there(const target_output *out, const char *input)
 {
     struct stat info;
@@ -881,12 +883,12 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
         BM_TRY_OUT(bm_fail_errno(err, code, target, "cannot look at the output"));
     const bool there = code == 0 && !S_ISLNK(info.st_mode);
     const target_output new_output = {target, resolved, there ? &info : NULL};
-    const target_output work_dir = {target, work, NULL}; /* the job clears what is there */
+    const target_output work_dir = {target, work, NULL}; /* the job will clear this directory */
     for (size_t i = 0; i < n_inputs; i++) {
         const bool is_stdin = strcmp(inputs[i], "-") == 0;
         path = is_stdin ? NULL : realpath(inputs[i], NULL);
         if (path == NULL && !is_stdin && errno != ENOMEM)
-            continue; /* the input's reader reports why */
+            continue; /* opening the input will report why */
         if (path == NULL && !is_stdin)
             BM_TRY_OUT(bm_fail_nomem(err, PATH_MAX));
         BM_TRY_OUT(check_input(&new_output, inputs[i], path, err));
@@ -919,12 +921,12 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
  *
  * Compares outputs with each other, two at a time. */
 
-/* The place that a path leads to. */
+/* The location that the path of an output leads to. */
 typedef struct place {
     char *resolved;
-    char *work; /* a directory's work directory; else NULL */
-    bool there;
-    struct stat info;
+    char *work;       /* the work directory of a directory; NULL for a file */
+    bool there;       /* something exists there */
+    struct stat info; /* if so, its status */
 } place;
 
 static void reset(place *p)
@@ -944,7 +946,7 @@ static bm_status find(const bm_out_named *output, place *out, bm_error *err)
                : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
-/* Is `a` the same place as `b`, or in it? Returns the word for messages; NULL: neither. */
+/* Is `a` the same location as `b`, or inside it? Returns the word for messages; NULL: neither. */
 static const char *relation(const place *a, const place *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||
@@ -995,7 +997,7 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
 {
     place output = {0};
     char *real = realpath(temp_dir, NULL);
-    /* Opening the folder reports why. */
+    /* Opening the folder will report why. */
     if (real == NULL)
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
     bm_status status = BM_OK;

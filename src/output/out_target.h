@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.h -- what an output may replace. */
+/* out_target.h -- the target of an output: what it may replace, which files are ours, and the
+ * renames. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,19 +15,22 @@
 
 /* out_state -- the names in a work directory, TARGET.partial.
  *
- *     TARGET.partial/ .bandmill-work     the marker: whose it is, and a list of what is in it
- *                     .bandmill-…        what the job needs to be resumed
- *                     output/            what one rename makes the target
+ *     TARGET.partial/ .bandmill-work     the marker: shows that the directory is ours, and lists
+ *                                        the files in it
+ *                     .bandmill-…        files of state: what the job needs to be resumed
+ *                     output/            the outputs: one rename makes this folder the target
  *
- * The marker and the files of state lie beside the outputs and never among them, so that the marker
- * stays, locked, until the last rename is done. */
+ * The marker and the files of state are beside the folder of outputs, not in it, so that the marker
+ * remains, locked, until the last rename is done. */
 
 #define BM_OUT_STATE_PREFIX ".bandmill-"
 /* The saved work of an interrupted job, without which it cannot be resumed. */
 #define BM_OUT_JOURNAL BM_OUT_STATE_PREFIX "journal"
-/* Marks the directory as ours, and lists its files. Locked while its job runs. */
+/* The marker: its presence makes the directory ours, and it lists the files. Locked while the job
+ * runs. */
 #define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
-/* The folder of outputs. After it was exchanged with an earlier output, it contains that one. */
+/* The folder of outputs. After the new output was exchanged with an earlier one, this is the
+ * earlier one. */
 #define BM_OUT_NEW "output"
 
 /* Is `name` a file of state, or the marker? */
@@ -39,32 +43,33 @@ static inline bool bm_out_is_state(const char *name)
 
 /* The length of a path without the slashes at its end. */
 size_t bm_path_plain_len(const char *path);
-/* *out: the folder that contains `path`, the caller's to free. */
+/* Set *out to the path of the folder that contains `path`; the caller frees it. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
 /* Is there anything at `path`, a link included? BM_ERR_IO: it cannot be checked. */
 bm_status bm_place_exists(const char *path, bool *there, bm_error *err);
 /* Rename a file without replacing anything: BM_ERR_USAGE if `to` exists. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
-/* The same for the directory `name` in the open folder, except that an empty directory at `to` is
- * replaced. */
+/* Rename the directory `name` in the open folder. An empty directory at `to` is replaced;
+ * BM_ERR_USAGE if anything else is there. */
 bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err);
-/* Exchange the directories `name` (new) in the open folder and `to` (old). */
+/* Exchange `name` (new) in the open folder and `to` (old), which are two files or two
+ * directories. */
 bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
 
-/* out_ours -- what in a directory is ours: the one rule by which anything is cleared, replaced or
- * removed.
+/* out_ours -- which files in a directory are ours: the one rule by which anything is cleared,
+ * replaced or removed.
  *
- *     a work directory, TARGET.partial   is ours by its marker (out_lock.h), which lists what jobs
- *                                        of ours put there, each name before the thing itself
+ *     a work directory, TARGET.partial   is ours by its marker (out_lock.h), which lists each file
+ *                                        before a job of ours makes it
  *     an output                          is ours by its manifest.json or report.json, which lists
  *                                        its files
  *
- * Names alone prove nothing. A listed name is a regular file; a folder is ours where a listed name
- * lies in it. All else is somebody else's: a file that nobody listed, a link or a pipe under a
- * listed name, an empty folder. A directory that holds files of others is neither cleared nor
- * replaced. Otherwise only listed files are removed, through the descriptor of the directory, so
- * that a path that now leads elsewhere harms nobody.
+ * Names alone prove nothing. A file is ours if it is listed and a regular file; a folder is ours if
+ * a listed name is in it. All else is somebody else's: a file that is not listed, a link or a pipe
+ * under a listed name, an empty folder. A directory that contains files of others is neither
+ * cleared nor replaced. Otherwise only listed files are removed, and through the descriptor of the
+ * directory, so that no harm is done if the path now leads elsewhere.
  *
  * Threads: one at a time. */
 
@@ -76,8 +81,8 @@ typedef struct bm_ours {
     bm_id_set folders; /* all folders above the files, without a trailing slash */
 } bm_ours;
 
-/* Can a file in a directory have this name? It must be relative, without empty steps, "." and
- * "..". */
+/* Can a file in a directory have this name? It must be relative, and no part between slashes may be
+ * empty, "." or "..". */
 bool bm_ours_is_name(const char *name);
 /* List a file; listing it again changes nothing. BM_ERR_NOMEM. */
 bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err);
@@ -86,20 +91,20 @@ bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err);
 bool bm_ours_has(const bm_ours *ours, const char *name);
 void bm_ours_reset(bm_ours *ours); /* frees */
 
-/* A directory: its descriptor is borrowed, its path is for messages. */
+/* A directory to compare with a list. */
 typedef struct bm_ours_at {
-    int folder;
-    const char *path;
-    bool single; /* a file that has a second name elsewhere (a hard link) is not ours */
+    int folder;       /* its descriptor; borrowed */
+    const char *path; /* for messages */
+    bool single;      /* a file that has a second name (a hard link) is not ours */
 } bm_ours_at;
 
 /* Set `other` to the name of something that is not ours; "": everything is ours. */
 bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_OUT_NAME_BYTES],
                              bm_error *err);
-/* Is this listed file to be removed? `name` is as it is listed. */
+/* Is this listed file to be removed? `name` is the name in the list. */
 typedef bool bm_ours_goes(const void *ctx, const char *name);
-/* Remove the files that `goes` selects (NULL: all), and folders that are then empty, and nothing
- * else. On failure some are removed. */
+/* Remove those of our files that `goes` selects (NULL: all), and those of our folders that are then
+ * empty. On failure some may be removed. */
 bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
                          bm_error *err);
 
@@ -119,21 +124,22 @@ typedef struct bm_out_parents {
     size_t n, cap;
 } bm_out_parents;
 
-/* Make the missing folders above `target`, and note them. On failure some may be made; they are
- * noted too. BM_ERR_IO with the code ENOENT can also mean that another job removes them
- * meanwhile. */
+/* Make the missing folders above `target`, and add them to the list, also those made before a
+ * failure. BM_ERR_IO with the code ENOENT can also mean that another job has just removed one of
+ * them. */
 bm_status bm_out_parents_make(bm_out_parents *parents, const char *target, bm_error *err);
 /* Sync the folders' names to the disk. */
 bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err);
-/* Remove the folders that were made, if they are still the same and empty; free the list. */
+/* Remove the folders that were made, if they are still the same ones and empty, and free the
+ * list. */
 void bm_out_parents_remove(bm_out_parents *parents);
-/* Free the list; the folders stay. */
+/* Free the list, but do not remove the folders. */
 void bm_out_parents_reset(bm_out_parents *parents);
 
-/* A kind of our directories that have no report to list their files. */
+/* A kind of directories of ours that have no report that lists their files. */
 typedef struct bm_out_kind {
-    const char *not_one;      /* "is not an index" */
-    const char *const *files; /* all names that may occur in it, ended by NULL */
+    const char *not_one;      /* for messages: "is not an index" */
+    const char *const *files; /* all names that may occur in such a directory, ended by NULL */
     bm_status (*is)(const char *path, bool *is, bm_error *err); /* BM_ERR_IO: cannot be checked */
 } bm_out_kind;
 
@@ -144,7 +150,7 @@ typedef struct bm_out_existing {
     enum {
         BM_OUT_IS_REFUSED,
         BM_OUT_IS_REPLACED,
-        BM_OUT_IS_LOOKED_AT /* not decided yet: an existing directory is allowed, and stays */
+        BM_OUT_IS_LOOKED_AT /* not decided yet: an existing target is accepted, and not changed */
     } is;
     uint64_t memory;         /* the job's memory, a quarter of which may be used to read the old
                               * report; 0: no limit */
@@ -160,8 +166,7 @@ static inline bm_out_existing bm_out_existing_of(bool force)
     return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
 }
 
-/* How to treat an existing directory, in a job with a limit of `memory`: replace it if `force`,
- * else refuse. */
+/* Like bm_out_existing_of, in a job with a limit of `memory`. */
 static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory)
 {
     bm_out_existing existing = bm_out_existing_of(force);
@@ -169,43 +174,46 @@ static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory
     return existing;
 }
 
-/* Check a target before the job begins. BM_ERR_USAGE: something at `target` may not be replaced, or
- * the output is an input, is in one or contains one. BM_ERR_NOMEM: as bm_out_target_list. Inputs
- * are paths of files and directories ("-": standard input, which may be a file), compared after
- * links are resolved. */
+/* Check a target, a directory or a file, before the job begins. BM_ERR_USAGE: what is at `target`
+ * may not be replaced, or the output is an input, or is inside one or contains one. BM_ERR_NOMEM:
+ * see bm_out_target_list. Inputs are paths of files and directories ("-": standard input, which may
+ * be a file), compared after links are resolved. */
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err);
 bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
                             size_t n_inputs, bm_error *err);
 
-/* The same, without inputs. */
+/* Like bm_out_dir_check and bm_out_file_check, without inputs. */
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* *out: the files of the output directory at `target`, if it is ours; no files if the directory is
- * empty. BM_ERR_USAGE: it is not ours; the message gives the reason. BM_ERR_NOMEM: its report does
- * not fit into a quarter of existing.memory (0: no limit). The caller resets `out` in any case. */
+/* Add the files of the output directory at `target` to *out, which must be empty; none if the
+ * directory is empty. BM_ERR_USAGE: the directory is not ours; the message gives the reason.
+ * BM_ERR_NOMEM: its report does not fit into a quarter of existing.memory (0: no limit). The caller
+ * resets *out in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
 
-/* out_space -- can an output be written at all? Checked before inputs are read, so that a job of
- * many hours does not fail when it writes its first file. */
+/* out_space -- can an output be written at all? This is checked before inputs are read, so that a
+ * job of many hours does not fail when it writes its first file. */
 
-/* BM_ERR_IO: the file system of the folder above `target` (the nearest one that exists) is
- * read-only, or lacks space for the first blocks of the output: one for a file; for a directory
- * those of the list, the tables and the report. If this cannot be checked, there is space. */
+/* Check the file system of the nearest existing folder above `target`. BM_ERR_IO: it is read-only,
+ * or has no space for the first blocks of the output: one block for a file; for a directory those
+ * of the marker, two tables and the report. BM_OK if the file system cannot tell its space. */
 bm_status bm_out_space_check(const char *target, bool is_dir, bm_error *err);
 
-/* out_apart -- are the places of a job's outputs separate? Spelling and links do not matter: paths
- * are compared by the folder and name that they lead to, and existing files by identity. */
+/* out_apart -- are the outputs of a job separate? Spelling and links do not matter: paths are
+ * compared by the folder and name that they lead to, and existing files by device and inode. */
 
 typedef struct bm_out_named {
     const char *path;
-    bool is_dir; /* its work directory must be separate, too */
+    bool is_dir; /* then the work directory must be separate, too */
 } bm_out_named;
 
-/* Check that no two of the outputs are the same, and none is inside another; else BM_ERR_USAGE. */
+/* Check that no two of the n outputs are the same, and none is inside another; else
+ * BM_ERR_USAGE. */
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
-/* Check the folder of temporary files. BM_ERR_USAGE: it is the directory `target` or its work
- * directory, or is inside one of them. A folder that does not exist is accepted. */
+/* Check the folder of temporary files, `temp_dir`. BM_ERR_USAGE: it is the directory `target` or
+ * the work directory of `target`, or is inside one of them. A folder that does not exist is
+ * accepted. */
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);
