@@ -96,7 +96,7 @@ static const char *given(const char *value)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Percent-encode a path; with `slashes` a value, including its slashes. */
+/* Append a path, percent-encoded. `slashes`: encode the slashes too. */
 static bm_status add_encoded(bm_buf *url, const char *path, size_t len, bool slashes)
 {
     static const char plain[] =
@@ -166,7 +166,7 @@ static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t
         host != NULL ? host : "https://storage.googleapis.com", (int)len, bucket);
 }
 
-/* `path` begins after `kind`, which is part of the URL's path; for models it is empty. */
+/* `kind` is "datasets/" or, for models, ""; `path` is the rest of the address. */
 static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page, const char *kind,
                          const char *path)
 {
@@ -250,7 +250,7 @@ static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned fl
 
 /* Follow `reference`, relative to the URL of `t` (which has none at first): set the URL and its
  * origin, and take user and password out of the first address. Credentials for another origin are
- * dropped. `words`: why it is refused (BM_ERR_USAGE). */
+ * dropped. BM_ERR_USAGE: the reference is refused; `words` receives the reason. */
 static bm_status go_to(const calls *curl, place *t, const char *reference, char *words, size_t cap)
 {
     const bool first = t->origin == NULL;
@@ -340,7 +340,7 @@ typedef struct transfer {
     bool ranged;   /* a part was requested */
     bool led_away; /* redirected away from the origin that the credentials are for */
     answer_head head;
-    const char *fault; /* why the answer does not fit the request; NULL: no reason so far */
+    const char *fault; /* why the answer does not fit the request; NULL: no such reason so far */
     bool enough;       /* the server sends more than is wanted */
     bool no_memory;
     int failed; /* errno of a failed write to `fd` */

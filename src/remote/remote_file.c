@@ -3,13 +3,13 @@
  *
  * Files are read in blocks, and all files share a cache of the blocks used last: readers request
  * many small parts close to one another, and an answer takes a while. One thread loads a block;
- * others that need it wait. The first bytes of a file are kept separately, because opening a file
- * needs only these.
+ * others that need the block wait. The first bytes of a file are kept separately, because opening a
+ * file needs only these.
  *
  * Loaders are threads that request the first bytes of files that will be opened. If blocks are read
- * in order, they also load the blocks that follow, also in the next files: one block at first, then
- * twice as many each time. They try once and report no errors: the reader then requests the bytes
- * itself, and meets the error as if there were no loaders.
+ * in order, loaders also load the blocks that follow, even those in the next files: one block at
+ * first, then twice as many each time. A loader tries once and reports no error. If it fails, the
+ * reader requests the bytes itself, and meets the error as if there were no loaders.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
@@ -41,7 +41,7 @@
 #define BLOCKS_USUAL  24u
 #define BLOCKS_THREAD 4u /* per thread */
 #define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: the others may be needed */
-#define PASSED_OVER   3u /* blocks that reading in order may skip: other threads read them later */
+#define PASSED_OVER   3u /* at most so many blocks are skipped by reading in order */
 #define LOADERS       16u
 
 typedef struct block {
@@ -50,10 +50,10 @@ typedef struct block {
     uint64_t number;
     size_t len;
     uint64_t used;  /* time of the last use, counted in uses of all blocks */
-    unsigned users; /* threads that copy from it */
+    unsigned users; /* threads that copy from the block */
     bool is_loading;
-    bool is_ahead;    /* a loader has loaded it, and no thread has used it yet */
-    bm_status failed; /* not BM_OK: loading failed with `why`; the server is not asked again */
+    bool is_ahead;    /* a loader loads it or has done so, and no thread has used it yet */
+    bm_status failed; /* not BM_OK: loading failed with `why`; no further request is made */
     bm_error why;
 } block;
 
@@ -205,8 +205,8 @@ static bool differs(const bm_remote_told *first, const bm_remote_told *told)
     return first->date != 0 && told->date != 0 && first->date != told->date;
 }
 
-/* Request until all bytes have arrived, at most `tries` times. `first` NULL: this is the first
- * answer. */
+/* Request until all bytes have arrived, at most `tries` times. `first` is the first answer about
+ * this file, with which this one is compared; NULL: there is none yet. */
 static bm_status ask(const bm_remote *remote, bm_remote_request request, unsigned tries,
                      const bm_remote_told *first, bm_remote_told *told, bm_error *err)
 {
@@ -475,8 +475,8 @@ static bool holds(const block *b, const bm_remote *remote, uint64_t number)
     return b->file == remote && b->number == number;
 }
 
-/* The block with this number, or the block that it may replace; NULL: all others are in use. The
- * lock is held. */
+/* The block with this number, loaded or being loaded. If there is none: a block that may be
+ * replaced; NULL: all are in use. The lock is held. */
 static block *find_block(const bm_remote *remote, uint64_t number)
 {
     block *oldest = NULL;
@@ -504,7 +504,7 @@ static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_
     b->failed = BM_OK;
 }
 
-/* Call when a block is wanted: if the file is read in order, or from its start again, load ahead.
+/* Call when a block is needed. Loads ahead if the file is read in order, or from its start again.
  * The lock is held. */
 static void follow(bm_remote *remote, uint64_t number)
 {
@@ -620,8 +620,9 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* Find the first missing block among those after the current read: its file and number. Returns the
- * block that it may replace; NULL: there is none. */
+/* Find the file and the number of the first missing block among those after the current read.
+ * Returns a block that may be replaced by it; NULL: no block is missing, or none may be
+ * replaced. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;

@@ -21,8 +21,8 @@ typedef struct bm_remote bm_remote;
  * is missing. */
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
-/* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads; *bytes: how
- * much they take. Call it while no thread reads. Before the first call, blocks take 8 MiB. */
+/* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads. *bytes: how
+ * much they take. Call this while no thread reads. Before the first call, blocks take 8 MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
 /* Announce that the file will be opened, and read, after those announced before. From the first
@@ -30,21 +30,22 @@ bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memor
 bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err);
 
 struct bm_remote_page;
-/* Get a page (remote_provider.h) of the files whose addresses begin with `address`; messages call
- * it `name`. Errors as below. */
+/* Get a page (remote_provider.h) of the files whose addresses begin with `address`; `name` is for
+ * messages. Fails like bm_remote_open. */
 bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
                           struct bm_remote_page *page, bm_error *err);
 
-/* Open the file by requesting its first bytes. `copy_dir`: directory for a nameless copy, if the
- * server does not send parts. BM_ERR_IO: the file cannot be reached, or is refused; or there is no
- * space for the copy. BM_ERR_INPUT: copying broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
+/* Open the file by requesting its first bytes. `copy_dir` is the directory for a nameless copy,
+ * which is made if the server does not send parts. BM_ERR_IO: the file cannot be reached, or is
+ * refused; or there is no space for the copy. BM_ERR_INPUT: copying broke off. BM_ERR_CANCELLED,
+ * BM_ERR_NOMEM. */
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err);
 uint64_t bm_remote_size(const bm_remote *remote);
-/* State that only bytes from … to-1 of the file will be read. Call it while no thread reads. */
+/* State that only bytes from … to-1 of the file will be read. Call this while no thread reads. */
 void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to);
 /* Read `len` bytes at offset `at`, or as many as there are. Any thread. BM_ERR_INPUT: the transfer
- * broke off, or the file has changed; other errors as above. */
+ * broke off, or the file has changed; otherwise fails like bm_remote_open. */
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
                          bm_error *err);
 
@@ -63,13 +64,13 @@ bool bm_address_is_folder(const char *address);
 
 typedef struct bm_remote_names {
     char *root;   /* the address of the folder, ending with a slash */
-    char **below; /* the paths of its files below it, in byte order */
+    char **below; /* the paths of its files, without `root`, in byte order */
     size_t n, cap;
     uint64_t bytes; /* total length of these paths */
 } bm_remote_names;
 
 typedef struct bm_remote_bounds {
-    uint64_t memory;               /* names may take a part of it; 0: no limit */
+    uint64_t memory;               /* limit of which names may take a part; 0: no limit */
     const bm_callbacks *callbacks; /* show the number of names so far; may be NULL */
 } bm_remote_bounds;
 

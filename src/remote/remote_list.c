@@ -30,8 +30,9 @@ static bool is_web(const char *address)
     return strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0;
 }
 
-/* Where the path within a bucket or repository begins: after its slash, or at the end of the
- * address (or before its query). NULL: the address names no bucket or repository. */
+/* Where the path within a bucket or repository begins: after the slash that ends the bucket's or
+ * repository's name or, without that slash, at the end of the address or before its query. NULL:
+ * the address names no bucket or repository. */
 static const char *path_of(const char *address)
 {
     const char *at = strstr(address, "://") + 3;
@@ -73,7 +74,7 @@ bool bm_address_is_folder(const char *address)
 /* The list made from the pages. */
 typedef struct listing {
     const char *name; /* name of the folder, for messages */
-    bm_str folder;    /* its path in the bucket or repository */
+    bm_str folder;    /* the folder's path in the bucket or repository */
     bm_remote_names *out;
     bm_json_exact *exact;
     bm_buf word;
@@ -87,7 +88,7 @@ static bm_status no_list(const listing *l, const char *why, bm_error *err)
                       why);
 }
 
-/* `key`: the path of a file in its bucket or repository. */
+/* Add a file to the list, if it is in the folder. `key` is its path in the bucket or repository. */
 static bm_status add_name(listing *l, bm_str key, bm_error *err)
 {
     bm_remote_names *out = l->out;
@@ -105,10 +106,10 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
 
 /* --- the XML of a store
  *
- * Parses elements and their texts, as stores send them: UTF-8, without a document type. Not with
- * expat, which refuses the references to control characters (&#x1;) with which S3 spells keys that
- * contain them. Replacing these before calling expat, plus its handlers, would save some 60 of the
- * 170 lines here, and cost another library in packages and wheels. */
+ * Parses elements and their texts, as stores send them: UTF-8, without a document type. Expat is
+ * not used, because it refuses the references to control characters (&#x1;) that S3 writes for keys
+ * with such characters. Code that replaces these references, and handlers for expat, would be some
+ * 60 lines shorter than the 170 lines here, but need another library in packages and wheels. */
 
 #define DEPTH_MOST 16u
 
@@ -471,15 +472,15 @@ out:
 
 /* --- the list --- */
 
-/* Detects a list that runs in a circle: remembers the next-page token of some pages, further and
- * further apart, so that any circle is met. */
+/* Detects a list that runs in a circle: remembers the next-page token of one page at a time, and
+ * takes a later one at ever longer intervals, so that any circle is found. */
 typedef struct circle {
     bm_buf met;
     uint64_t pages, until;
     unsigned empty; /* consecutive pages without a name */
 } circle;
 
-/* Check a page after it was read; before it there were `before` names. */
+/* Check a page after it was read. `before` is the number of names before the page. */
 static bm_status check_circle(circle *c, const listing *l, size_t before, bm_error *err)
 {
     const bm_buf *next = &l->next;
@@ -498,7 +499,8 @@ static bm_status check_circle(circle *c, const listing *l, size_t before, bm_err
     return bm_buf_add(&c->met, next->data, next->len, err);
 }
 
-/* Names are held twice for a while, and each source has its name in its address too. */
+/* Check that names take no more than their part of the memory. A name is in memory twice for a
+ * while, and once more in the address of its source. */
 static bm_status check_memory(const listing *l, const bm_remote_bounds *bounds, bm_error *err)
 {
     bm_remote_names *out = l->out;

@@ -15,15 +15,17 @@
 
 /* One page of a list of file names under an address. */
 typedef struct bm_remote_page {
-    const char *after;  /* where this page begins, from the page before; NULL: the first page */
+    /* where this page begins, as the page before states; NULL: the first page */
+    const char *after;
     bool after_is_name; /* `after` is a marker of list version 1, not a token */
     const char *base;   /* `after` is a URL reference relative to this URL; NULL: it is not a URL */
     bm_buf body;        /* as sent by the server */
-    bm_buf links;       /* the values of its Link headers, each followed by a comma */
+    bm_buf links;       /* the values of the answer's Link headers, each followed by a comma */
     bm_buf url;         /* the page's URL, including a NUL */
 } bm_remote_page;
 
-/* Requests `len` bytes of a file from `at` on, for `out`; or a whole file, for `fd`; or a page. */
+/* A request for `len` bytes of a file from offset `at` on, to be written to `out`; or for a whole
+ * file, to be written to `fd`; or for a page. */
 typedef struct bm_remote_request {
     const char *address;
     uint64_t at;
@@ -38,7 +40,7 @@ typedef struct bm_remote_request {
 typedef struct bm_remote_told {
     size_t got;    /* bytes written to `out` */
     uint64_t size; /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
-    bool whole;    /* the server does not send parts: `out` has the first bytes of the whole file */
+    bool whole;    /* the server sends no parts: `out` has the first bytes of the whole file */
     /* Hashes of its ETag and its Last-Modified date; 0: not sent. A weak ETag may stay the same
      * while bytes change, so the date is compared too. */
     uint64_t etag, date;
@@ -58,11 +60,12 @@ typedef enum bm_remote_answer {
 typedef struct bm_remote_provider {
     bm_status (*begin)(void **connections, bm_error *err);
     void (*end)(void *connections);
-    /* Any thread. *told is all zeros on entry, except an unknown size. */
+    /* Any thread. *told is all zeros on entry, except told->size, which is
+     * BM_REMOTE_SIZE_UNKNOWN. */
     bm_remote_answer (*get)(void *connections, const bm_remote_request *request,
                             bm_remote_told *told);
 } bm_remote_provider;
 
-/* The provider. NULL: there is none, and *why is the reason, valid until this thread's next call.
- * Any thread. */
+/* Find the provider. NULL: there is none, and *why is the reason, valid until this thread's next
+ * call. Any thread. */
 const bm_remote_provider *bm_remote_provider_find(const char **why);
