@@ -5,10 +5,11 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * Paths are followed while the text is read. A path leads through the outermost `on` of the open
- * objects and arrays; in the one at depth d, its part d-1 is searched for. That part is a key, or
- * every element of an array. A second key of the same name replaces the value of the first; values
- * that a path through arrays has gathered since the object began are dropped. */
+ * Paths are followed while the text is read. follow.on is how many of the open objects and arrays,
+ * outermost first, a path leads through. In the one at depth d (from 1), the path's part d-1 is
+ * searched for, which is a key, or every element of an array. A second key of the same name
+ * replaces the value of the first; in a path through arrays, it drops the values gathered since the
+ * object began. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -36,10 +37,11 @@ typedef struct gathered {
 
 /* How far a path has been followed. */
 typedef struct follow {
-    size_t on;   /* how many of the open objects and arrays it leads through, outermost first */
-    bool hit;    /* the key of the next value is its next part */
-    bool wanted; /* it ends at the string being read */
-    bool in_out; /* its string was rewritten and is in exact->out ... */
+    /* how many of the open objects and arrays the path leads through, outermost first */
+    size_t on;
+    bool hit;          /* the key of the next value is the path's next part */
+    bool wanted;       /* the path ends at the string being read */
+    bool in_out;       /* the path's string was rewritten and is in exact->out ... */
     size_t out_offset; /* ... at this offset */
     gathered *begun;   /* [d]: `all` when the object at depth d began; NULL: the path leads to one
                         * value */
@@ -56,13 +58,13 @@ typedef enum told {
 
 struct bm_json_exact {
     const bm_json_path *paths;
-    bm_json_path *split; /* the same, if they are its own; else NULL */
+    bm_json_path *split; /* `paths`, if the parser owns them; else NULL */
     size_t n_paths;
     size_t n_keys;            /* the last n_keys paths are keys that look like paths, ... */
     size_t *key_of;           /* ... and this is the path that each belongs to */
     bm_json_field *with_keys; /* if n_keys > 0: the fields of all paths */
     follow *follows;
-    gathered *begun;       /* for all paths */
+    gathered *begun;       /* the memory of follow.begun, for all paths */
     bm_json_field *fields; /* filled by this run */
     bm_str text;
     size_t pos;
@@ -102,8 +104,8 @@ out:
     return status;
 }
 
-/* Split one part of a path, "name" or "name[][]…", into parts at `part`; returns the end of them. A
- * part that consists of brackets only is a name. */
+/* Split one part of a path, "name" or "name[][]…", into parts at `part`; returns the end of these
+ * parts. A part that consists of brackets only is a name. */
 static bm_str *split_part(bm_str text, bm_str *part)
 {
     size_t n_arrays = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_exact.h -- a strict RFC 8259 parser.
  *
- * It parses one JSON text, reports exactly where and why it is broken, and extracts fields by
- * dotted paths. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid
- * subpart and each unpaired surrogate escape becomes U+FFFD, counted in the requested fields. A
- * number may have any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ * The parser takes one JSON text, reports exactly where and why it is broken, and extracts fields
+ * by dotted paths. Bytes that are not UTF-8 do not break a text: inside strings each maximal
+ * invalid subpart and each unpaired surrogate escape becomes U+FFFD, counted in the requested
+ * fields. A number may have any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
  *
- * It does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a time. */
+ * The parser does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a
+ * time. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -51,17 +52,19 @@ typedef enum bm_json_kind {
     BM_JSON_OBJECT
 } bm_json_kind;
 
-/* The value at one path. For a path through arrays: a string, all its values joined by newlines
- * (null is empty; a number, if the path ends in elements, is its source text); or the first value
- * that is something else. If an object on the way lacks the path's next part, or something on the
- * way is no object or array as the path requires, the value is missing. */
+/* The value at one path. For a path through arrays, this is a string: all values of the path joined
+ * by newlines (null is empty; a number, if the path ends in elements, is its source text). If one
+ * of the values is something else, the field has the kind of the first such value. A value is
+ * missing if an object on the way lacks the path's next part, or if something on the way is not the
+ * object or array that the path requires. */
 typedef struct bm_json_field {
     bm_json_kind kind;
     bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
     uint64_t len_bytes; /* strings: unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
-    uint64_t place;     /* the number, from 1, of the path's first value that is no string, if it
-                         * is in an array; else 0 */
+    /* if a value of a path through arrays has no text and is in an array: the number, from 1, of
+     * the first such value; else 0 */
+    uint64_t place;
 } bm_json_field;
 
 typedef struct bm_json_exact bm_json_exact;
@@ -79,17 +82,19 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
 /* Parse all of `text`. Fills fields[n_paths] (numbers as their source text), which are valid until
- * the next call; strings that need no rewriting are views of `text`. *broken: NULL, or why it is no
- * JSON object (valid until the next call); the fields are then undefined. Fails only with
+ * the next call; strings that need no rewriting may be views of `text`. *broken: NULL, or why the
+ * text is no JSON object, valid until the next call; the fields are then undefined. Fails only with
  * BM_ERR_NOMEM. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
-/* The same for a text that is known not to be broken, with strings before repair: invalid bytes
- * unchanged, an unpaired surrogate as the three bytes that UTF-8 would have for it. */
+/* Like bm_json_exact_run, for a text that is known not to be broken. Strings are not repaired:
+ * invalid bytes are unchanged, and an unpaired surrogate becomes the three bytes that UTF-8 would
+ * have for it. */
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err);
-/* Fill fields with the places of strings: each is BM_JSON_PLACE followed by the bytes of a
- * bm_json_place. A number is its source text; null is empty. */
+/* Like bm_json_exact_run_as_read, but the value of a string is its place in the text:
+ * BM_JSON_PLACE, followed by the bytes of a bm_json_place. A number is its source text; null is
+ * empty. */
 #define BM_JSON_PLACE '"'
 typedef struct bm_json_place {
     size_t begin, end; /* bytes of the text, between the quotes */

@@ -293,7 +293,7 @@ static bool put_uint(const bm_json_row *row, bm_str value, uint64_t *out, const 
     return true;
 }
 
-/* Store a value in the struct. BM_ERR_FORMAT: it is not what the row requires. */
+/* Store a value in the struct. BM_ERR_FORMAT: the value is not what the row requires. */
 static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, bm_str value,
                            void *at, const char **expected, bm_error *err)
 {
@@ -322,7 +322,8 @@ static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, b
     return right ? BM_OK : BM_ERR_FORMAT;
 }
 
-/* Find the members of all rows in one walk through an object; an empty value means missing. */
+/* Find the values of all rows, in the document or in one walk through the object. An empty value
+ * means that the member is missing. */
 static void find_all(const bm_json_reader *from, const bm_json_row *rows, size_t n, bm_str *values)
 {
     size_t at = 0;

@@ -16,7 +16,7 @@ static inline bool bm_json_is_space(char byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
-/* Skip decimal digits: the position after those at `at`. */
+/* Skip the decimal digits at `at`: returns the position after them. */
 static inline size_t bm_skip_digits(bm_str text, size_t at)
 {
     while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
@@ -34,7 +34,8 @@ bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
 /* Is the value exactly this text, such as "null"? */
 bool bm_json_scan_is(bm_str value, const char *text);
-/* Read a number without sign, fraction and exponent, below 2^64; false: it is something else. */
+/* Read a number without sign, fraction and exponent, below 2^64; false: the value is something
+ * else. */
 bool bm_json_scan_uint(bm_str value, uint64_t *out);
 /* Write a value to `out`, in its layout. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
@@ -50,9 +51,10 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
  *     1        plan     {"bands": 18}    the whole
  *     2        bands    18               1
  *
- * Fields are named by dotted path: "plan.bands". Of equal keys the last counts. Arrays, and objects
- * that are lists (with more than BM_JSON_LIST members, or inside three other objects), have a
- * value but no members in the table: readers walk through that value. */
+ * Fields are named by dotted path: "plan.bands". Of equal keys the last counts. Some values have no
+ * members in the table, and readers walk through them: arrays; objects that are lists (inside
+ * another object and with more than BM_JSON_LIST members, or inside three other objects); and
+ * objects inside others, once the table has 4,096 members. */
 
 #define BM_JSON_LIST 1024u
 

@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* Is all of it valid UTF-8? Runs about as fast as memory can be read. */
+/* Are all of these bytes valid UTF-8? Runs about as fast as memory can be read. */
 bool bm_simd_utf8_valid(const char *data, size_t len);
 
-/* The double nearest to the number in `text`, whatever the locale. False: it is no number, or
+/* The double nearest to the number in `text`, whatever the locale. False: `text` is no number, or
  * outside a double's range. */
 bool bm_simd_double(bm_str text, double *out);
 

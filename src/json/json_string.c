@@ -40,7 +40,8 @@ static bytes16 run_ends(bytes16 bytes)
 }
 
 /* How many of the 32 bytes precede the first one that ends a plain run; 32: none does. Without SSE2
- * the result is 0 if one does, and the caller searches word by word. `seen` collects their bits. */
+ * the result is 0 if one does, and the caller searches word by word. `seen` collects the bits of
+ * all 32 bytes, and `copy`, if not NULL, receives these bytes. */
 static inline size_t plain_of_block(const char *data, bytes16 *seen, char *copy)
 {
     bytes16 a, b;

@@ -21,9 +21,9 @@ typedef struct bm_json_repair {
 /* Find the end of the string whose first byte after the quote is text.data[from]. Returns NULL and
  * fills *span; or returns why the string is broken, with the place in span->end. */
 const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
-/* The same, and write the unescaped string to `copy`, which needs BM_JSON_COPY_MORE bytes more than
- * the string; repair->len_bytes: the bytes written. Unpaired surrogates are repaired; if
- * span->beyond_ascii, other bytes may be invalid UTF-8. */
+/* Like bm_json_string_end, and write the unescaped string to `copy`, which needs BM_JSON_COPY_MORE
+ * bytes more than the string. repair->len_bytes is the number of bytes written. Unpaired surrogates
+ * are repaired; if span->beyond_ascii, other bytes may be invalid UTF-8. */
 #define BM_JSON_COPY_MORE 32u
 const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, char *copy,
                                 bm_json_repair *repair);
@@ -34,9 +34,9 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
 size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text);
 
 /* Append the unescaped string as valid UTF-8, and add to the counts of `repair`. `raw` is the bytes
- * between its quotes; `beyond_ascii` comes from bm_json_string_end: false skips the check of UTF-8.
- * BM_ERR_FORMAT: a broken escape, in a string that bm_json_string_end has not seen. If `repair` is
- * NULL nothing is repaired: invalid bytes stay, and an unpaired surrogate becomes the three bytes
- * that UTF-8 would have for it. */
+ * between the quotes. `beyond_ascii` is from bm_json_string_end; if false, UTF-8 is not checked.
+ * BM_ERR_FORMAT: a broken escape, which only a string has that bm_json_string_end did not accept.
+ * If `repair` is NULL nothing is repaired: invalid bytes stay, and an unpaired surrogate becomes
+ * the three bytes that UTF-8 would have for it. */
 bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
                                bm_error *err);

@@ -307,7 +307,7 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
     return bm_buf_add(out, text + begin, len - begin, err);
 }
 
-/* Is all of it ASCII that needs no escape? True for nearly all ids. */
+/* Is the whole text ASCII that needs no escape? True for nearly all ids. */
 static bool is_plain(bm_str text)
 {
     bool plain = true;
@@ -347,7 +347,8 @@ static int hex_digit(char c)
     return hit == NULL ? -1 : (int)(hit - tsv_escape_digits);
 }
 
-/* The byte of the escape at *at (after its backslash), or -1; *at advances past it. */
+/* Decode the escape at *at, just after the backslash, and advance *at past it. Returns the byte;
+ * -1: the escape is broken. */
 static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)

@@ -14,7 +14,7 @@
 typedef struct bm_json {
     bm_buf buf;       /* the text so far */
     bool pretty;      /* one member or element per line, indented by two spaces; else compact */
-    bool comma;       /* a comma is due before the next member or element */
+    bool comma;       /* a comma is needed before the next member or element */
     bool after_key;   /* the next value belongs to the key just written */
     uint32_t depth;   /* open objects and arrays */
     bm_status status; /* the first failure */
@@ -53,5 +53,5 @@ bm_str bm_uint_text(uint64_t number, char text[BM_UINT_DIGITS]);
 /* Append `text` with \\ \t \n \r for backslash, tab, newline and carriage return, and \xhh for each
  * byte that is not UTF-8. On failure `out` is unchanged. */
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err);
-/* The inverse, in place. Returns the new length; SIZE_MAX: a broken escape. */
+/* The inverse of bm_tsv_escape, in place. Returns the new length; SIZE_MAX: a broken escape. */
 size_t bm_tsv_unescape(char *text, size_t len);
