@@ -4,12 +4,13 @@
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
- * The authority ends at the first / ? or #, and the part of it before its last @ is the user. If
- * the text after its last colon is not a number, it cannot be a port: the authority then begins
- * with a user whose password contains an unencoded / ? or #. This user ends at the last @ of the
- * whole address; if there is no @, the whole authority is hidden. Addresses of buckets and
- * repositories have no port. In a text, an address in quotes ends at the closing quote; any other
- * ends at white space, a quote or an angle bracket, without the punctuation before it.
+ * The authority ends at the first / ? or #, and its part before the last @ is the user. If the
+ * authority has no @, and its last colon is followed by something that is not a number, this is no
+ * port: the authority begins with a user whose password contains an unencoded / ? or #. This user
+ * ends at the last @ of the whole address; if there is no @, the whole authority is hidden.
+ * Addresses of buckets and repositories have no port. In a text, an address in quotes ends at the
+ * closing quote. Any other address ends at white space, a quote or an angle bracket, without the
+ * punctuation before that end.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"
@@ -33,7 +34,7 @@ bool bm_is_address(const char *path)
     return scheme_bytes(path) > 0;
 }
 
-/* Where the parts of an address begin, in bytes from its beginning. */
+/* Offsets in an address at which its parts begin. */
 typedef struct parts {
     size_t user, shown, hidden;
 } parts;
@@ -46,7 +47,7 @@ static size_t count_until(const char *text, size_t len, const char *ends)
     return n;
 }
 
-/* Length of `text` up to and including its last @; 0: it has none. */
+/* Length of `text` up to and including its last @; 0: there is no @. */
 static size_t behind_at(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] != '@')

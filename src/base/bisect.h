@@ -5,7 +5,7 @@
  *     while (b.low < b.high)
  *         bm_bisect_go(&b, list[bm_middle(&b)] < key);
  *
- * b.low is the first element not below the key, n if there is none. */
+ * Afterwards b.low is the index of the first element not below the key, or n if there is none. */
 #pragma once
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@
 #define PLACE_BYTES ((uintptr_t)1 << 37)
 #define FIRST_PLACE ((uintptr_t)1 << 45)
 #define TRIES       4u
-#define STRETCH     ((size_t)1 << 30) /* most bytes of a column that reserves its space */
+#define STRETCH     ((size_t)1 << 30) /* address space that a column reserves, if it can */
 #define SPARE(had)  ((had) / 8)       /* extra room, so that a column grows less often */
 
 #if !defined(MAP_FIXED_NOREPLACE)
@@ -79,7 +79,8 @@ static bool take_place(bm_column *column, size_t bytes)
 {
     for (unsigned i = 0; sizeof(void *) == 8 && i < TRIES; i++) {
         char *at = next_place();
-        if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { /* only a hint */
+        /* the address is only a hint */
+        if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
             column->data = at;
             return true;
         }

@@ -25,7 +25,7 @@ typedef struct bm_column {
     atomic_size_t bytes; /* bytes from `data` on that may be used; zero until written */
     size_t space;     /* bytes of address space reserved for the column; 0: none is reserved beyond
                        * `bytes` */
-    size_t in_memory; /* where the pages of the file begin */
+    size_t in_memory; /* offset at which the pages of the file begin */
     atomic_int file;  /* 1 + the file's descriptor; 0: there is no file */
     const char *dir;  /* the directory of the file; borrowed */
 } bm_column;          /* {0} is empty */
@@ -33,12 +33,12 @@ typedef struct bm_column {
 /* Make room for `bytes`, and for some more. The new pages are pages of a file in `dir`, if a
  * directory is given now or was given before and still exists; else they are memory. One thread at
  * a time. On failure nothing changes: BM_ERR_NOMEM (also if another mapping is in the way), or
- * BM_ERR_IO (the disk is full, or its file system cannot be mapped). `dir` is borrowed. */
+ * BM_ERR_IO (the disk is full, or files of its file system cannot be mapped). `dir` is borrowed. */
 bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err);
 /* Give back all pages after the first `bytes`. */
 void bm_column_trim(bm_column *column, size_t bytes);
-/* Put all pages into memory; only the first `used` bytes hold elements. Nobody else uses the column
- * meanwhile. On failure nothing changes. */
+/* Move all pages to memory; only the first `used` bytes of the column are elements. Nobody else
+ * uses the column meanwhile. On failure nothing changes. */
 bm_status bm_column_to_memory(bm_column *column, size_t used, bm_error *err);
 void bm_column_reset(bm_column *column);
 

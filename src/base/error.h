@@ -14,25 +14,26 @@
 
 /* Fill `err` with a message and return `status`. In each of these functions `err` may be NULL. */
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...) BM_PRINTF(3, 4);
-/* The same with a file and a line (0: none). */
+/* Like bm_fail, with a file and a line (0: none). */
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...) BM_PRINTF(5, 6);
 /* Fail with BM_ERR_USAGE: `field` of the options is wrong. */
 bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...) BM_PRINTF(3, 4);
-/* The same with a file and a line (0: none). */
+/* Like bm_fail_field, with a file and a line (0: none). */
 bm_status bm_fail_field_at(bm_error *err, const char *field, const char *file, uint64_t line,
                            const char *format, ...) BM_PRINTF(5, 6);
-/* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
- * is `what`, a colon and the system's words for `errnum`. */
+/* Report that a system call failed with `errnum`: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE,
+ * else BM_ERR_IO. The message is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);
 /* Is this an error of the file (it does not exist, may not be read, its disk fails) rather than of
  * the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
-/* Does the code mean that nothing exists there: no file of that name, or no folder that could hold
+/* Does the code mean that no file exists there: there is no such name, or no folder that could have
  * it? With any other code (a permission, too many open files, a failing disk) there may be a
  * file. */
 bool bm_errno_is_absence(int errnum);
-/* Did a call that opens or looks at a file fail because it does not exist? `err` is its error. */
+/* Did a call that opens or examines a file fail because the file does not exist? `status` and `err`
+ * are those of the call. */
 bool bm_is_absent(bm_status status, const bm_error *err);
 /* If `call` fails, return its status. Use it only while the function owns nothing. */
 #define BM_TRY(call)                                                                               \

@@ -186,8 +186,8 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got)
 
 /* === wait readable ===
  *
- * Poll for a fifth of a second, ask whether to stop, and poll again. Only the question notices a
- * signal that was delivered to another thread. */
+ * Poll for a fifth of a second, call callbacks->cancelled, and poll again. If a signal is delivered
+ * to another thread, poll is not interrupted, and only that callback notices it. */
 
 #define WAIT_MS 200
 

@@ -39,8 +39,8 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
  *     BM_ERR_IO                 it cannot be looked at (no permission, a broken disk). Callers must
  *                               not treat the file as missing: it may exist.
  *
- * To find out whether Bandmill's own file exists, call this function, or open the file and ask
- * bm_is_absent about the failure. */
+ * To find out whether a file of Bandmill's own exists, call this function, or open the file and
+ * pass the failure to bm_is_absent. */
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 
@@ -52,13 +52,13 @@ const char *bm_name_in(int folder, const char *path);
 /* read_file -- a small file as a whole. */
 
 /* Append all of a file, or of a pipe that the process was given (bm_open_given), to `out`.
- * BM_ERR_INPUT: it is neither, or has more than `most` bytes. BM_ERR_IO: as from
+ * BM_ERR_INPUT: `path` is neither, or has more than `most` bytes. BM_ERR_IO: as from
  * bm_open_given. */
 bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
 
 /* whole_io -- reading or writing a whole block at a position of a file. A call that transfers less
- * is continued, and one that a signal interrupts is repeated. The file's own position does not
- * change. */
+ * is continued, and one that a signal interrupts is repeated. The position of the descriptor does
+ * not change. */
 
 /* Write `len` bytes at `place`. Returns 0 or an errno; ENOSPC if the file takes no more bytes. */
 int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);

@@ -36,8 +36,8 @@ static uint32_t next_char(const char **text)
     return value;
 }
 
-/* Is `c` in the set that begins after the "[" of *pattern? *pattern is moved past its "]", or stays
- * if there is none. */
+/* Is `c` in the set whose "[" is before *pattern? *is_set: there is a "]", and *pattern is moved
+ * past it; else it does not change. */
 static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 {
     const char *at = *pattern;
@@ -60,8 +60,8 @@ static bool in_set(const char **pattern, uint32_t c, bool *is_set)
     return found != negated;
 }
 
-/* Does the element at *pattern, which is not a star, match the character at *path? Both are moved
- * past it. */
+/* Does the element at *pattern, which is not a star, match the character at *path? *pattern is
+ * moved past the element, and *path past the character. */
 static bool match_one(const char **pattern, const char **path)
 {
     uint32_t c = next_char(path);

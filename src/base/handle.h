@@ -27,7 +27,8 @@
 #define BM_HANDLE_GATES 16u
 
 typedef struct bm_handle_gate {
-    atomic_size_t calls; /* calls in progress that entered here, times 2; odd: the handle closes */
+    /* twice the calls in progress that entered here; plus 1: the handle closes */
+    atomic_size_t calls;
     char others[64 - sizeof(size_t)];
 } bm_handle_gate;
 
@@ -50,12 +51,12 @@ bm_status bm_handle_init(bm_handle *handle, const char *name, const bm_callbacks
 void bm_handle_reset(bm_handle *handle);
 
 /* Begin a call. *gate is for bm_handle_leave. BM_ERR_USAGE: the handle belongs to another process,
- * or it is called by one of its own callbacks. BM_ERR_CANCELLED: it is being closed. */
+ * or the call comes from one of its own callbacks. BM_ERR_CANCELLED: the handle is being closed. */
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 
-/* Callbacks that call those of the program, one at a time, and record on this thread that the
- * handle is in a callback. One that the program did not set is NULL. */
+/* Callbacks that call the program's callbacks, one at a time, and record on this thread that the
+ * handle is in a callback. A callback that the program did not set is NULL. */
 bm_callbacks bm_handle_callbacks(bm_handle *handle);
 
 typedef enum bm_closing {

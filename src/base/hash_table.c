@@ -127,7 +127,7 @@ static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 }
 
 /* Insert the keys of `table` into the empty table `made`, under the seed of `made`. `gives_up`:
- * stop when its patience is used up. */
+ * stop when the patience of `made` is used up. */
 static void put_again(const bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                       bool gives_up, bm_hash_table *made)
 {

@@ -5,10 +5,11 @@
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the tag as a fraction of the table; then linear probing; at most three quarters full
  *
- * The table holds no keys. Its owner stores the keys by number, passes a hash with the tag in its
- * upper half, and compares the key of a number with the wanted key, but only if their tags agree. A
- * table grows without its keys, since the tag determines the home in a table of any size. It grows
- * in place if the allocator can do so, and by a quarter or less once it is large.
+ * The table has no keys. Its owner stores them by number, and passes a hash whose upper half is the
+ * tag. A search calls the owner to compare the key of a number with the wanted key, but only if the
+ * tags of both are equal. A table grows without its keys, since the tag determines the home in a
+ * table of any size. It grows in place if the allocator can do so, and by a quarter or less once it
+ * is large.
  *
  * The hash functions are public, so an attacker can make keys that share a home or a hash.
  * Therefore probe steps past occupied slots are counted. When insertions take many more than chance
@@ -29,7 +30,7 @@
 
 #define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* in a hash or a slot */
 #define BM_HASH_PATIENCE 1024                         /* steps that a new table may take */
-#define BM_HASH_STEPS    16   /* added by each insertion; random keys take at most 8 */
+#define BM_HASH_STEPS    16   /* steps that each insertion adds; random keys take at most 8 */
 #define BM_HASH_LONGEST  1024 /* most steps of one insertion; random keys take at most 600 */
 
 typedef struct bm_hash_table {
@@ -44,7 +45,7 @@ typedef struct bm_hash_table {
 
 /* The hash of the owner's key of this number, under a seed that is not 0. */
 typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t seed);
-/* Whether the key of this number is `key`. */
+/* Is the key of this number `key`? */
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
@@ -67,8 +68,8 @@ static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Subtract the steps of an insertion from the patience. False: it is used up, and a seed must be
- * drawn. Also used by tables with another form of slot. */
+/* Subtract the steps of an insertion from the patience. False: the patience is used up, and a seed
+ * must be drawn. Also used by tables with another form of slot. */
 static inline bool bm_hash_spend(int64_t *patience, size_t steps)
 {
     *patience += BM_HASH_STEPS - (int64_t)steps;
@@ -83,7 +84,7 @@ static inline bool bm_hash_table_is_full(const bm_hash_table *table)
     return table->n * 4 >= table->n_slots * 3 || table->patience < 0;
 }
 
-/* Reserve space for one more key. It may draw a seed, so compute hashes afterwards.
+/* Reserve space for one more key. This may draw a seed, so compute hashes afterwards.
  * BM_ERR_NOMEM. */
 static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_again_fn *again,
                                               const void *owner, bm_error *err)

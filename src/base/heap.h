@@ -45,7 +45,7 @@ BM_HEAP_INLINE bool bm_heap_before(const bm_heap *heap, size_t a, size_t b)
     return heap->order(heap->ctx, bm_heap_at(heap, a), bm_heap_at(heap, b));
 }
 
-/* Move the entry at `at` down to its place, if entries below it go first. */
+/* Move the entry at `at` down, as long as an entry below goes before it. */
 BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < heap->n; at = child) {
@@ -56,7 +56,7 @@ BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
     }
 }
 
-/* Move the entry at `at` up to its place, if it goes before entries above it. */
+/* Move the entry at `at` up, as long as it goes before the entry above. */
 BM_HEAP_INLINE void bm_heap_rise(const bm_heap *heap, size_t at)
 {
     for (; at > 0 && bm_heap_before(heap, at, (at - 1) / 2); at = (at - 1) / 2)

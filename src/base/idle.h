@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle -- a store of unused objects that one thread at a time may use: mostly scratch memory.
+/* idle.h -- a store of unused objects that one thread at a time may use: mostly scratch memory.
  *
  * Each object has a place of its own. A thread looks first in the place of the processor that it
  * runs on, so it mostly gets the object that this processor used last, and two processors write to
@@ -30,5 +30,5 @@ unsigned bm_processor(void);
 
 /* Take an unused object, which the caller then owns; NULL: there is none. */
 void *bm_idle_take(bm_idle *idle);
-/* Store an object. False: every place is taken, and the caller keeps it. */
+/* Store an object. False: no place is empty, and the caller keeps the object. */
 bool bm_idle_give(bm_idle *idle, void *thing);

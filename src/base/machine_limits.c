@@ -54,7 +54,8 @@ static bool read_line(const char *folder, const char *name, char line[FILE_BYTES
     return is_read;
 }
 
-/* Read the number in a file. False: there is none, or it is "max" or -1, which mean no limit. */
+/* Read the number in a file. False: there is none, or the file has "max" or -1, which mean no
+ * limit. */
 static bool read_number(const char *folder, const char *name, unsigned long long *value)
 {
     char line[FILE_BYTES];
@@ -127,7 +128,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The path of the group below the mount's root; NULL: it is elsewhere. */
+/* The path of the group below the mount's root; NULL: the group is elsewhere. */
 static const char *below_mount(const char *group, const char *root)
 {
     const size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);

@@ -10,10 +10,10 @@
 
 #define BM_ALIGNMENT 64u /* a cache line, an AVX-512 register */
 
-/* n * size bytes, at least 1; NULL where the product overflows or there is no memory. */
+/* Allocate n * size bytes, at least 1; NULL if the product overflows or there is no memory. */
 void *bm_alloc(size_t n, size_t size);
 void *bm_alloc_zero(size_t n, size_t size);
-/* The same, aligned to BM_ALIGNMENT and freed with bm_free too. */
+/* Like bm_alloc, but aligned to BM_ALIGNMENT; also freed with bm_free. */
 void *bm_alloc_aligned(size_t n, size_t size);
 /* realloc: if it returns NULL, the old block is unchanged. Not for aligned blocks. */
 void *bm_resize(void *block, size_t n, size_t size);
@@ -52,7 +52,7 @@ bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err)
 /* bm_grow_array calls this: `array` is the address of a pointer to elements of `size` bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
-/* *out: the text that a printf format makes, which the caller frees; on failure *out is
+/* Set *out to the text that a printf format makes, which the caller frees. On failure *out is
  * unchanged. */
 bm_status bm_string_format(char **out, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.c -- progress is throttled by the clock: a call that comes too early costs a look at the
- * clock and one atomic load.
+/* meter.c -- progress is throttled by the clock: a call that comes too early only reads the clock
+ * and one atomic variable.
  *
  * Tests: tests/unit/base/test_forecast.c, tests/unit/base/test_meter.c */
 #include "base/meter.h"
@@ -36,7 +36,7 @@ static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_
     f->share = -1;
 }
 
-/* A stage begins. If it is not planned, or its step has finished, it is part of the current
+/* Begin a stage. A stage that is not planned, or whose step has finished, is part of the current
  * step. */
 static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
 {

@@ -22,7 +22,7 @@
  * jumps where one step ends and the next begins. The share that is done never goes back: if a job
  * turns out to be longer, its progress pauses for a while.
  *
- * Times come from the caller. Threads: one at a time. */
+ * The caller passes the time. Threads: one at a time. */
 
 enum { BM_FORECAST_STEPS = 8 };
 
@@ -36,8 +36,8 @@ typedef struct bm_forecast {
     bm_forecast_step steps[BM_FORECAST_STEPS];
     uint32_t n, at; /* `at`: the step that runs, from 1; 0: none yet */
     bool counts;    /* the running stage reports the progress of the step */
-    double began_s, step_began_s,
-        reported_s;             /* `reported_s`: when the reporting of its progress began */
+    /* `reported_s`: when the first report of the step's progress was possible */
+    double began_s, step_began_s, reported_s;
     double share;               /* done share of the step; less than 0: unknown */
     double past_s, past_weight; /* time and weight of the steps that have ended */
     double shown;               /* the largest share of the job that was reported */
@@ -57,7 +57,7 @@ typedef struct bm_meter {
     double stage_begin;        /* in seconds of bm_clock_seconds, like next_call */
     bm_forecast forecast;      /* forecast of the whole job, if it has a plan */
     _Atomic(double) next_call; /* progress calls before this time are dropped */
-    atomic_bool stopped;       /* `cancelled` answered true once */
+    atomic_bool stopped;       /* `cancelled` returned true once */
 } bm_meter;
 
 /* `callbacks` are copied; NULL: none. */

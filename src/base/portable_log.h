@@ -48,7 +48,8 @@
 static const double bm_log_series[BM_LOG_TERMS] = {2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
                                                    2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
 
-/* Is it finite and more than 0? By its bits, as above. */
+/* Is x finite and more than 0? Tested by its bits, so that flushing subnormal numbers to zero
+ * changes nothing. */
 static inline int bm_is_positive_finite(double x)
 {
     uint64_t bits;

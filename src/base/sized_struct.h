@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sized_struct.h -- structs that cross the public interface and may grow (see the public types.h):
- * their first field, size_t struct_size, is the size of the caller's struct.
- * */
+ * their first field, size_t struct_size, is the size of the caller's struct. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -13,7 +12,7 @@
 #define BM_SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
 /* A struct of the public headers in this version. `least`: its size in the first version with this
- * SOVERSION, which never changes, since a program built then has no more bytes. */
+ * SOVERSION, which never changes, since a program built then passes no more bytes. */
 typedef struct bm_sized_type {
     const char *name;
     size_t whole, least;

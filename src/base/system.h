@@ -11,13 +11,13 @@
 
 typedef enum bm_isa { BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON } bm_isa;
 
-/* AVX2 means AVX2 and BMI2; AVX512 means F, BW, DQ, VL and BMI2 (code that can use more checks for
- * it itself); NEON is part of every AArch64. */
+/* Does this processor have the instruction set? AVX2 means AVX2 and BMI2; AVX512 means F, BW, DQ,
+ * VL and BMI2 (code that can use more checks for it itself); NEON is part of every AArch64. */
 bool bm_isa_available(bm_isa isa);
 bm_isa bm_isa_best(void);
 const char *bm_isa_name(bm_isa isa);
-/* Choose the instruction set `name`; NULL or "": the best one. BM_ERR_USAGE: it is unknown or not
- * available here. */
+/* Choose the instruction set `name`; NULL or "": the best one. BM_ERR_USAGE: the name is unknown,
+ * or the instruction set not available here. */
 bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
 /* Processors that this process may use (by affinity mask and the quotas of control groups), at
  * least 1. */
@@ -57,6 +57,6 @@ typedef struct bm_library_lack {
     const char *name;    /* the missing one of `names` */
 } bm_library_lack;
 
-/* The same for callers that write their own message. False: see `lack`. */
+/* Like bm_shared_library_open, for callers that write their own message. False: see `lack`. */
 bool bm_shared_library_find(const char *file, const char *const *names, void *table,
                             bm_library_lack *lack);

@@ -466,8 +466,8 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
  * Submitted work is stored in a ring, which helpers traverse.
  *
  * A helper takes the lock once for each piece: a piece takes a hundred microseconds or more, except
- * the last ones of a caller. Work leaves the ring when a helper finds no piece of it, or when its
- * caller ends it. */
+ * the last ones of a caller. Work is removed from the ring when a helper finds no piece of it, or
+ * when the caller ends it. */
 
 struct bm_team {
     pthread_mutex_t lock; /* guards all below except `n_works` */

@@ -71,13 +71,14 @@ void bm_pool_forget(bm_pool *pool);
 uint32_t bm_pool_size(const bm_pool *pool);
 bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err);
 
-/* 0 … n-1 in ranges of `grain` (0 counts as 1); the last may be shorter. */
+/* The numbers 0 … n-1 in ranges of `grain` numbers (0 counts as 1); the last range may be
+ * shorter. */
 typedef struct bm_pool_split {
     size_t n, grain;
 } bm_pool_split;
 
 /* Call fn(ctx, thread, begin, end) for each range, on all threads. The ranges are the same for any
- * number of threads; which thread gets which is not. Stops early after a failure, and returns the
+ * number of threads, but any thread may get any range. Stops early after a failure, and returns the
  * failure of the lowest range that failed. */
 typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, size_t end,
                                       bm_error *err);
@@ -87,15 +88,15 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 /* team -- a fixed number of threads that help any number of callers at once.
  *
  * A caller submits a function that does one piece of its work, and works on pieces itself too. The
- * helpers do one piece of each submitted work in turn, so every caller gets the same share of them,
- * and a single caller gets all. */
+ * helpers do one piece of each submitted work in turn, so every caller gets the same share of the
+ * helpers, and a single caller gets all. */
 
 typedef struct bm_team bm_team;
 
 /* Do one piece; false: none is left. Called by any number of helpers at once. */
 typedef bool (*bm_team_fn)(void *ctx);
 
-/* Filled by bm_team_begin. It is the caller's memory, and must not move until bm_team_end
+/* Filled by bm_team_begin. The struct is the caller's, and must not move until bm_team_end
  * returns. */
 typedef struct bm_team_work {
     bm_team_fn help;

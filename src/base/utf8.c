@@ -176,7 +176,7 @@ static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
     }
 }
 
-/* Advance *p until p->at reaches `place` or, with `back`, until p->from reaches it. */
+/* Advance *p until p->at reaches `place` or, with `back`, until p->from does. */
 static void go_to(bm_str text, bm_str as_read, size_t place, bool back, bm_utf8_places *p)
 {
     bool within = false;
