@@ -124,7 +124,7 @@ static bool same_letter(char c, char lower)
     return c == lower || c == lower - 'a' + 'A';
 }
 
-/* Is the rest "", "B" or "iB", in upper or lower case? It may follow the letter of a unit. */
+/* Is the text after the letter of a unit "", "B" or "iB", in upper or lower case? */
 static bool ends_unit(const char *at)
 {
     at += same_letter(*at, 'i') && at[1] != '\0';
@@ -344,7 +344,7 @@ static const char *foreign_word(const arg_request *request, const char *name)
     return NULL;
 }
 
-/* Report an option that no command, or only other commands, have. */
+/* Report an option that no command has, or only other commands have. */
 static bm_status unknown_option(const arg_request *request, const arg_option *elsewhere,
                                 const char *name, bm_error *err)
 {

@@ -61,9 +61,9 @@ typedef struct arg_option {
     const char *value; /* name of the value in the help text; NULL: depends on the type */
     const char *help;
     const char *member;  /* the field's name in the target, as "text.short_rule" */
-    size_t offset, size; /* place and size of the field in the target */
-    /* For a choice of `words`: the first value that is allowed, and the last that is offered (0:
-     * all). */
+    size_t offset, size; /* offset and size of the field in the target */
+    /* ARG_WHOLE and ARG_SIZE: the limits. A choice of `words`: the first value that is allowed, and
+     * the last that is offered (0: all). */
     uint64_t min, max;
     unsigned without; /* a value of `words` that is not allowed; 0: all are allowed */
     double low, high;
@@ -130,11 +130,12 @@ typedef struct arg_request {
  * target may then be partly filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
 /* Set *out to the index of the command: the first argument that is neither an option of any command
- * nor an option's value. argc: there is no command. BM_ERR_USAGE: no command has an option before
- * it. */
+ * nor an option's value. argc: there is no command. BM_ERR_USAGE: before the command there is an
+ * option that no command has. */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Was the option of this name given? */
 bool args_given(const arg_table *table, const bool *given, const char *name);
-/* The candidate nearest to `word` (edit distance at most a third of its length), or NULL. */
+/* The candidate nearest to `word`; NULL: none has an edit distance of at most 3 and a third of the
+ * word's length, rounded up. */
 const char *args_nearest(const char *word, const char *const *candidates, size_t n);

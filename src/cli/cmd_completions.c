@@ -7,8 +7,8 @@
  *     zsh   $XDG_DATA_HOME/zsh/site-functions/_bandmill, a folder that ~/.zshrc must name
  *     fish  $XDG_CONFIG_HOME/fish/completions/bandmill.fish
  *
- * The texts come from packaging/completions. An existing file is replaced only if it is one of
- * these, of any version. All places are checked before anything is written.
+ * The texts come from packaging/completions. An existing file is replaced only if it begins
+ * like such a text, of any version. All paths are checked before anything is written.
  *
  * Tests: tests/cli/cases/completions.sh, tests/pages/test_completions.py */
 #include <errno.h>
@@ -68,7 +68,7 @@ static bm_status fail_io(const char *path, bm_error *err)
     return err->status = BM_ERR_IO;
 }
 
-/* BM_OK: nothing exists at `path`, or a file that begins like ours. */
+/* Check that nothing exists at `path`, or only a file that begins like ours. */
 static bm_status check_place(const char *path, bm_error *err)
 {
     char head[128] = "";
@@ -100,7 +100,8 @@ static bm_status make_folders(char *path, bm_error *err)
     return BM_OK;
 }
 
-/* Write a temporary file beside it, then rename, so that a shell never reads half a file. */
+/* Write the file under a temporary name in the same folder, then rename it, so that a shell never
+ * reads half a file. */
 static bm_status write_file(char *path, const cli_completion *completion, bm_error *err)
 {
     char part[PATH_MAX + 32];
@@ -133,8 +134,8 @@ static bool has_bash_completion(void)
     return false;
 }
 
-/* Does a line of ~/.zshrc that is not a comment name the folder? A folder below the home directory
- * may be written with ~ or $HOME, so only the part of its path after that is searched for. */
+/* Does a line of ~/.zshrc that is not a comment name the folder? The home directory may be written
+ * as ~ or $HOME, so only the part of the path after it is searched for. */
 static bool zshrc_names(const char *folder)
 {
     const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;

@@ -26,7 +26,7 @@ static void put_member(FILE *to, const char *name, const char *text)
         fputs("null", to);
 }
 
-/* Print a string in a list; *n counts them. */
+/* Print a string in a list. *n counts the strings of the list. */
 static void put_item(FILE *to, size_t *n, const char *text)
 {
     if ((*n)++ > 0)
@@ -77,7 +77,7 @@ static void put_words_json(FILE *to, const arg_option *option)
     }
 }
 
-/* Is `word` one that arg_option.offer lists? */
+/* Does arg_option.offer contain `word`? */
 static bool offers(const arg_option *option, const char *word)
 {
     return option->offer != NULL && strstr(option->offer, word) != NULL;
@@ -261,7 +261,8 @@ static void print_wrapped(cli_console *console, const char *text)
     cli_print(console, "%s\n", text);
 }
 
-/* Print the presets, each with what it cannot reproduce; this is also reported when it is used. */
+/* Print the presets, each with its note about what it cannot reproduce, which is also reported when
+ * the preset is used. */
 static void print_presets(cli_console *console)
 {
     cli_print(console, "\nPresets:\n");

@@ -13,7 +13,7 @@
 
 /* --- what a job did --- */
 
-/* `reads`: the job reads documents. */
+/* Report how many documents a job added or removed. `reads`: the job reads documents. */
 static void report_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;

@@ -4,8 +4,8 @@
 
 #include "cli/command.h"
 
-/* The output options of the job. All of stdout (the rows or, with --json, the summary) is written
- * before outputs are renamed. */
+/* The output options of the job. They make the job write all of stdout (the rows or, with --json,
+ * the summary) before it renames its outputs. */
 bm_output_options cli_job_output(cli_context *context);
 /* End the meter after a job. `status`: the status of the job. Returns the status of the command. */
 bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err);
@@ -26,7 +26,7 @@ void cli_report_candidates(cli_context *context, const bm_counts *counts);
 /* The lines of the summary, one function each. This one reports what was read, after a line about
  * directory entries that were left out. */
 void cli_report_read(cli_context *context, const bm_counts *counts);
-/* What was cut, in words, and what remains. */
+/* Report what was cut (`cut`, in words), and what remains. */
 void cli_report_cuts(cli_context *context, const char *cut, const bm_counts *counts);
 void cli_report_pairs(cli_context *context, const bm_counts *counts);
 /* "not compared: ...", unless all documents were compared. */

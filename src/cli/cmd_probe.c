@@ -62,7 +62,7 @@ static int outermost(void *const *frames, int n)
     return n - 1;
 }
 
-/* Name the first library, from that frame inwards, that is a driver. */
+/* Name the first library that is a driver, from the outermost frame (see above) inwards. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
@@ -98,7 +98,7 @@ static void watch_signals(void)
     }
 }
 
-/* Called when a driver called exit: whatever its exit code, the probe has not finished. */
+/* Runs when a driver calls exit. Whatever the exit code, the probe has not finished. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;

@@ -31,7 +31,7 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
                     plan->used > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
-/* "1,200"; a small number that is not whole gets a decimal. */
+/* Format "1,200"; a small number that is not whole gets a decimal. */
 static void format_number(double value, char *out, size_t cap)
 {
     if (value < 100 && value > (double)(uint64_t)value)
@@ -40,7 +40,7 @@ static void format_number(double value, char *out, size_t cap)
         cli_format_count((uint64_t)(value + .5), out, cap);
 }
 
-/* "1,200 +- 30"; "1,200" if it is exact. */
+/* Format "1,200 +- 30", or "1,200" if `error` is 0. */
 static const char *format_total(double value, double error, char *out, size_t cap)
 {
     char number[32], plus_minus[32];
@@ -72,7 +72,7 @@ static void report_sample(cli_context *context, const bm_tune_result *result, si
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
-    if (s->candidates_low == s->candidates_low) /* it is not NAN */
+    if (s->candidates_low == s->candidates_low) /* not NAN */
         cli_report_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
                         s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
                         format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));

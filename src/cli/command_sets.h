@@ -5,13 +5,14 @@
 #include "cli/option_settings.h"
 
 #define BIT(command) (1u << (command))
-/* The first set puts documents into an index; the second changes an index; the third has an index
- * as its first operand. */
+/* FILLS: commands that put documents into an index. CHANGES: that change an index. INDEXES: whose
+ * first operand is an index. */
 #define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
 #define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
 #define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | BIT(CLI_QUERY) | FILLS)
-/* `index add` uses the fixed settings of its index, and has no other output. */
+/* All commands except `index add`, which uses the fixed settings of the index and has no other
+ * output. */
 #define BUT_ADD   (~BIT(CLI_INDEX_ADD))
 #define READS     (JOBS | BIT(CLI_FILTER) | BIT(CLI_OVERLAP))
 #define FINDS     (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))

@@ -40,8 +40,8 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* one operand is a
-                                                                             * file */
+    /* only the first operand is a file */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE;
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,
@@ -71,9 +71,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
  *
  * SIGBUS becomes an error line and exit code 4.
  *
- * Such a read cannot be resumed, so the process ends there: uncommitted changes to an index are
- * lost, as after any other abrupt end. The handler makes only async-signal-safe calls; its texts
- * are prepared beforehand. */
+ * A read that raises SIGBUS cannot be resumed, so the process ends there: uncommitted changes to an
+ * index are lost, as after any other abrupt end. The handler makes only async-signal-safe calls;
+ * its texts are prepared beforehand. */
 
 #define WORDS                                                                                      \
     "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
@@ -82,7 +82,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* equals bm_status_exit_code(BM_ERR_IO) */
 
-/* Write all of `data`, even if the descriptor does not block: node, ssh and asyncio set this on
+/* Write all of `data`, even if the descriptor is non-blocking, as node, ssh and asyncio make
  * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
  * (EINTR: a signal came meanwhile). Async-signal-safe. */
 static size_t write_descriptor(int fd, const char *data, size_t len)
@@ -172,8 +172,8 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* Print text with hidden characters as \xHH. put_json prints them as \uHHHH, and invalid UTF-8 as
- * U+FFFD. */
+/* Print text with hidden characters as \xHH. (put_json prints hidden characters as \uHHHH, and
+ * invalid UTF-8 as U+FFFD.) */
 static void put_plain(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
@@ -265,7 +265,8 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* `kind`: "warning", "info" …; "" for a note. `bold`: a part to show in bold; NULL: no part. */
+/* Print one message. `kind` is "warning", "info" …, or "" for a note. `bold` is a part to show in
+ * bold; NULL: no part. */
 static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
     const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;

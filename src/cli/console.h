@@ -6,8 +6,9 @@
  *   {"warning":{"message":"..."}}   {"info":{"message":"..."}}
  * Untrusted texts (file names, ids, drivers' messages) reach a terminal without the characters that
  * bm_text_next hides: their bytes are written as \xHH, in JSON as \uHHHH. The meter is cleared
- * before each message. stdout carries only data, unchanged by cli_write, or what the user asked to
- * see, by the other functions. If its reader goes away, the exit code is 141, without a message. */
+ * before each message. stdout gets only data, which cli_write writes unchanged, or what the user
+ * asked to see, which the other functions print. If the reader of stdout goes away, the exit code
+ * is 141, without a message. */
 #pragma once
 
 #include <stdio.h>
@@ -27,8 +28,9 @@ typedef struct cli_console {
     int out_errno;    /* errno of the first write to stdout that failed; 0: none failed */
 } cli_console;
 
-/* A buffered stream that writes in this way; `standard` if there is no memory for one. `stream` is
- * borrowed while it is used, and flushed at the end of the process. */
+/* Open a buffered stream that writes everything to stream->fd, even if that descriptor is
+ * non-blocking. Returns `standard` if there is no memory. `stream` is borrowed until the end of the
+ * process, when the stream is flushed. */
 typedef struct cli_stream {
     int fd;
     char buffer[1 << 16];
@@ -65,5 +67,5 @@ bm_status cli_finish(cli_console *console, bm_error *err);
  * failure counts. */
 bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err);
 
-/* Print `text` to `to` as a JSON string with quotes; characters as in put_json. */
+/* Print `text` to `to` as a JSON string with quotes. Hidden characters become \uHHHH. */
 void cli_json_string(FILE *to, const char *text);

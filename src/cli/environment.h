@@ -13,9 +13,10 @@
  * _CL_SHAPE, _CL_ROW, _CL_LIMIT, _CL_TEXT. If a variable is not set, its field is unchanged. An
  * invalid number or word counts as not set. */
 void cli_environment_device(bm_device_options *options);
-/* Read BANDMILL_SEAL_SECONDS. BM_ERR_USAGE: it is not a number of seconds. */
+/* Read BANDMILL_SEAL_SECONDS. BM_ERR_USAGE: the value is not a number of seconds. */
 bm_status cli_environment_resources(bm_resource_options *options, bm_error *err);
-/* Read TMPDIR: where a job puts its temporary files if it has no output to put them beside. */
+/* Read TMPDIR: the directory of a job's temporary files, if the job has no output beside which they
+ * could be. */
 void cli_environment_temp_dir(bm_resource_options *options);
 /* May a terminal get bold text? Only if NO_COLOR is not set, and TERM is set to something other
  * than "dumb". */

@@ -9,7 +9,7 @@
 void cli_catch_signals(void);
 /* Has SIGINT or SIGTERM been received? */
 bool cli_interrupted(void);
-/* The first of these signals that was received; 0: none was. */
+/* The first SIGINT or SIGTERM that was received, as its number; 0: none was. */
 int cli_stop_signal(void);
 /* From now on, a failed read of mapped memory ends the process with exit code 4 and one line on
  * stderr, which is JSON if `json`. */

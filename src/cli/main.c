@@ -23,8 +23,8 @@
 /* Blocks of 4 MiB and more are mapped individually. So the memory of a long document returns to the
  * system when it is freed, and arrays grow without a copy and without leaving gaps. By default the
  * allocator would raise that limit up to 32 MiB. Each arena keeps freed memory up to the trim
- * threshold; with one arena for each of many threads that would be more than everything else, so
- * their number is limited. */
+ * threshold. With one arena for each of many threads, that would be more than all other memory, so
+ * the number of arenas is limited. */
 static void configure_allocator(void)
 {
 #if defined(__GLIBC__)
@@ -34,8 +34,8 @@ static void configure_allocator(void)
 #endif
 }
 
-/* A closed descriptor 0, 1 or 2 must not become a file of ours: it is opened in a mode in which
- * using it fails, as using a closed descriptor would. */
+/* Open descriptor 0, 1 or 2 if it is closed, so that it cannot become a file of ours: to /dev/null,
+ * in a mode in which using it fails, as using a closed descriptor would. */
 static void reserve_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {

@@ -98,7 +98,7 @@ typedef struct cli_explain_settings {
 typedef struct cli_page_settings {
     uint32_t groups, pairs, text_bytes, sample, sample_seed;
     const char *sample_labels; /* file with the labels; NULL: not given */
-    bool open;                 /* open it in a browser */
+    bool open;                 /* open the page in a browser */
 } cli_page_settings;
 
 /* S:P; both 0: not given. */

@@ -2,7 +2,7 @@
 /* options.c -- the table of options; see options.h.
  *
  * The rows are in options/rows.def. An option planned for a later version has a row of type
- * ARG_LATER, so that the error says so instead of "unknown".
+ * ARG_LATER, so that the error message says this instead of "unknown option".
  *
  * Tests: tests/cli/cases/before_command.sh, tests/cli/cases/preset.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/test_options.c */
@@ -145,7 +145,7 @@ static bool cli_parse_verify(const char *text, void *field, char *why, size_t ca
     return end != number && *end == '\0' && match->containment > 0 && match->containment <= 1;
 }
 
-/* A shingle as above, appended to the list; field: cli_shingles. */
+/* A shingle as in cli_parse_shingle, appended to the list; field: cli_shingles. */
 static bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 {
     cli_shingles *shingles = field;
@@ -161,7 +161,8 @@ static bool cli_parse_shingles(const char *text, void *field, char *why, size_t 
     return true;
 }
 
-/* T,T,...: each more than 0, at most 1. strtod is safe, since the program keeps the C locale. */
+/* T,T,...: each more than 0, at most 1; field: cli_thresholds. strtod is safe, since the program
+ * keeps the C locale. */
 static bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
 {
     cli_thresholds list = {.n = 0};
@@ -248,7 +249,7 @@ uint64_t cli_set_fields(const cli_settings *settings)
  *
  * The table of foreign options; see options.h.
  *
- * A row is skipped if the command does not accept its option. */
+ * A row is skipped if the command does not accept our option. */
 
 const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"num-perm", "perms", "--perms K"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.h -- every option of every command: one table, and the settings that it fills.
  *
- * An option that several commands share is one row with several command bits, so that it means the
- * same everywhere. */
+ * An option that several commands share is one row with several command bits, so that the option
+ * means the same everywhere. */
 #pragma once
 
 #include <stdbool.h>

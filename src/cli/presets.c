@@ -75,8 +75,9 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
     s->tune.shingles.n = 1;
 }
 
-/* Bands and rows are set together, only if the permutations suffice and no recall was given. If
- * every pair is compared, there are no bands. */
+/* Set the threshold, and bands and rows, as far as they were not given. Bands and rows are not set
+ * if a recall was given, if candidates do not come from bands, or if neither was given and there
+ * are too few permutations for both. */
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");
@@ -100,8 +101,8 @@ void cli_preset_apply(cli_settings *s, cli_command_id command)
     const bool own_scheme = cli_was_given(s, "scheme") && s->sketch.scheme != p->scheme;
     if (claim(s, command, "scheme"))
         s->sketch.scheme = p->scheme;
-    if (!own_scheme && claim(s, command, "hash")) /* other schemes have a hash and seed of their
-                                                   * own */
+    /* a scheme other than the preset's has its own hash and seed */
+    if (!own_scheme && claim(s, command, "hash"))
         s->text.hash = p->hash;
     if (!own_scheme && claim(s, command, "seed"))
         s->sketch.seed = bm_scheme_seed(p->scheme);

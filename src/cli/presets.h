@@ -7,14 +7,14 @@
 typedef struct cli_preset {
     const char *name;
     bm_shingle_kind shingle;
-    uint32_t shingle_k; /* 0: the user's text settings stay */
+    uint32_t shingle_k; /* 0: the preset does not change text settings */
     uint32_t normalize;
     bm_words words;
     bm_token_hash hash;
     bm_scheme scheme;
     uint32_t perms, bands, rows; /* bands 0: derived from the threshold */
     double threshold;            /* 0: the preset does not set it */
-    const char *note;            /* what cannot be reproduced */
+    const char *note;            /* what the preset cannot reproduce */
 } cli_preset;
 
 enum { CLI_N_PRESETS = 7 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.c -- draw the meter; see progress.h. The library calls it from one thread at a time. */
+/* progress.c -- draws the meter; see progress.h. The library calls back from one thread at a
+ * time. */
 #include "cli/progress.h"
 
 #include <inttypes.h>
@@ -77,7 +78,7 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
     return out;
 }
 
-/* "0:30". */
+/* Format a time as "0:30". */
 static void format_time(double seconds, char *out, size_t cap)
 {
     unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* longer times are shown as

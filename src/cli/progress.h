@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
- * On a terminal it is one line, redrawn at most ten times a second and cleared at the end. The
- * terminal's width is read each time, and the line is kept shorter: parts are left out, then it is
- * cut. Elsewhere (--progress always) it is a plain line per second and one at the end of each
- * stage. `auto` shows it only on a terminal, once a run has lasted half a second. Any other message
- * clears it first. The caller passes the time, so that tests need no clock. */
+ * On a terminal the meter is one line, redrawn at most ten times a second and cleared at the end.
+ * The terminal's width is read each time. To fit, parts of the line are left out, and then the line
+ * is cut. Elsewhere (--progress always) the meter prints a plain line per second and one at the end
+ * of each stage. `auto` shows the meter only on a terminal, once a run has lasted half a second.
+ * Any other message clears the meter first. The caller passes the time, so that tests need no
+ * clock. */
 #pragma once
 
 #include <stdio.h>
@@ -35,8 +36,8 @@ void cli_meter_clear(cli_meter *meter);
 /* End the meter at the end of the run. */
 void cli_meter_end(cli_meter *meter);
 
-/* *out (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a job with a plan
- * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". */
+/* Format the progress (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a
+ * job with a plan "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". */
 void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
 /* Like cli_meter_format, in at most `columns`. Parts are left out in this order: documents, rate,
  * percentage, time of the stage, time of the job. If the line is still too long, it is cut. */

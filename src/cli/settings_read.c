@@ -35,7 +35,8 @@ static bm_status check_keys(const cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Check options that only make sense together. */
+/* Check options against each other: those that need one another, those that exclude one another,
+ * and bands times rows against the number of permutations. */
 static bm_status check_together(cli_settings *s, cli_command_id command, bm_error *err)
 {
     bool bands = cli_was_given(s, "bands"), rows_given = cli_was_given(s, "rows");
@@ -67,8 +68,8 @@ static bm_status check_together(cli_settings *s, cli_command_id command, bm_erro
     return BM_OK;
 }
 
-/* Handle "-" as output: standard output if rows or a page are written; otherwise it is an error,
- * since it names no file or directory. */
+/* Handle "-" as an output. It means standard output if a command writes rows, kept records or a
+ * page there; for any other output it is an error, since it names no file or directory. */
 static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const struct {
@@ -90,7 +91,7 @@ static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error 
     return BM_OK;
 }
 
-/* Check the operands of index commands: an index, and what the command needs. */
+/* Check the operands of index commands: an index, then what the command needs. */
 static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -152,7 +153,8 @@ static bm_status check_query(cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Check operands, which become inputs. `needs_output`, `operands`: the command's requirements. */
+/* Check the operands of a command, and the options that its operands or its output depend on. Then
+ * the operands become the inputs. */
 static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -224,7 +226,7 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     return BM_OK;
 }
 
-/* Set the lists in the form that the library reads. */
+/* Pass the lists of fields and patterns to settings->input, in the form that the library reads. */
 static void link_lists(cli_settings *s)
 {
     if (s->text_fields.n > 0) {
@@ -310,12 +312,12 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         return status;
     link_lists(settings);
     if (settings->device.device == NULL &&
-        command != CLI_BENCH) { /* in that case bench tries each of them */
+        command != CLI_BENCH) { /* without --device, bench tries all devices */
         settings->device.device = "auto";
         settings->device.by_default = true;
     }
     if (settings->output.path == NULL && settings->resources.temp_dir == NULL &&
-        !(BIT(command) & INDEXES)) /* temporary files of an index are put beside it */
+        !(BIT(command) & INDEXES)) /* temporary files of an index are beside the index */
         cli_environment_temp_dir(&settings->resources);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)
