@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_plan.h -- the order in which each empty bin of the scheme oph asks the other bins for a word,
- * computed once for a seed and a number of bins, so that no donor is drawn twice.
+/* oph_plan.h -- the order in which each empty bin of the scheme oph tries the other bins as donors
+ * of a word, computed once for a seed and a number of bins, so that no bin tries a donor twice.
  *
  * A backend that signs by the plan makes the same words as scheme_oph.c. A plan is read-only once
  * made: any number of threads. */
@@ -11,19 +11,22 @@
 #include "sketch/scheme_row.h"
 
 #define BM_OPH_ROW_PAD 64u
-#define BM_OPH_STEPS   4u   /* donors that a bin asks at once */
+#define BM_OPH_STEPS   4u   /* donors that a bin tries at once */
 #define BM_OPH_PACKED  256u /* with at most this many bins, an offer includes its donor */
 
-/* Two tables of about bins x bins, 64 KiB for 128 bins. NULL after {0}. */
+/* Two tables of about bins x bins numbers: 64 KiB for 128 bins. {0}: there are no tables. */
 typedef struct bm_oph_plan {
     uint32_t bins, row; /* row: bins rounded up to 64, the length of a row of offers */
-    uint16_t *order;  /* at bm_oph_order_at(…, bin, i): the i-th donor that `bin` asks, each donor
-                      * once; then padding up to a multiple of BM_OPH_STEPS */
-    uint16_t *offers; /* [donor][bin]: this i, the rank; with few bins rank * 256 + donor */
+    /* at bm_oph_order_at(…, bin, i): the i-th donor that `bin` tries, each donor once; then padding
+     * up to a multiple of BM_OPH_STEPS */
+    uint16_t *order;
+    /* [donor][bin]: the rank of the donor, which is this i; with at most BM_OPH_PACKED bins,
+     * 256 * rank + donor */
+    uint16_t *offers;
 } bm_oph_plan;
 
-/* The entries of one step of all bins are adjacent, so reading the first few of each bin touches
- * little memory. */
+/* The index in `order`. The entries of one step of all bins are adjacent, so reading the first few
+ * of each bin touches little memory. */
 static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
 {
     return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;

@@ -17,14 +17,14 @@ const bm_scheme_ops *bm_scheme_at(size_t i);
 
 /* Draw the parameters for options->scheme; BM_ERR_USAGE if there is no such scheme. */
 bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
-/* Compute the plan of the draws once, to sign many documents. */
+/* Compute params->plan, which speeds up signing many documents, if the scheme has one. */
 bm_status bm_scheme_plan(bm_scheme_params *params, bm_error *err);
 /* How many words of a signature must be computed so that the first `wanted` are right: `wanted`, or
  * all if the scheme has no `prefix`. */
 uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted);
 
-/* BM_ERR_USAGE, naming `scheme`, if the scheme needs weights and there are none, or the other way
- * round. Code that signs calls this before it opens anything. */
+/* Check that documents have weights if and only if the scheme needs them; else BM_ERR_USAGE, naming
+ * `scheme`. Code that signs calls this before it opens anything. */
 bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err);
 
 /* Fill `keys` with the keys of one document's `bands` bands (scalar reference). `empty`: all one

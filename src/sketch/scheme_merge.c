@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_merge.c -- words of parts merged, and coefficients uploaded; see scheme_row.h.
+/* scheme_merge.c -- merges the words of parts, and makes the buffers of coefficients for devices;
+ * see scheme_row.h.
  *
  * Tests: tests/unit/sketch/test_scheme_device.c */
 #include "sketch/scheme_row.h"

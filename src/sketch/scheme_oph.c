@@ -25,7 +25,8 @@
  * The attempts of every bin, without repeats. See oph_plan.h.
  *
  * The definition draws up to 16 K donors for a bin and then continues with its neighbours; a donor
- * gives the same answer a second time, so only the order of first appearances counts. */
+ * that had no word has none the second time either, so only the order of first appearances
+ * counts. */
 
 /* The order of one bin: donors by first appearance among its attempts, then the remaining ones,
  * cyclically after the bin. */
@@ -81,8 +82,9 @@ void bm_oph_plan_reset(bm_oph_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* Merge the words of another part of a document into `words`, which is not densified. `part` may
- * be: a word that a bin took from a donor does not belong to its bin, and is skipped. */
+/* Merge the words of another part of a document into `words`, which is not densified. `part` may be
+ * densified: a word that a bin took from a donor is recognized, since its hash belongs to another
+ * bin, and is skipped. */
 static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words)
 {
     for (uint32_t bin = 0; bin < plan->bins; bin++)

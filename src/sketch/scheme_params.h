@@ -14,12 +14,12 @@
  * is not 1 … BM_PERMS_MAX. */
 bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                 uint32_t n, bm_scheme_params *out, bm_error *err);
-/* The same for 64-bit coefficients: a, b and, with `third`, c. */
+/* Like bm_scheme_params_init, for 64-bit coefficients: a, b and, with `third`, c. */
 bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                   bool third, bm_scheme_params *out, bm_error *err);
 /* Parameters for only the n words from `first` on, of a scheme with `prefix`; for the reference,
  * without a plan. Borrows the coefficients of `params`. */
 bm_scheme_params bm_scheme_params_some(const bm_scheme_params *params, uint32_t first, uint32_t n);
 void bm_scheme_params_reset(bm_scheme_params *params); /* {0} is fine */
-/* BM_ERR_USAGE unless perms is 1 … BM_PERMS_MAX. */
+/* Fail with BM_ERR_USAGE unless perms is 1 … BM_PERMS_MAX. */
 bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err);

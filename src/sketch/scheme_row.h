@@ -18,15 +18,16 @@
 
 /* The random numbers for one scheme, seed and number of words; read-only once drawn. */
 typedef struct bm_scheme_params {
-    const struct bm_scheme_ops *ops; /* the row of their scheme */
+    const struct bm_scheme_ops *ops; /* the row of the scheme */
     uint32_t perms;                  /* words of a signature; may be lowered for a prefix scheme */
     uint32_t perms_padded;           /* `perms` as drawn, rounded up to a multiple of
                                       * BM_SCHEME_PADDING */
     uint32_t seed;
-    uint32_t *a, *b;               /* coefficients, aligned to 64 bytes and padded with zeros */
-    uint64_t *a64, *b64, *c64;     /* 64-bit coefficients, likewise; `a` and `b` are then NULL */
-    uint64_t donor_mul, donor_add; /* oph: of the hash that chooses donors */
-    void *plan; /* what bm_scheme_plan computed from these; NULL: nothing, or not yet */
+    uint32_t *a, *b; /* coefficients, aligned to 64 bytes and padded with zeros */
+    /* 64-bit coefficients, aligned and padded too; `a` and `b` are then NULL */
+    uint64_t *a64, *b64, *c64;
+    uint64_t donor_mul, donor_add; /* oph: coefficients of the hash that chooses donors */
+    void *plan; /* what bm_scheme_plan computed from the other members; NULL: nothing */
 } bm_scheme_params;
 
 #define BM_SCHEME_FILES 3u /* including the NULL after the last */
@@ -43,12 +44,12 @@ typedef struct bm_scheme_device {
     bool alone; /* no merging of parts on a device: one work-group signs a whole document */
     bool fills; /* bm_split_fill completes the words of documents signed in parts */
     /* Make the buffer that kernels read as `coef`: *out, of *bytes, to be freed by bm_free.
-     * `padded`: how many coefficients a kernel reads, at least params->perms. `params` must have
-     * their plan. */
+     * `padded`: how many coefficients a kernel reads, at least params->perms. params->plan must
+     * have been computed, if the scheme has one. */
     bm_status (*upload)(const bm_scheme_params *params, uint32_t padded, void **out, size_t *bytes,
                         bm_error *err);
-    /* Merge the words of another part into `words`, which begin as all one bits. NULL: they cannot
-     * be merged, and a document that no batch can hold is signed by `sign`. */
+    /* Merge the words of another part into `words`, which begin as all one bits. NULL: words cannot
+     * be merged, and a document that is too large for any batch is signed by `sign`. */
     void (*merge)(const bm_scheme_params *params, const void *part, void *words);
     /* Called after the last part; NULL: there is nothing left to do. */
     void (*finish)(const bm_scheme_params *params, void *words);
@@ -63,7 +64,7 @@ typedef struct bm_scheme_ops {
      * for word. Sign one document of n 64-bit hashes (some schemes use only the low 32 bits): fill
      * `words`, perms of them. n = 0: all one bits. Needs no plan. */
     void (*sign)(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *words);
-    /* The same for a `weighted` scheme, which has no `sign`. All 64 bits of a hash are used;
+    /* Like `sign`, for a `weighted` scheme, which has no `sign`. All 64 bits of a hash are used;
      * weights are finite and more than 0. */
     void (*sign_weighted)(const bm_scheme_params *params, const uint64_t *hashes,
                           const double *weights, size_t n, void *words);
@@ -108,6 +109,6 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
 /* As `upload` of bm_scheme_device: a, then b, `padded` each. */
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);
-/* The same for 64-bit coefficients, with c after them if there is one. */
+/* Like bm_coefficients_upload32, for 64-bit coefficients, with c after them if there is one. */
 bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);
