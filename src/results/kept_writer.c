@@ -28,10 +28,10 @@
  * Names of kept files: endings, compression, deepest common directory.
  *
  * A path is first made absolute and plain ("." and ".." are removed from its text; links are not
- * followed). So the part below the common directory has no "..", and a kept file cannot leave the
- * output, whatever its input is called. Paths and addresses (URLs) each have their own common
- * directory. If there are both, addresses keep their full names, so that no file of one kind gets
- * the name of one of the other. */
+ * followed). So the part below the common directory has no "..", and no kept file can be outside of
+ * the output, whatever the name of its input. Paths and addresses (URLs) each have a common
+ * directory of their own. If there are both, addresses keep their full names, so that no file of
+ * one kind gets the name of a file of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -55,8 +55,8 @@ static const char *format_ending(bm_format format)
     }
 }
 
-/* The compression ending of a kept file. Under `same` it is `own`, the ending of the input's name
- * ("" if the bytes are compressed but the name has no such ending). */
+/* The compression ending of a kept file. With `same` it is `own`, the compression ending of the
+ * input's name ("" if the name has none, even if the bytes are compressed). */
 static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {
@@ -78,7 +78,7 @@ typedef struct names_naming {
     bool single;
 } names_naming;
 
-/* Append the kept file's name for `name` (the last step of a path, or "-"). */
+/* Append the name of the kept file for `name`, the last part of an input's path, or "-". */
 static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
                                const names_naming *how, bm_error *err)
 {
@@ -94,7 +94,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         while (stem > 0 && name[stem - 1] != '.')
             stem--;
         if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
-            stem = plain - ending_len + 1; /* the WET ending has two steps */
+            stem = plain - ending_len + 1; /* .warc.wet is one ending with two dots */
         if (stem > 1 && stem < plain) {    /* true for "a.b", but not for ".b" or "a." */
             ending = name + stem - 1;
             ending_len = plain - (stem - 1);
@@ -131,7 +131,7 @@ static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, 
     return bm_buf_end(out, err);
 }
 
-/* Length of the folder that `path` shares with the folder first[0 … common-1] of earlier paths. */
+/* The length of the deepest folder that is common to `path` and the folder first[0 … common-1]. */
 static size_t shared_folder(const char *first, const char *path, size_t common)
 {
     size_t same = 0;
@@ -182,8 +182,9 @@ static const char *option_of(const bm_kept_naming *asked)
     return asked->written == BM_WRITTEN_REMOVED ? "removed" : "kept";
 }
 
-/* Fail if a name occurs twice, or both as a file and as a folder. In byte order a name below NAME/
- * need not directly follow NAME ("a", "a.b", "a/c"), so each folder of each name is looked up. */
+/* Fail if a name occurs twice, or both as a file and as a folder. In byte order a name in the
+ * folder NAME need not directly follow NAME ("a", "a.b", "a/c"), so each folder of each name is
+ * looked up. */
 static bm_status check_distinct(char *const *names, size_t n, const bm_kept_naming *asked,
                                 bm_error *err)
 {
@@ -217,7 +218,7 @@ static bm_status check_distinct(char *const *names, size_t n, const bm_kept_nami
     return status;
 }
 
-/* Refuse, before anything is read, a name too long for file systems. */
+/* Check, before anything is read, that a name is not too long for file systems. */
 static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_error *err)
 {
     const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
@@ -232,7 +233,8 @@ static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_
                      asked->kept != BM_RECORDS_SAME ? "same, or " : "");
 }
 
-/* Make a kept file's name. `below`: the path below the common folder; "-" for standard input. */
+/* Make the name of a kept file. `below`: the path relative to the common folder; "-" for standard
+ * input. */
 static bm_status make_name(const bm_kept_source *source, const char *below, const names_naming *how,
                            char **out, bm_error *err)
 {
@@ -252,8 +254,8 @@ out:
     return status;
 }
 
-/* Name the file of a single input. Records removed from a .tsv would be named removed.tsv, like the
- * table, so they go to a folder, like records of several inputs. */
+/* Make the name of the file of a single input. The file of records removed from a .tsv would be
+ * named removed.tsv, like the table, so it gets a name in a folder, as with several inputs. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {
@@ -276,8 +278,8 @@ out:
     return status;
 }
 
-/* Set names[0 … n-1] (the caller's, bm_free each) to relative paths without "..". BM_ERR_USAGE: two
- * names are the same, or one is a folder of another. */
+/* Set names[0 … n-1] to relative paths without "..", which the caller frees with bm_free.
+ * BM_ERR_USAGE: two names are the same, or one is a folder of another. */
 static bm_status names_of_kept(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
                                char **names, bm_error *err)
 {
@@ -332,8 +334,8 @@ static bm_compression compression_of(bm_records kept, bm_compression own)
     }
 }
 
-/* Inputs from several machines may share a name; name them by their current paths instead. Returns
- * false if the name of every input is also its path. */
+/* Inputs of jobs on several machines may have the same name: replace the names by the paths at
+ * which the inputs are now. Returns false if no name changes. */
 static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
 {
     bool other = false;
@@ -345,8 +347,8 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-/* Name one file per input of the set; a stream has no names. BM_ERR_USAGE: two files would have the
- * same name. `r` can be reset whatever the status. */
+/* Make the names of the files, one per input of the set; a stream has no names. BM_ERR_USAGE: two
+ * files would have the same name. `r` can be reset whatever the status. */
 static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
     const bm_input_set *set = cfg->set;
@@ -372,7 +374,7 @@ static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_er
         sources[i].compression = source->compression;
         r->compressions[i] = compression_of(cfg->kept, source->compression);
     }
-    cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* a single input needs no directory */
+    cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* not used for a single input */
     if (cwd == NULL) {
         status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
         goto out;
@@ -401,7 +403,7 @@ static bm_pack_lanes pack_lanes(const bm_kept_cfg *cfg)
                            cfg->pool};
 }
 
-/* Open the file of input `index`, or the stream of all inputs, with its compression. */
+/* Open the file of input `index`, or the stream for all inputs, and set the compression. */
 static bm_status kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
                                 bm_out_file **out, bm_error *err)
 {
@@ -430,7 +432,7 @@ static void kept_files_reset(bm_kept_files *files)
 
 /* === kept id list ===
  *
- * The ids of kept documents, one a line, for formats without records to copy. */
+ * The ids of kept documents, one per line, for formats without records to copy. */
 
 typedef struct id_list {
     bm_out_file *file;
@@ -489,25 +491,25 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
 /* === kept records ===
  *
  * Kept records byte for byte, one kept file at a time, in the order of the inputs. The next file is
- * begun while the blocks of the last are compressed. Any number of threads may write to
- * uncompressed files, at reserved places. Names come from kept files, above. Elements of a JSON
- * array are written as an array again; a byte order mark stays before its bracket.
+ * begun while blocks of the file before are still compressed. In uncompressed files, any number of
+ * threads may write reserved bytes. Elements of a JSON array are written as an array again; a byte
+ * order mark remains before the bracket.
  *
- * A stream is one file for all inputs: only its beginning has a byte order mark, and if the last
- * record of an input has no line ending, one is written before the next input. */
+ * A stream is one file for all inputs: a byte order mark is written only at its beginning, and if
+ * the last record of an input has no line ending, one is written before the next input. */
 
 typedef struct records {
     bm_kept_cfg cfg;
     bm_kept_files files;
     size_t next; /* inputs with index < `next` have their files */
     bm_out_file *file;
-    bm_out_file **ended; /* files that are still being compressed: n_ended of them, from first_ended
-                          * on */
+    bm_out_file **ended; /* complete files that are still being compressed: n_ended entries, from
+                          * first_ended on */
     size_t first_ended, n_ended;
     bool fresh;        /* nothing of the open input has been written */
-    char last;         /* the last byte written */
+    char last;         /* the last byte written by records_write */
     bool array;        /* records are elements of a JSON array */
-    bool parts;        /* in a compressed file each record is its own member */
+    bool parts;        /* in a compressed file each record is a member of its own */
     uint64_t elements; /* elements in the open file */
     bool marked;       /* the open file begins with a byte order mark */
     uint64_t reserved; /* reserved bytes of the open file */
@@ -565,7 +567,7 @@ static bm_status write_text(records *r, const char *text, bm_error *err)
     return bm_out_file_write(r->file, text, strlen(text), err);
 }
 
-/* Close ended files, in order, until at most `most` are left and the pool has room for others. */
+/* Close ended files, in order, until at most `most` are left and the pool is not crowded. */
 static bm_status close_ended(records *r, size_t most, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -616,7 +618,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
-        /* an input that is left out gets an empty file */
+        /* each input that was left out gets an empty file */
         BM_TRY(close_file(r, err));
         BM_TRY(kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
         r->elements = r->reserved = 0;
@@ -625,8 +627,9 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* Prepare the first bytes of an input, which follow another input in the stream: drop a byte order
- * mark, and write a missing line ending. */
+/* Called before bytes of an input are written. If they are the first of an input that follows
+ * another one in the stream: remove a byte order mark from *raw, and write the line ending that the
+ * other input may lack. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -636,7 +639,7 @@ static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
     return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
 }
 
-/* Write records, each as its own member. */
+/* Write records, each as a member of its own. */
 static bm_status write_parts(records *r, bm_str raw, bm_error *err)
 {
     bm_scan scan = {0};
@@ -657,7 +660,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
     BM_TRY(join_stream(r, &raw, err));
     r->fresh = false;
-    if (raw.len == 0) /* if it was only a byte order mark */
+    if (raw.len == 0) /* there was only a byte order mark */
         return BM_OK;
     r->last = raw.data[raw.len - 1];
     bool mark =
@@ -712,51 +715,53 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* === kept tables ===
  *
- * Kept rows of tables, as files of the same kind. A record is given as its row number, from 0
- * (source_columns.c), with a label for what else is written about it. The table library writes a
- * file once all its rows are known, and a stream once the rows of all tables are known.
+ * Kept rows of tables, as files of the same kind. Instead of a record, the number of its row is
+ * passed, from 0 (source_columns.c), and a label with what else is written about the row. The table
+ * library writes a file when all its rows are known, and a stream when the rows of all tables are
+ * known.
  *
- * Threads: several files are written at once, each by one thread (a lane), while the next file's
- * rows are collected. They begin in input order, so the failure of the first failing input is
- * reported. Each has its share of the memory; a table that does not fit is written again, alone. */
+ * Threads: several files are written at once, each by one thread (a lane), while the rows of the
+ * next file are collected. Files are begun in input order, so the failure of the first failing
+ * input is reported. Each lane has a share of the memory; a table that does not fit into it is
+ * written again, alone. */
 
-/* A table's kept rows: bits of `rows`, from byte `from` on. */
+/* The kept rows of one input. */
 typedef struct tables_part {
-    size_t index, from; /* index of the input; first byte of its bits in `rows` */
-    uint64_t n_rows;
-    size_t cut; /* index of its first cut */
+    size_t index, from; /* index of the input; the first byte of its bits in tables_file.rows */
+    uint64_t n_rows;    /* 1 + number of the last kept row */
+    size_t cut;         /* index of its first cut in tables_file.cuts */
 } tables_part;
 
 /* A file to write, and the rows kept in it. */
 typedef struct tables_file {
     struct tables_tables *of;
-    bm_buf rows;       /* one bit per row */
-    bm_buf parts;      /* tables_part; the last one is the table in progress */
-    bm_buf labels;     /* a bm_table_label per kept row, if there are labels */
-    bm_buf cuts;       /* bm_table_text_cut, if parts of texts are cut out */
-    bm_out_file *file; /* open while it is written */
-    bm_status status;  /* status of the output, while the library writes */
-    bm_error error;
+    bm_buf rows;       /* one bit per row: is it kept? */
+    bm_buf parts;      /* an array of tables_part, one per input; the last may be in progress */
+    bm_buf labels;     /* an array of bm_table_label, one per kept row, if there are labels */
+    bm_buf cuts;       /* an array of bm_table_text_cut, if parts of texts are cut out */
+    bm_out_file *file; /* open while the library writes */
+    bm_status status;  /* status of writing to `file` */
+    bm_error error;    /* the error of `status` */
 } tables_file;
 
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next, begun; /* inputs with index < `next` have files; if `inside`, input `begun` is
+    size_t next, begun; /* inputs with index < `next` were begun; if `inside`, input `begun` is
                          * open */
     bool inside;
     tables_file told; /* the file whose rows are being collected */
-    uint32_t n_lanes; /* number of threads that write files; 1: the caller writes */
+    uint32_t n_lanes; /* number of threads that write files; 1: the caller's thread writes */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;         /* queue of tables_file */
-    pthread_rwlock_t memory; /* used if cfg.halves is NULL */
+    bm_queue *queue;         /* passes tables_file to the lanes */
+    pthread_rwlock_t memory; /* used in place of cfg.halves if that is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
     bool stop;        /* the result is no longer wanted */
-    size_t failed;    /* first input that failed; its status and error follow */
-    bm_status status;
+    size_t failed;    /* the first input that failed, if `status` is not BM_OK */
+    bm_status status; /* status of that failure */
     bm_error error;
 } tables_tables;
 
@@ -848,7 +853,7 @@ static int write_bytes(void *ctx, const char *data, size_t len)
     return f->status != BM_OK;
 }
 
-/* Write the kept rows of all parts, one after another. `how` is common to all parts. */
+/* Write the kept rows of n parts, one after another. `how` has the settings common to all parts. */
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
@@ -878,7 +883,8 @@ out:
     return status;
 }
 
-/* Write a file within a lane's share of the memory; `again`: with all threads and all memory. */
+/* Write a file with one thread and a lane's share of the memory. `again`, or if there is only one
+ * lane: with all threads and all memory. */
 static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
     const tables_tables *t = f->of;
@@ -886,7 +892,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     const tables_part *parts = (const tables_part *)f->parts.data;
     const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
     const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
-    /* the aborted file still exists if the job can be resumed, so it is opened again */
+    /* if the job can be resumed, the aborted file was not removed, and is opened again */
     if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
                                         NULL) != BM_OK)
         BM_TRY(kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
@@ -906,7 +912,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     f->status = BM_OK;
     bm_status status =
         keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* the output failed, not the table */
+    if (f->status != BM_OK) { /* report the failure of the output, not that of the library */
         status = f->status;
         if (err != NULL)
             *err = f->error;
@@ -919,10 +925,10 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     return status;
 }
 
-/* Write a file with its collected rows. */
+/* Write a file with its collected rows; if memory does not suffice, a second time, alone. */
 static bm_status write_file(tables_file *f, bm_error *err)
 {
-    if (f->parts.len == 0) /* all inputs were lost; without a schema there is no table */
+    if (f->parts.len == 0) /* all inputs could not be read: without a schema there is no table */
         return BM_OK;
     pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
     pthread_rwlock_rdlock(memory);
@@ -945,7 +951,7 @@ static void fail_table(tables_tables *t, size_t index, bm_status status, const b
         t->error = *error;
     }
     pthread_mutex_unlock(&t->lock);
-    bm_queue_abort(t->queue); /* earlier files were already begun */
+    bm_queue_abort(t->queue); /* files of earlier inputs have been begun, and are completed */
 }
 
 static void *run_tables(void *arg)
@@ -969,8 +975,8 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* Call after the last rows: wait until everything is written. Returns the failure of the first
- * failing input. */
+/* Called after the last rows, or when the lanes have failed: wait until all lanes have ended.
+ * Returns the failure of the first failing input. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -1003,7 +1009,7 @@ static bm_status start_lanes(tables_tables *t, bm_error *err)
     return BM_OK;
 }
 
-/* Write the collected file, or pass it to a lane. */
+/* Write the file whose rows were collected, or pass it to a lane. */
 static bm_status end_told(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -1045,7 +1051,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        /* this input keeps nothing */
+        /* end each input that was left out, without rows */
         BM_TRY(tables_end_file(t, err));
         const tables_part part = {t->next, t->told.rows.len, 0,
                                   t->told.cuts.len / sizeof(bm_table_text_cut)};
@@ -1056,7 +1062,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* Set the bit of a row; bits of skipped rows are 0. */
+/* Set the bit of a row in the last part. The bits of rows before it that are not kept are 0. */
 static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
@@ -1081,7 +1087,7 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     return BM_OK;
 }
 
-/* Store the label of the row written last, or the cuts in its text. */
+/* Append the label of the row written last, or the cuts in its text. */
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;

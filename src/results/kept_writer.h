@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kept_writer.h -- writes kept documents to files like the ones they came from (docs/formats.md).
  *
- * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several inputs:
- * kept/PATH, a file for each input under its own name, relative to the deepest common directory. A
- * file without an ending, and stdin, get the ending of the format: .jsonl .tsv .csv, .txt for
- * lines; stdin among several is kept/stdin.jsonl.
+ * With one input, the file is named `kept` and has the ending of the input (a.jsonl.zst ->
+ * kept.jsonl.zst). With several inputs, each has a file kept/PATH, where PATH is the input's path
+ * relative to the deepest common directory. For an input without an ending, and for stdin, the
+ * ending is that of the format: .jsonl .tsv .csv, .txt for lines; stdin among several inputs is
+ * kept/stdin.jsonl.
  *
  * Compression: `same` keeps each input's compression and name; `none` removes .gz, .zst, .xz, .bz2
  * and .lz4 from the name; `gz` and `zst` replace them by their own ending. Two inputs that would
  * get the same name (a.jsonl and a.jsonl.gz under `none`, or one file given twice) are
  * BM_ERR_USAGE.
  *
- * The formats `files` and `hashes` have no records to copy: their ids are written to kept_ids.txt,
- * one a line.
+ * The formats `files` and `hashes` have no records to copy: the ids of kept documents are written
+ * to kept_ids.txt, one per line.
  *
- * Bytes are kept exactly as read. A last record without a newline stays without one: records are in
- * input order, so only the last record of a file can lack it, and it is the last of its kept file
- * too.
+ * Bytes are kept exactly as read. A last record without a newline remains without one: only the
+ * last record of an input can lack the newline, and since records are in input order, it is also
+ * the last one in the kept file.
  *
  * Threads: one at a time, except at reserved places. */
 #pragma once
@@ -34,27 +35,27 @@
 
 /* kept_cfg -- the configuration of a writer of kept (or removed, or annotated) documents. */
 
-/* Which documents are written. It also names their files. */
+/* Which documents are written. This also decides the names of the files. */
 typedef enum bm_written {
     BM_WRITTEN_KEPT,
     BM_WRITTEN_REMOVED,
-    BM_WRITTEN_ANNOTATED /* all documents, each with its group; a table without rows gets the
-                          * columns too */
+    BM_WRITTEN_ANNOTATED /* all documents, each with its group; a table without rows also gets the
+                          * added columns */
 } bm_written;
 
 /* Borrowed until the writer is closed. */
 typedef struct bm_kept_cfg {
-    bm_out_dir *dir; /* NULL: everything goes to `write`, as one stream */
+    bm_out_dir *dir; /* NULL: everything is passed to `write`, as one stream */
     bm_write_fn write;
     void *write_ctx;
     const bm_input_set *set;
     bm_records kept;
     bm_written written;
-    /* A lock shared with a second writer if two are open, each with half of the memory. Held for
+    /* If two writers are open, each with half of the memory: a lock that they share. It is held for
      * reading while a table is written within a share of the memory, and for writing while one
-     * table uses all of it. NULL: there is no second writer. */
+     * table uses all memory. NULL: there is no second writer. */
     pthread_rwlock_t *halves;
-    bm_pack_pool *pool; /* set by the writer itself; NULL at open */
+    bm_pack_pool *pool; /* used inside the writer; NULL at open */
 } bm_kept_cfg;
 
 /* Reserved bytes of a kept file. */
@@ -63,24 +64,24 @@ typedef struct bm_kept_place {
     uint64_t at;       /* offset for bm_out_file_write_at */
 } bm_kept_place;
 
-/* kept_writer_ops -- the table of ways to write kept documents; each input format uses one
+/* kept_writer_ops -- the ways to write kept documents; each input format uses one of them
  * (kept_writer.c). */
 
-/* If a way does not need a function, it is NULL, and nothing is done. */
+/* A way to write. A function that is NULL does nothing. */
 typedef struct bm_kept_writer_ops {
     bool wants_ids;   /* writes ids, not records */
-    bool names_files; /* writes one file per input; kept_files names it */
+    bool names_files; /* writes one file per input, with the names of kept_files */
     bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
     /* Begin input `index`, the next one with kept records; inputs in between are empty. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
     bm_status (*write)(void *state, bm_str raw, bm_error *err);
-    bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* more bytes of the last record */
+    bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* see bm_kept_writer_more */
     /* See bm_kept_writer_reserve. */
     bm_status (*reserve)(void *state, uint64_t len, bm_kept_place *out, bm_error *err);
     bm_status (*end_file)(void *state, bm_error *err);
     bm_status (*id)(void *state, bm_str id, bm_error *err);
     bm_status (*finish)(void *state, bm_error *err);
-    void (*close)(void *state); /* drops files that are still open */
+    void (*close)(void *state); /* aborts files that are still open; frees the state */
 } bm_kept_writer_ops;
 
 /* The ways to write. */
@@ -90,38 +91,39 @@ extern const bm_kept_writer_ops bm_kept_ids;     /* kept_ids.txt */
 
 typedef struct bm_kept_writer bm_kept_writer;
 
-/* BM_ERR_USAGE if two inputs would get the same name. Call this before any work; it ignores
- * cfg->dir. */
+/* Check, before any work, the names of the files. BM_ERR_USAGE: two inputs would get the same name.
+ * cfg->dir is not used. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names a table
  * whose schema differs from the first one's. A table that cannot be read is skipped here, and
  * reported when it is read. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
-/* With BM_RECORDS_NOT_WRITTEN, all calls do nothing. */
+/* Open a writer. If cfg->kept is BM_RECORDS_NOT_WRITTEN, all calls do nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does the writer want ids (formats `files` and `hashes`) instead of records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
 
-/* Begin the file of an input. Inputs must be begun in rising order, one at a time. Write the header
- * row first, then the kept records. Inputs left out get empty files, at the latest at finish. */
+/* Begin the file of an input. Inputs must be begun in ascending order, one at a time. Then the
+ * header row is written first, and the kept records after it. Inputs that are left out get empty
+ * files, at the latest in bm_kept_writer_finish. */
 bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_error *err);
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
-/* Write more bytes of the last record. */
+/* Write more bytes of the last record; for tables, the label or a cut of the last row. */
 bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
-/* Used instead of write and more: reserve `len` bytes for records. Any thread may write them
- * directly, before end_file is called. out->file NULL: pass the records to write instead. */
+/* Instead of bm_kept_writer_write and _more: reserve `len` bytes for records at *out. Any thread
+ * may write them there directly, before bm_kept_writer_end_file is called. out->file NULL: nothing
+ * is reserved, and the records must be passed to bm_kept_writer_write. */
 bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
                                  bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
-/* Write a kept id. Does nothing if records are kept. */
+/* Write the id of a kept document. Does nothing if the writer wants records. */
 bm_status bm_kept_writer_id(bm_kept_writer *writer, bm_str id, bm_error *err);
 /* Close the last file and create missing ones. Call before bm_out_dir_finish. */
 bm_status bm_kept_writer_finish(bm_kept_writer *writer, bm_error *err);
 /* Free the writer; an open file is aborted. Call before bm_out_dir_close. NULL is fine. */
 void bm_kept_writer_close(bm_kept_writer *writer);
 
-/* kept_names -- the names of each input's kept file and of the file of its removed records. Pure
- * functions of names. */
+/* kept_names -- the names of the files, computed from the names of the inputs alone. */
 
 typedef struct bm_kept_source {
     const char *name; /* name as given; "-": stdin */
@@ -132,8 +134,8 @@ typedef struct bm_kept_source {
 typedef struct bm_kept_naming {
     bm_format format;
     bm_records kept;
-    const char *cwd;    /* the absolute directory that relative names start from */
-    bm_written written; /* `removed` or `annotated` replaces `kept` in names */
+    const char *cwd;    /* the absolute directory that relative names begin at */
+    bm_written written; /* decides between `kept`, `removed` and `annotated` in names */
 } bm_kept_naming;
 
 /* kept_files -- the files of kept documents: one per input, with its name and compression. */

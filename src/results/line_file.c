@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_file.c -- reading lines from a sliding block.
+/* line_file.c -- reads lines from a sliding block.
  *
- * The unread rest of the block is moved to its front before more is read. If a line continues past
- * the block, the search for its end resumes where it stopped, so each byte is searched once.
+ * The unread rest of the block is moved to the front of the block before more is read. If a line
+ * continues after the block, the search for its end resumes where it stopped, so each byte is
+ * searched once.
  *
  * Tests: tests/unit/results/test_line_file.c, tests/unit/results/test_tsv_table.c */
 #include "results/line_file.h"
@@ -25,8 +26,8 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     BM_TRY(bm_check_cancelled(file->callbacks, err));
-    /* The rest of the block is part of a line, usually a short one: do not enlarge the block for
-     * it. */
+    /* The rest in the block is the beginning of a line, usually a short one, so the block is
+     * enlarged only if less than half of a block is free. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t space = block->cap - block->len;
@@ -42,9 +43,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* Called if the line continues after the block, and memory does not allow a larger block. Find the
- * end of the line, to report the memory that would suffice: lines get three quarters of it
- * (budget.c). */
+/* Called if a line is longer than file->longest. If lines are limited by memory, find the end of
+ * the line, to report how much `memory` would be enough: one and a half times the line, and 16
+ * MiB. */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;
@@ -67,7 +68,7 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err)
 {
-    file->listed = listed; /* the block still contains the file's first bytes */
+    file->listed = listed; /* the block still has the file from its first byte on */
     bm_status status = bm_listed_add(listed, file->block.data, file->block.len, err);
     return status == BM_OK && file->whole ? bm_listed_end(listed, err) : status;
 }
@@ -108,7 +109,8 @@ void bm_line_file_reset(bm_line_file *file)
  *
  * A line at a time; fields are unescaped in place. */
 
-/* Get the next name in a header; *at is 0 for the first. */
+/* Set *name to the next name in a header, and advance *at, which is 0 before the first. Returns
+ * false if there are no more names. */
 static bool next_name(bm_str header, size_t *at, bm_str *name)
 {
     if (*at > header.len)
@@ -154,7 +156,7 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
 {
     bool more;
     bm_status status = bm_line_file_next(&table->lines, &more, err);
-    const bool cut = status == BM_ERR_FORMAT; /* a line longer than any of our rows */
+    const bool cut = status == BM_ERR_FORMAT; /* the line is longer than any row of ours */
     if (status != BM_OK && !cut)
         return status;
     if (cut || !table->lines.ended || !read_names(table, head))
@@ -256,7 +258,7 @@ bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *o
         ok = text.data[i] >= '0' && text.data[i] <= '9';
         value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
-    size_t place = 0; /* column in the file */
+    size_t place = 0; /* index of the column in the file, for the message */
     while (!ok && place < table->n_columns && table->columns[place] != field)
         place++;
     if (!ok)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_file.h -- the lines of a file, one after another, with a maximum length.
  *
- * Lines end in LF, which is not part of them. A CR before the LF is part of the line; NUL is an
- * ordinary byte. One block, or the longest line so far, is in memory, not the file. One thread. */
+ * A line ends at an LF, which is not part of the line. A CR before the LF is part of the line; NUL
+ * is an ordinary byte. Only one block, or the longest line so far, is in memory. One thread. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -24,26 +24,28 @@ typedef struct bm_line_file {
     /* the current line, valid until the next call; its bytes may be changed in place */
     char *text; /* not ended by NUL */
     size_t len;
-    bool ended;       /* false: this is the last line, without a newline */
+    bool ended;       /* the line ends in a newline; false: it is the last line, without one */
     uint64_t number;  /* number of the current line, from 1 */
     uint64_t n_bytes; /* bytes read so far */
-    bm_buf block;     /* private to line_file.c from here on */
+    /* private to line_file.c */
+    bm_buf block;
     bm_listed *listed;
     size_t next; /* offset of the next line in the block */
     bool whole;  /* the block extends to the end of the file */
 } bm_line_file;  /* bm_line_file_reset frees the block */
 
-/* Read the next line. *more false: there was no further line, and `number` is one more than the
- * number of the last line. BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED; `too_long`, with the line's
- * number. */
+/* Read the next line. *more false: there is no further line, and file->number is one more than the
+ * number of the last line. BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED; file->too_long, with the
+ * number of the line. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
-/* Compare the file with its listed digest. Call before the second line is read; at the end of the
- * file, BM_ERR_FORMAT if it differs. `listed` is borrowed until then; NULL: no comparison. */
+/* Compare the file with its listed digest while it is read: at the end of the file,
+ * bm_line_file_next returns BM_ERR_FORMAT if it differs. Call this before the second line is read.
+ * `listed` is borrowed until the end; NULL: the file is not compared. */
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err);
 
 /* tsv_table -- reading the TSV files that we wrote: a header row, then rows of escaped fields, one
- * after another. One block, or the longest row, is in memory, not the file.
+ * after another. Only one block, or the longest row, is in memory.
  *
  * Columns are found by their names, so files of older versions, which have fewer columns, are read
  * as well. */
@@ -52,26 +54,28 @@ bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *
 
 typedef struct bm_tsv_table {
     const char *path;
-    char *own_path;    /* NULL: the caller owns it */
+    char *own_path;    /* the path, if the table owns it; else NULL */
     bm_listed *listed; /* the expected digest; NULL: not listed */
     bm_line_file lines;
     uint64_t line;                     /* line number of the current row */
     size_t n_columns;                  /* number of columns in the file; 0: the table is not open */
-    size_t columns[BM_TSV_FIELDS_MAX]; /* maps the file's columns to their index in the head */
-    /* The current row's fields by their index in the head, unescaped, valid until the next row.
+    size_t columns[BM_TSV_FIELDS_MAX]; /* for each column of the file, its index in the head */
+    /* The fields of the current row, indexed as in the head, unescaped, valid until the next row.
      * data NULL: the file has no such column. */
     bm_str fields[BM_TSV_FIELDS_MAX];
 } bm_tsv_table; /* {0} is not open, and may be closed */
 
-/* Open a table. BM_ERR_FORMAT unless the header consists of columns of `head`, each at most once,
- * and has all the old ones. Borrows path. A row longer than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
+/* Open a table; `path` is borrowed. BM_ERR_FORMAT unless all columns in the file's header are
+ * columns of `head`, each at most once, and all old columns of `head` are among them. A row longer
+ * than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
 bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err);
-/* Open the table beside its manifest, which is borrowed until close. After the last row:
- * BM_ERR_FORMAT if the file differs from the one that the manifest lists. */
+/* Open the table in the folder of a manifest, which is borrowed until close. After the last row,
+ * bm_tsv_table_next returns BM_ERR_FORMAT if the file differs from the one that the manifest
+ * lists. */
 bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, bm_table which, bm_tsv_table *out,
                                    bm_error *err);
 void bm_tsv_table_close(bm_tsv_table *table);
-/* Read the next row into `fields`. *end: there was no further row. */
+/* Read the next row into table->fields. *end: there is no further row. */
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err);
 /* Read a field as a number. BM_ERR_FORMAT: it is not a number; the message names the file and the
  * line. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listed_order.c -- sorts the documents of a pairs.tsv by keys.
  *
- * Rows are numbered from 1. The key of a document that occurs as a is the number of the first such
- * row. Other documents follow an a: with groups.jsonl, the last a before them in their group;
- * without it, the a of their last row. Those that follow the same a are ordered by groups.jsonl, or
- * by their last rows.
+ * Rows are numbered from 1. The key of a document that is the a of a row is the number of the first
+ * such row. Every other document has the key of an a, and is ordered after that a: with
+ * groups.jsonl, of the last a before it in its group; without, of the a of its last row. Documents
+ * with the same a are ordered by groups.jsonl, or by their last rows.
  *
  * Tests: tests/cli/cases/filter.sh, tests/cli/cases/staged.sh, tests/reference/test_cluster.py,
  *        tests/reference/test_report.py, tests/unit/jobs/test_jobs.c,
@@ -22,9 +22,9 @@
 
 /* === source table ===
  *
- * One walk over the rows. */
+ * The columns are read in one walk over the rows. */
 
-/* Is the field the name of input number `input`? False if the manifest has no such input. */
+/* Is `field` the name of input number `input`? False if the manifest has no such input. */
 static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
 {
     if (input >= bm_manifest_n_inputs(manifest))
@@ -154,8 +154,7 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     const uint32_t number = bm_id_set_find(walk->ids, id);
     (void)file;
     (void)err;
-    if (number == BM_ID_NONE) /* the document is in no pair; n_placed shows whether one is
-                               * missing */
+    if (number == BM_ID_NONE) /* a document without a row; place_by_groups checks n_placed */
         return BM_OK;
     bm_listed_doc *doc = &walk->docs->docs[number];
     if (doc->leads)
@@ -184,7 +183,7 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups: place each document after the a of its last row, in the order of the rows. */
+/* Without groups.jsonl: order each document after the a of its last row, by these rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.c -- writing and reading the header of .npy files, and writing arrays row by row.
+/* npy.c -- writes and reads the header of .npy files, and writes arrays row by row.
  *
- * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be rewritten once
+ * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be rewritten when
  * the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary with exactly the
- * keys descr, fortran_order and shape, in any order. The shape is checked against the file's length
- * before anything is allocated by it. */
+ * keys descr, fortran_order and shape, in any order. The shape is compared with the length of the
+ * file, so that callers can allocate memory for it. */
 #include "results/npy.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
 
 /* --- reading --- */
 
-/* The dictionary, and the position up to which it is parsed. */
+/* The dictionary: the bytes at … end-1 are not parsed yet. */
 typedef struct dict {
     const char *at, *end;
     const char *path; /* path of the file, for errors */
@@ -360,7 +360,8 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
                                                         .sum = *wanted});
 }
 
-/* Set *out to the size of `n_rows` rows in bytes. */
+/* Set *bytes to the size of `n_rows` rows. BM_ERR_INTERNAL: row_bytes is not the size of a row, or
+ * no more rows may be written. */
 static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
                               uint64_t *bytes, bm_error *err)
 {

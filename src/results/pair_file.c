@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pair_file.c -- splits rows into fields and unescapes them in place.
  *
- * A number with six decimals, like ours, is read as an integer of millionths. Any other must match
- * the grammar digits [. digits] [e [+-] digits], so "nan", "0x1" and " 1" are bad rows; then
- * strtod_l reads it in the C locale, whatever the program's locale is. Rounding is exact in both,
- * so a similarity that equals the threshold as written equals it as read.
+ * A number with six decimals, like ours, is read as an integer of millionths; one with 20 decimals
+ * is rounded to millionths. Any other must match the grammar digits [. digits] [e [+-] digits], so
+ * "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the locale
+ * of the program is. A number of six decimals is read as the nearest double in both ways, so a
+ * similarity that equals the threshold as written equals it as read.
  *
  * Tests: tests/unit/results/test_group_file.c, tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"
@@ -179,10 +180,10 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
 
 /* === group file ===
  *
- * Reads a row's members one after another.
+ * Reads the members of a row one after another.
  *
- * Invalid UTF-8 in an id is not repaired, unlike in a JSON parser: ids of files are bytes, and must
- * equal the ids in pairs.tsv and in the inputs. */
+ * Unlike in a JSON parser, invalid UTF-8 in an id is not repaired: the ids of files are bytes, and
+ * must equal the ids in pairs.tsv and in the inputs. */
 
 static bm_status group_file_bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
@@ -258,8 +259,8 @@ static uint32_t hex_digit(char c)
     return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
 }
 
-/* Return the character of an escape. *at: the letter after the backslash; it is moved to the last
- * byte of the escape. UINT32_MAX: our writer makes no such escape. */
+/* Return the character of an escape. *at is the index of the letter after the backslash, and
+ * becomes that of the last byte of the escape. UINT32_MAX: our writer makes no such escape. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -281,7 +282,7 @@ static uint32_t escaped(bm_str text, size_t *at)
     return code < 0x80 ? code : UINT32_MAX;
 }
 
-/* Decode the id in a JSON string. */
+/* Set *out to the id in a JSON string; the bytes are in file->id. */
 static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_error *err)
 {
     static const char wanted[] = "an id is no string as bandmill writes them";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_dir.c -- for each kind of file, a loop that opens it, compares it with the report and
- * closes it. */
+/* result_dir.c -- for each kind of file, a function that opens it, passes on its rows, compares it
+ * with the report and closes it. */
 #include "results/result_dir.h"
 
 #include <stddef.h>
@@ -45,7 +45,7 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 typedef struct fact {
     unsigned bit; /* the bm_result_fact */
     bm_json_row row;
-    bm_option option; /* the option, for a word, which is stored as an unsigned */
+    bm_option option; /* for a word: the option; the word's value is stored as an unsigned */
 } fact;
 
 #define WORD(bit, member, option)                                                                  \
@@ -95,7 +95,8 @@ static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
                       row->name);
 }
 
-/* Read the value of an option's word; `keep` may also be a list of rules. */
+/* Set a member of *out to the value of an option's word. The option keep may also be a list of
+ * rules. */
 static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
                            bm_error *err)
 {

@@ -13,7 +13,7 @@
 #include "model/ids.h"
 #include "model/option_words.h"
 
-/* A row has at most two ids with every byte escaped, a path, and some more bytes. */
+/* The longest row has two ids with every byte escaped, a path, and a few more bytes. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
                "readers take every row that is written");
 
@@ -80,8 +80,8 @@ const char *bm_table_kind(bm_table table)
     return tables[table].kind;
 }
 
-/* Is the line a header: the columns that files of every version have, and any number of the newer
- * ones, in order? */
+/* Is the line this header: the columns that files of every version have, and after them any number
+ * of the newer ones, in order? */
 static bool is_head(bm_table_head head, bm_str line)
 {
     size_t n_columns = 1;
@@ -174,9 +174,9 @@ static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
                : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
 }
 
-/* Write six decimals; nothing if the number is unknown. The text is the same as printf would write,
- * but takes a tenth of the time: the product is off by at most 2^-33, so printf is used only if it
- * is close to the middle between two numbers. */
+/* Write six decimals; nothing if the number is unknown (NaN). The text is what printf would write,
+ * in a tenth of the time: the error of `millionths` is at most 2^-33, so printf is needed only if
+ * `millionths` is close to the middle between two whole numbers. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))
@@ -323,7 +323,7 @@ bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err)
 {
     bm_json number = {0};
-    /* The shortest text that reads back as the threshold. */
+    /* the shortest text that reads back as the same double */
     bm_json_double(&number, line->threshold);
     bm_status status = BM_OK;
     BM_TRY_OUT(number.status == BM_OK ? BM_OK : bm_fail_nomem(err, number.buf.len));

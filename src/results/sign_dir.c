@@ -39,13 +39,14 @@ struct bm_sign_dir {
     part bytes, content, texts; /* not open if the directory is of an older version */
     uint64_t n_docs;
     uint32_t perms, word_bytes; /* words per row of signatures.npy; bytes of a word */
-    uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of the end */
+    uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
     size_t n_places, cap_places;
-    bm_listed *listed; /* digest of signatures.npy so far, while rows are read in order; or NULL */
-    uint64_t next;     /* the row that comes next in order */
+    bm_listed *listed; /* digests signatures.npy while its rows are read in order; else NULL */
+    uint64_t next;     /* the row after the last one read */
 };
 
-/* Read bytes. The length was checked at open, so a shorter file has changed since. */
+/* Read `len` bytes at the offset `at`. The length of the file was checked when it was opened, so if
+ * it is shorter, it has changed since. */
 static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
     size_t got;
@@ -69,7 +70,8 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     return status;
 }
 
-/* Read a file to its end. BM_ERR_FORMAT unless it is the one that the manifest lists. */
+/* Check, by reading the whole file, that it is the one that the manifest lists; else
+ * BM_ERR_FORMAT. */
 static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
                             bm_error *err)
 {
@@ -80,7 +82,7 @@ static bm_status check_part(const bm_sign_dir *dir, const char *name, const part
 /* The required form of an array. */
 typedef struct array_form {
     const char *name, *type;
-    uint64_t columns; /* 0: one-dimensional */
+    uint64_t columns; /* 0: one dimension */
 } array_form;
 
 static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
@@ -111,14 +113,14 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
-/* Open an array with few bytes per row. It is compared with the manifest first. */
+/* Open an array with few bytes per row, and compare the whole of it with the manifest. */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     BM_TRY(open_array(dir, form, out, err));
     return check_part(dir, form.name, out, err);
 }
 
-/* Open an array that older directories lack, if the manifest lists it. */
+/* Open an array that directories of older versions lack, if the manifest lists it. */
 static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     if (bm_manifest_output_find(dir->manifest, form.name) == NULL)
@@ -133,8 +135,8 @@ static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
     return BM_OK;
 }
 
-/* Count the lines of ids.txt, store the offset of each PLACE_ROWS-th, and compare the file with the
- * manifest. */
+/* Count the lines of ids.txt, store the offset of every PLACE_ROWS-th, and compare the file with
+ * the manifest. `block` has BLOCK_BYTES bytes. */
 static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
 {
     uint64_t at = 0, rows = 0;
@@ -184,8 +186,8 @@ out:
     return status;
 }
 
-/* Words of a signature have 4 or 8 bytes, depending on the scheme. */
-/* *word_bytes: the size of a word in signatures of this scheme. */
+/* Set *word_bytes to the bytes of a word in signatures of this scheme, 4 or 8. Returns false if the
+ * scheme is not known. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
@@ -253,7 +255,7 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_TEXT_HASH, "<u8", 0}, &dir->texts, err));
     BM_TRY_OUT(open_ids(dir, err));
-    /* without rows, nothing else would check it */
+    /* without rows, bm_sign_dir_rows is not called, and would not check the file */
     if (dir->n_docs == 0)
         BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
 out:
@@ -358,7 +360,7 @@ static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows,
                       from->header.data_offset + rows.first * rows.row_bytes, err);
 }
 
-/* Add the bytes before row 0 to the digest. */
+/* Begin a new digest of signatures.npy with the bytes before row 0. */
 static bm_status digest_header(bm_sign_dir *dir, bm_error *err)
 {
     const size_t len = (size_t)dir->words.header.data_offset;
@@ -377,13 +379,13 @@ out:
     return status;
 }
 
-/* Add rows that were read to the digest. After the last row, compare it with the manifest. */
+/* Add rows that were read to the digest. After the last row, compare the digest with the
+ * manifest. */
 static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
 {
     if (rows.first == 0)
         BM_TRY(digest_header(dir, err));
-    if (rows.first != dir->next) { /* the rows are out of order, so the file is not checked as a
-                                    * whole */
+    if (rows.first != dir->next) { /* out of order: the file is not checked in this pass */
         bm_listed_close(dir->listed);
         dir->listed = NULL;
     }
@@ -438,14 +440,14 @@ bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t
                : read_rows(dir, &dir->texts, (range){first, n, sizeof *out}, out, err);
 }
 
-/* Lines skip … skip+n-1 of `lines`; the first of `lines` is row `row` of the file. */
+/* Lines skip … skip+n-1 of `lines`; the first line of `lines` is row `row` of the file. */
 typedef struct stretch {
     bm_str lines;
     uint64_t row;
     size_t skip, n;
 } stretch;
 
-/* Append the ids of a range of rows to `text`; `ends` receives the end of each id. */
+/* Append the ids in these lines to `text`, unescaped; ends[i] becomes the end of id i. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {
@@ -478,7 +480,7 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
     size_t *ends = out->ends;
     bm_status status = BM_OK;
     BM_TRY_OUT(check_range(dir, first, n, err));
-    while (n > 0) { /* read up to the next stored offset at a time */
+    while (n > 0) { /* in each round, read the lines between two stored offsets */
         size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
         size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
         uint64_t begin = dir->places[place];
@@ -499,9 +501,9 @@ out:
 
 /* === sign dir is ===
  *
- * Decided by the manifest alone. */
+ * The manifest decides whether a directory has signatures. */
 
-/* Set *has: is there a file of this name in the directory? */
+/* Set *has to whether there is a file of this name in the directory. */
 static bm_status has_file(const char *path, const char *name, bool *has, bm_error *err)
 {
     char *whole = NULL;
@@ -524,7 +526,7 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     *is = manifest != NULL;
     if (*is)
         goto out;
-    /* Beside signatures, a manifest that is not recognised is a damaged one of ours. */
+    /* A manifest that is not recognised, beside a signatures.npy, is a damaged one of ours. */
     BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
     BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
     if (has && beside)
