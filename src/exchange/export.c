@@ -30,14 +30,15 @@
 
 #define PLAIN_HEAD 12u
 
-/* Indexed by the code in a record. Code 0: the record has no code. */
+/* The scheme of each code in a record. Code 0 stands for records without a code. */
 static const struct {
     const char *scheme;
     uint32_t word_bytes;
 } codes[] = {{"legacy", 4}, {"affine32", 4}, {"affine64", 8}};
 #define N_CODES (sizeof codes / sizeof codes[0])
 
-/* Find how many bytes a word of this scheme has. Returns false if records cannot hold it. */
+/* Set *word_bytes to the bytes of a word of this scheme. Returns false if records have no code for
+ * the scheme. */
 static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
 {
     for (size_t code = 0; code < N_CODES; code++) {
@@ -49,7 +50,7 @@ static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
     return false;
 }
 
-/* Write a head to `out`; returns its size. head->scheme must be one that records can hold. */
+/* Write a head to `out`, and return its size. head->scheme must be one in `codes`. */
 static size_t lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
 {
     uint8_t code = 0;
@@ -119,7 +120,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 
 /* --- bands --- */
 
-/* The plan for which the signatures were made. */
+/* The plan in the manifest of the signatures. */
 typedef struct planned {
     uint64_t bands, rows; /* 0: no plan */
 } planned;
@@ -175,7 +176,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
 
 /* === export reader ===
  *
- * Reads blocks of a few megabytes from the arrays of the directory. */
+ * Reads blocks of up to BLOCK_BYTES from the arrays of the directory. */
 
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCK_MOST  4096u
@@ -224,8 +225,9 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Read the next block, valid until the next call; n 0: there are no more documents. BM_ERR_FORMAT:
- * the files are not those in the manifest (detected with the last block). */
+/* Read the next block, which is valid until the next call; out->n 0: there are no more documents.
+ * BM_ERR_FORMAT: the files are not those that the manifest lists (this is found with the last
+ * block). */
 static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
     bm_sign_dir *dir = r->exporter->dir;
@@ -273,8 +275,8 @@ out:
     return status;
 }
 
-/* Open the numbers. Close them whatever the status. BM_ERR_FORMAT: sources.tsv does not match the
- * manifest. */
+/* Read the number of documents of each rank. The caller frees out->documents and out->bytes,
+ * whatever the status. BM_ERR_FORMAT: sources.tsv does not match the manifest. */
 static bm_status trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
@@ -291,7 +293,7 @@ out:
     return status;
 }
 
-/* Start a walk. */
+/* Begin a walk over all documents. */
 static void trove_numbers_begin(bm_trove_numbers *numbers)
 {
     numbers->rank = 0;
@@ -309,8 +311,7 @@ static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_b
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-/* If all documents of the rank were numbered, go to the next rank. Returns whether the rank was at
- * its end. */
+/* If all documents of the rank were numbered, go to the next rank. Returns whether it did. */
 static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
@@ -321,8 +322,8 @@ static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-/* The number of document `i` of the loaded block within numbers->rank. Called for documents in
- * order, when the rank is not at its end. */
+/* The number, in numbers->rank, of document `i` of the loaded block; BM_TROVE_NO_NUMBER if it has
+ * none. Called for all documents in order; the rank must have documents left. */
 static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;
@@ -335,10 +336,10 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
  *
  * Forms that are rows of words: LeanMinHash, NumPy, Milvus; and the files beside them.
  *
- * Milvus takes the bytes of the words as a binary vector. It imports a NumPy file for each field of
- * a collection: signature.npy, and id.npy with line numbers of ids.txt, from 0. */
+ * For Milvus, the bytes of the words are a binary vector. Milvus imports a NumPy file for each
+ * field of a collection: signature.npy, and id.npy with line numbers of ids.txt, from 0. */
 
-/* Close the array, and return the first failure. */
+/* Close the array. Returns `status` if that is a failure, else the status of closing. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
@@ -452,7 +453,7 @@ static bm_status export_milvus(bm_exporter *e, bm_error *err)
     return write_numbers(e, err);
 }
 
-/* --- files beside --- */
+/* --- files beside those of the form --- */
 
 static bm_status copy_sizes(bm_exporter *e, bm_error *err)
 {
@@ -512,16 +513,16 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 /* === export datatrove ===
  *
  * The output of datatrove's stage 1: a file for each band and rank, with sorted records. A record
- * has the r words of the band and the number of the document; documents without shingles have none.
- * In addition, documents.tsv maps each number to its document.
+ * has the r words of the band and the number of the document; documents without shingles have no
+ * record. In addition, documents.tsv maps each number to its document.
  *
- * The records of a rank are sorted in memory, for as many bands at once as fit; further bands take
- * another walk over the signatures. */
+ * The records of a rank are sorted in memory, for as many bands at once as fit; the other bands
+ * take further walks over the signatures. */
 
-/* A record being sorted: its first word, converted to a number that sorts in the same order. */
+/* A record being sorted. */
 typedef struct entry {
-    uint64_t head;
-    uint32_t at; /* its index among the records of its rank */
+    uint64_t head; /* the first word of the record */
+    uint32_t at;   /* index of the record among those of its rank */
 } entry;
 
 typedef struct trove {
@@ -530,8 +531,8 @@ typedef struct trove {
     size_t words_bytes;  /* bytes of the words of a band */
     size_t record_bytes; /* bytes of a record, including the number */
     uint32_t first, n;   /* bands of this walk: the first, and how many */
-    char *records;       /* `cap` records for each of these bands, one band after another */
-    entry *entries;      /* `cap` entries, for one band at a time */
+    char *records;       /* for each of these bands, one after another, space for `cap` records */
+    entry *entries;      /* space for `cap` entries, used for one band at a time */
     size_t n_records, cap;
 } trove;
 
@@ -562,7 +563,7 @@ static int compare(const void *a, const void *b, void *ctx)
         if (v != w)
             return v < w ? -1 : 1;
     }
-    return x->at < y->at ? -1 : x->at > y->at; /* numbers ascend in the order of records */
+    return x->at < y->at ? -1 : x->at > y->at; /* in this order the numbers ascend */
 }
 
 static bm_status write_band(const trove *t, uint32_t i, bm_error *err)
@@ -590,7 +591,8 @@ out:;
 
 /* --- walking --- */
 
-/* Write the files of the rank, if it is complete, and of following ranks without documents. */
+/* If no documents are left in the rank, write its files, and those of the following ranks that have
+ * no documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
     while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
@@ -627,7 +629,7 @@ static bm_status add_block(void *ctx, const bm_export_block *block, bm_error *er
     return BM_OK;
 }
 
-/* Choose how many bands are sorted at once. */
+/* Choose how many bands are sorted at once, and allocate the memory for it. */
 static bm_status choose_at_once(trove *t, uint32_t *at_once, bm_error *err)
 {
     const bm_budget *budget = &t->exporter->context->budget;
@@ -713,7 +715,8 @@ out:;
     return status == BM_OK ? closed : status;
 }
 
-/* datatrove's stage 2 stops at the first word of 2^61 - 1 or more. */
+/* Can datatrove read words of this scheme? Its stage 2 stops at the first word of 2^61 - 1 or more,
+ * which only affine64 makes. */
 static bool export_datatrove_accepts(const char *scheme)
 {
     return strcmp(scheme, "affine64") != 0;
@@ -735,19 +738,19 @@ out:
 
 /* === export table ===
  *
- * A block of documents becomes an array. Its columns are copies, owned by the consumer of the
+ * A block of documents becomes an Arrow array. The columns are copies, owned by the consumer of the
  * stream. */
 
 /* --- types of columns --- */
 
-/* A word of a band has 8 bytes with any scheme: text-dedup uses NumPy's uint64, unless
- * `--hash_bits` selects other arithmetic. */
+/* In BM_CELLS_BANDS a word has 8 bytes with any scheme, because text-dedup uses NumPy's uint64
+ * unless its option `--hash_bits` selects other arithmetic. */
 #define BAND_WORD_BYTES 8u
 
 typedef struct list_type {
     uint32_t n, bytes;  /* number of items in a list, and bytes of an item */
     const char *format; /* Arrow format of an item */
-    const void *values; /* values of the block */
+    const void *values; /* the items of the block; NULL: not in this form */
 } list_type;
 
 static list_type list_of(const bm_export_stream *stream, bm_export_cells cells,
@@ -820,7 +823,7 @@ static void *copy(const void *from, size_t bytes)
     return to;
 }
 
-/* Make n + 1 offsets of items of equal size. */
+/* Allocate the n + 1 offsets of n items of `bytes` bytes. NULL: out of memory. */
 static int32_t *steps(size_t n, size_t bytes)
 {
     int32_t *ends = bm_alloc(n + 1, sizeof *ends);
@@ -861,14 +864,15 @@ static bm_status make_plain(const bm_export_block *block, bm_export_cells cells,
     return bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL, values}, 2, 0}, out, err);
 }
 
-/* The words of bands, widened to 8 bytes, big-endian. */
+/* Allocate the words of all bands of the block, widened to 8 bytes, big-endian. NULL: out of
+ * memory. */
 static char *turn_bands(const bm_export_stream *stream, const bm_export_block *block,
                         list_type type)
 {
     const bm_exporter *e = stream->reader.exporter;
     const size_t perms = e->context->settings->sketch.perms;
-    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document that
-                                                                          are in bands */
+    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document in
+                                                                          all bands */
     uint8_t *out = bm_alloc(block->n * used, BAND_WORD_BYTES), *at = out;
     for (size_t i = 0; out != NULL && i < block->n; i++)
         for (size_t w = i * perms; w < i * perms + used; w++) {
@@ -880,7 +884,7 @@ static char *turn_bands(const bm_export_stream *stream, const bm_export_block *b
     return (char *)out;
 }
 
-/* Make the items of all lists. */
+/* Make the array of the items of all lists of a column. */
 static bm_status make_items(const bm_export_stream *stream, const bm_export_block *block,
                             bm_export_cells cells, struct ArrowArray *out, bm_error *err)
 {
@@ -972,8 +976,8 @@ static bm_status write_provenance(const bm_job_context *context, bm_buf *out, bm
     return status;
 }
 
-/* Open a stream. Close it whatever the status. `out` must not outlive `stream`; it may be released
- * earlier. */
+/* Open a stream; *out refers to *stream. The caller frees the members of *stream, whatever the
+ * status; *out may not be used afterwards. */
 static bm_status export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
                                     bm_export_stream *stream, struct ArrowArrayStream *out,
                                     bm_error *err)
@@ -1008,7 +1012,8 @@ typedef struct table {
     bool keys;
 } table;
 
-/* Write a tab and the digits of `value` at `at`, which has room; returns the end. */
+/* Write a tab and the digits of `value` to `at`, where there is space for them. Returns their
+ * end. */
 static char *put(char *at, uint64_t value)
 {
     char digits[DIGITS_MOST];
@@ -1147,7 +1152,7 @@ static const bm_export_layout *layout_of(const bm_exchange_settings *asked)
     return NULL;
 }
 
-/* The output file, and its first failure. */
+/* The output file, and the first failure of writing to it. */
 typedef struct sink {
     bm_out_file *file;
     bm_status status;
@@ -1162,7 +1167,7 @@ static int write_layout(void *ctx, const char *data, size_t len)
     return to->status != BM_OK;
 }
 
-/* Return the first failure. */
+/* Return the failure that came first: of writing to the file, of the stream, or else `status`. */
 static bm_status outcome(bm_status status, const sink *to, const bm_export_stream *stream,
                          bm_error *err)
 {

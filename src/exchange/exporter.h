@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporter.h -- writes signatures in the forms of other tools: the input of a form, and the table
- * of forms.
+/* exporter.h -- writes signatures in the forms of other tools: the documents as input of a form,
+ * and the table of forms.
  *
- * A form is a row in export.c, and a function that writes its files into the directory of the job.
- * The function may walk over the documents several times; each walk checks the bytes that it reads
- * against the digests of the manifest. */
+ * A form is a row in a table in export.c, with a function that writes the files of the form into
+ * the directory of the job. The function may walk over the documents several times; each walk
+ * checks the bytes that it reads against the digests in the manifest. */
 #pragma once
 
 #include <bandmill/arrow.h>
@@ -17,10 +17,10 @@
 
 typedef struct bm_exporter {
     bm_job_context *context;
-    bm_sign_dir *dir;
-    bm_out_dir *out;
+    bm_sign_dir *dir; /* the signatures */
+    bm_out_dir *out;  /* the directory to write */
     const struct bm_export_form *form;
-    uint32_t word_bytes;
+    uint32_t word_bytes; /* bytes of a word of a signature: 4 or 8 */
 } bm_exporter;
 
 /* Documents first … first+n-1. */
@@ -29,7 +29,7 @@ typedef struct bm_export_block {
     size_t n;
     const void *words;          /* n * perms words */
     const uint32_t *n_shingles; /* n numbers */
-    const uint64_t *keys;       /* n * bands keys if keys are exported; else NULL */
+    const uint64_t *keys;       /* if keys are exported: n * bands keys; else NULL */
     const char *ids;            /* n ids one after another; NULL if not requested */
     const size_t *ends;         /* offset at which each id ends */
 } bm_export_block;
@@ -56,33 +56,34 @@ typedef struct bm_export_reader {
 /* Called for each block. */
 typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_error *err);
 
-/* The parts of a document that a form can hold. Other parts are written beside its files. */
+/* What a form can store. What it cannot store of ids, numbers of shingles and provenance is written
+ * to files beside those of the form. */
 enum {
     BM_FORM_HAS_IDS = 1u << 0,
-    BM_FORM_HAS_SIZES = 1u << 1, /* it can hold numbers of shingles */
+    BM_FORM_HAS_SIZES = 1u << 1, /* numbers of shingles */
     BM_FORM_HAS_PROVENANCE = 1u << 2,
-    BM_FORM_HAS_KEYS = 1u << 3,   /* it can hold band keys */
-    BM_FORM_OF_BANDS = 1u << 4,   /* it always holds the words of bands */
-    BM_FORM_BY_DOCUMENT = 1u << 5 /* it lists ids and sizes itself, in a separate file */
+    BM_FORM_HAS_KEYS = 1u << 3,   /* band keys, if requested in place of signatures */
+    BM_FORM_OF_BANDS = 1u << 4,   /* always the words of bands, so it needs a plan */
+    BM_FORM_BY_DOCUMENT = 1u << 5 /* the form writes a list of documents of its own */
 };
 
 typedef struct bm_export_form {
     bm_exchange to;
     unsigned has;         /* BM_FORM_* bits */
-    uint32_t bands, rows; /* the tool's own plan; 0: it has none */
-    /* Can the form hold signatures of this scheme? NULL: it can hold all. `taken`: the schemes it
-     * can hold, for the message. */
+    uint32_t bands, rows; /* the plan that the other tool uses by default; 0: none */
+    /* Can the form store signatures of this scheme? NULL: it can store those of all schemes.
+     * `taken`: the schemes that it can store, for the message. */
     bool (*takes)(const char *scheme);
     const char *taken;
     bm_status (*write)(bm_exporter *exporter, bm_error *err);
 } bm_export_form;
 
 const bm_export_form *bm_export_form_of(bm_exchange to);
-/* BM_ERR_USAGE: the form cannot hold signatures of the scheme. */
+/* Check that the form can store signatures of the scheme. BM_ERR_USAGE: it cannot. */
 bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *settings,
                                bm_error *err);
 
-/* Write ids.txt and n_shingles.npy, each only if the form cannot hold its contents. */
+/* Write ids.txt and n_shingles.npy, each only if the form cannot store its contents. */
 bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
 
 /* export_table -- forms that are tables: their columns, and a stream of their rows. */
@@ -94,7 +95,7 @@ typedef enum bm_export_cells {
     BM_CELLS_SIZE,   /* uint32, number of shingles */
     BM_CELLS_WORDS,  /* a list of unsigned words */
     BM_CELLS_KEYS,   /* a list of uint64 */
-    BM_CELLS_BANDS   /* a list of binaries: the words of each band, 8 bytes each, big-endian */
+    BM_CELLS_BANDS   /* a list of binaries, one per band: its words, 8 bytes each, big-endian */
 } bm_export_cells;
 
 typedef struct bm_export_column {
@@ -106,11 +107,11 @@ typedef struct bm_export_layout {
     const char *file;
     bm_export_column columns[4];
     bool parquet;
-    bool fixed;     /* lists have a fixed size */
-    bool annotated; /* the provenance is in the schema */
+    bool fixed;     /* lists are of a type with a fixed size */
+    bool annotated; /* the metadata of the schema have the provenance */
 } bm_export_layout;
 
-/* A stream that reads on demand. Its first failure is kept in status and err. */
+/* A stream of the rows, which reads on demand. `status` and `err` have its first failure. */
 typedef struct bm_export_stream {
     const bm_export_layout *layout;
     bm_export_reader reader;
@@ -120,8 +121,8 @@ typedef struct bm_export_stream {
 } bm_export_stream;
 
 /* trove_numbers -- numbers documents as datatrove does: a rank is an input, and its documents have
- * the numbers 0, 1, 2 … in order. Its readers skip documents with an empty text, so these have no
- * number. */
+ * the numbers 0, 1, 2 … in order. The readers of datatrove skip documents with an empty text, so
+ * these have no number. */
 
 #define BM_TROVE_NO_NUMBER UINT32_MAX
 
@@ -132,19 +133,21 @@ typedef struct bm_trove_numbers {
     uint64_t most; /* number of documents of the largest rank */
     /* the present position of the walk */
     size_t rank;
-    uint64_t left; /* number of documents left in the rank */
-    uint32_t next;
-    uint64_t *bytes; /* bytes of each text of a block */
+    uint64_t left;   /* number of documents left in the rank */
+    uint32_t next;   /* the next number */
+    uint64_t *bytes; /* for each document of the block, the bytes of its text; NULL: not known */
     size_t cap_bytes;
 } bm_trove_numbers;
 
 /* exchange_settings -- converts the options of exports and imports to settings. */
 
-/* Like bm_settings_of_sign. *taken: the options as this version reads them, for their paths. */
+/* Like bm_settings_of_sign, for an export. *taken becomes a copy of the options as this version
+ * knows them, since the settings do not have the input path. */
 bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
                                 bm_export_options *taken, bm_error *err);
-/* Call after the manifest has determined how documents were signed. Chooses bands, if the form
- * needs any. */
+/* Choose the plan, if bands are exported or the form consists of bands. Call this after the
+ * settings have got from the manifest how documents were signed. BM_ERR_USAGE: bands or a threshold
+ * are given but not used, or the form cannot store keys. */
 bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
                                  bm_settings *settings, bm_error *err);
 
@@ -153,13 +156,13 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
  *     legacy             int64 seed, int32 k, k words of 4 bytes
  *     affine32, affine64 int64 seed, int32 -k, uint8 1 or 2, k words of 4 or 8 bytes */
 
-#define BM_LEAN_HEAD_MOST 13u /* most bytes of a head */
+#define BM_LEAN_HEAD_MOST 13u /* most bytes of a head, which is all before the words */
 
 typedef struct bm_lean_head {
     const char *scheme; /* name of the scheme; NULL: unknown */
     int64_t seed;
-    int64_t perms; /* 1 or more if the head is valid */
-    uint32_t word_bytes;
+    int64_t perms;       /* as in the record; less than 1 if the record is damaged */
+    uint32_t word_bytes; /* 0: the scheme is unknown */
 } bm_lean_head;
 
 /* Read the head of a record from its first `len` bytes. Returns the size of the head; 0: there are

@@ -40,14 +40,14 @@
 static const struct {
     bm_exchange from;
     const char *file;
-    bool lists; /* ids and sizes are in files beside it */
+    bool lists; /* ids and numbers of shingles are in files beside it */
 } forms[] = {{BM_EXCHANGE_LEANMINHASH, BM_FILE_LEAN, true},
              {BM_EXCHANGE_NEMO, BM_FILE_NEMO, true},
              {BM_EXCHANGE_NPY, BM_FILE_SIGNATURES, true},
              {BM_EXCHANGE_ARROW, BM_FILE_SIGNATURES_ARROW, false},
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
-/* Is it an export of signatures in this form? */
+/* Does the manifest say that the directory is an export of signatures in this form? */
 static bool is_export(const bm_manifest *manifest, const char *form)
 {
     static const bm_json_row rows[] = {
@@ -98,7 +98,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
     bool there;
     *out = (bm_import_place){0};
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, &info, err));
-    if (!there || !S_ISDIR(info.st_mode)) /* the error is reported when it is opened */
+    if (!there || !S_ISDIR(info.st_mode)) /* if the path is missing, opening it will fail */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->from, out, err);
@@ -111,7 +111,7 @@ void bm_import_place_reset(bm_import_place *place)
     *place = (bm_import_place){0};
 }
 
-/* the longest line: an id with all its bytes escaped */
+/* bytes of the longest line: an id with all bytes escaped */
 #define LINE_MOST (4 * (size_t)BM_ID_BYTES_MAX)
 
 /* --- ids --- */
@@ -226,8 +226,9 @@ typedef struct rows {
     uint64_t n_rows, offset;        /* number of rows; file offset of the first row */
     size_t head_bytes, words_bytes; /* bytes of the head and of the words of a row; head_bytes 0:
                                      * rows have no head */
-    char head[BM_LEAN_HEAD_MOST];   /* the head, which is the same in every row */
-    char *raw, *words;              /* buffers for a block: the same buffer if rows have no head */
+    char head[BM_LEAN_HEAD_MOST];   /* the head of the first row, which every row must have */
+    char *raw, *words;              /* a block of rows as in the file, and their words; one buffer
+                                     * if rows have no head */
 } rows;
 
 static void close_rows(bm_import_source *source)
@@ -290,7 +291,8 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
     return status;
 }
 
-/* Check the head, and allocate the buffers of a block; on failure close everything. */
+/* The end of opening, after `status`: check the number of rows, and allocate the buffers of a
+ * block. After a failure *r is closed. */
 static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {
     const bm_import_head *head = &r->base.head;
@@ -342,8 +344,8 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* The first record determines the head of the file. An empty file has no record, and the head stays
- * unset. */
+/* Read the head of the first record, which every record must have. For an empty file, which has no
+ * record, the head is not set. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -406,8 +408,8 @@ typedef struct list_type {
 
 typedef struct table_table {
     bm_import_source base;
-    const char *names[N_COLUMNS]; /* name of each column; NULL: not requested */
-    bool id_given;
+    const char *names[N_COLUMNS];   /* name of each column; NULL: not requested */
+    bool id_given;                  /* the caller named the column of ids, so it must exist */
     struct ArrowArrayStream stream; /* released: not open */
     struct ArrowArray array;        /* the current rows; released: there are none */
     size_t at;                      /* the next row in `array` */
@@ -416,7 +418,8 @@ typedef struct table_table {
     bm_arrow_column_type types[N_COLUMNS];
     bm_arrow_column columns[N_COLUMNS]; /* columns of `array` */
     bm_manifest *manifest;              /* from the schema's metadata; NULL: the schema has none */
-    void *words;                        /* words of a block; the members below are of a block too */
+    /* the current block */
+    void *words;
     uint32_t n_shingles[BM_IMPORT_BLOCK_ROWS];
     size_t ends[BM_IMPORT_BLOCK_ROWS];
     bm_buf ids;
@@ -473,8 +476,9 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
     return out->item != 0;
 }
 
-/* Read an int32 length and as many bytes; NULL: the length is negative. The C data interface does
- * not give the end of metadata, so the reader that made them is trusted. */
+/* Read an int32 length and as many bytes, and return their end; NULL: the length is negative. The
+ * Arrow C data interface does not state where metadata end, so the library that made them is
+ * trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {
     int32_t len;
@@ -606,7 +610,7 @@ static uint64_t offset_at(const table_table *t, const struct ArrowArray *lists, 
     return wide;
 }
 
-/* Find where the items of a row begin and end. Returns an error message, or NULL. */
+/* Find where the items of a row's signature begin and end. Returns what is wrong, or NULL. */
 static const char *find_items(const table_table *t, size_t row, uint64_t *begin, uint64_t *end)
 {
     const struct ArrowArray *lists = t->array.children[t->child[SIGNATURE]];
@@ -681,8 +685,8 @@ static bm_status read_size(table_table *t, size_t row, uint64_t number, uint32_t
     return BM_OK;
 }
 
-/* If the current array has no rows left, fetch the next one that has rows; array.release NULL:
- * there are no more. */
+/* If the current array has no rows left, read the next array that has rows. If there is none,
+ * t->array.release becomes NULL. */
 static bm_status fetch(table_table *t, bm_error *err)
 {
     while (t->array.release == NULL || t->at == (size_t)t->array.length) {
@@ -708,7 +712,7 @@ static bm_status fetch(table_table *t, bm_error *err)
     return BM_OK;
 }
 
-/* Copy the current row of the table to row n of the block. */
+/* Copy the current row of the table to row n of the block; `number` is its number in the file. */
 static bm_status read_row(table_table *t, uint64_t number, size_t n, char *words, bm_error *err)
 {
     BM_TRY(copy_words(t, t->at, number, words, err));
@@ -746,7 +750,8 @@ out:
 
 static const bm_import_ops table_ops = {next_table, close_table};
 
-/* The number of words comes from the type, or else from the first row. */
+/* Read the schema, and set the head. The number of words is that of the list type or, if lists have
+ * no fixed size, that of the first row. */
 static bm_status read_head(table_table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;
@@ -872,7 +877,8 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 
 /* --- how the signatures were made --- */
 
-/* Records of LeanMinHash contain scheme and seed. */
+/* Set the scheme and the seed that records of LeanMinHash have. BM_ERR_USAGE: the options
+ * contradict them. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
@@ -900,7 +906,8 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
     return BM_OK;
 }
 
-/* Fail if a parameter was not stated, because none may be assumed. */
+/* Check that scheme, seed and hash are known, from the file or the options: no default may be
+ * assumed. */
 static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {

@@ -2,7 +2,7 @@
 /* import_source.h -- reads signatures made by other tools, file by file and block by block.
  *
  * An input is a single file, or a directory written by an export job. The directory also has a
- * report with the settings of the signatures, and lists of whatever the form cannot hold. */
+ * report, which states how the signatures were made, and files with what the form cannot store. */
 #pragma once
 
 #include <bandmill/exchange.h>
@@ -18,8 +18,8 @@ typedef struct bm_import_head {
     const char *scheme;          /* NULL: not stated */
     int64_t seed;                /* valid if `scheme` is set */
     uint32_t perms;              /* 0: not known, because the file has no rows and does not state
-                                  * it */
-    uint32_t word_bytes;         /* 0: not known, for the same reason */
+                                  * this number */
+    uint32_t word_bytes;         /* bytes of a word; 0: not known, for the same reason */
 } bm_import_head;
 
 /* Rows first … first+n-1 of the file; owned by the source, valid until the next call. */
@@ -42,11 +42,11 @@ typedef struct bm_import_request {
     uint64_t memory;
 } bm_import_request;
 
-/* The paths of an input's files. */
+/* The files of an input. */
 typedef struct bm_import_place {
-    char *file;
-    char *ids, *sizes;     /* files beside it; NULL: there is no such file */
-    bm_manifest *manifest; /* manifest of an export; NULL: the input is a single file */
+    char *file;            /* path of the file with the signatures */
+    char *ids, *sizes;     /* paths of ids.txt and n_shingles.npy; NULL: there is no such file */
+    bm_manifest *manifest; /* report of the export; NULL: the input is a single file */
 } bm_import_place;
 
 /* Find the files of an input. BM_ERR_FORMAT: the directory is not an export in this form, or one of
@@ -58,8 +58,8 @@ void bm_import_place_reset(bm_import_place *place);
 typedef struct bm_import_source bm_import_source;
 
 typedef struct bm_import_ops {
-    /* Fill in the block, except parts that are in files beside the input. n 0: there are no more
-     * rows. */
+    /* Read the next block. Members of *block that the file does not have are NULL. n 0: there are
+     * no more rows. */
     bm_status (*next)(bm_import_source *source, bm_import_block *block, bm_error *err);
     void (*close)(bm_import_source *source);
 } bm_import_ops;
@@ -77,8 +77,8 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
 bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
                                bm_import_source **out, bm_error *err);
 
-/* import_lists -- the lists beside imported signatures: ids, one per line, and numbers of shingles.
- * They are read in step with the rows. */
+/* import_lists -- the files beside imported signatures: ids, one per line, and numbers of shingles.
+ * For each block of rows, the same number of ids and numbers is read. */
 
 typedef struct bm_import_ids {
     bm_line_file lines; /* fd -1: there is no file */
@@ -86,7 +86,7 @@ typedef struct bm_import_ids {
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } bm_import_ids;
 
-/* Open a list of ids; `path` is borrowed. Close it whatever the status. */
+/* Open a list of ids; `path` is borrowed; NULL: there is none. Close *out whatever the status. */
 bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err);
 /* Read the next n ids, at most BM_IMPORT_BLOCK_ROWS, into text and ends. BM_ERR_INPUT: there are
  * fewer, or one has a broken escape. */
@@ -98,24 +98,26 @@ void bm_import_ids_close(bm_import_ids *ids);
 typedef struct bm_import_sizes {
     int fd; /* -1: there is no file */
     const char *path;
-    uint64_t n, offset;
+    uint64_t n, offset; /* how many numbers, and the file offset of the first */
     uint32_t block[BM_IMPORT_BLOCK_ROWS];
 } bm_import_sizes;
 
+/* Open n_shingles.npy; `path` is borrowed; NULL: there is none. Close *out whatever the status. */
 bm_status bm_import_sizes_open(const char *path, bm_import_sizes *out, bm_error *err);
-/* Read rows first … first+n-1 into `block`. */
+/* Read numbers first … first+n-1 into sizes->block. BM_ERR_INPUT: there are fewer. */
 bm_status bm_import_sizes_read(bm_import_sizes *sizes, uint64_t first, size_t n, bm_error *err);
 void bm_import_sizes_close(bm_import_sizes *sizes);
 
 /* import_settle -- determines how imported signatures were made, from their file and the
  * options. */
 
-/* Like bm_settings_of_export. */
+/* Like bm_settings_of_export, for an import. */
 bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,
                                 bm_import_options *taken, bm_error *err);
-/* Set how the signatures were made; the settings borrow from the head's manifest. BM_ERR_USAGE
- * names an option that is missing or contradicts the file. */
+/* Set in the settings how the signatures were made. They borrow from first->head.manifest.
+ * BM_ERR_USAGE names an option that is missing or contradicts the file. */
 bm_status bm_import_resolve(const bm_import_source *first, bm_settings *settings, bm_error *err);
-/* Check that another file was made in the same way. BM_ERR_FORMAT: it was not. */
+/* Check that the signatures in another file were made in the same way. BM_ERR_FORMAT: they were
+ * not. */
 bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,
                                bm_error *err);

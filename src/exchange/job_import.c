@@ -2,9 +2,10 @@
 /* job_import.c -- imports signatures of other tools into a directory like those that sign writes,
  * without texts.
  *
- * The first file determines how the signatures were made. It is opened twice, so that the settings
- * can borrow from the first source while it is read by the second. Words are written as they come;
- * ids and numbers of shingles stay in memory to the end.
+ * The first file determines how the signatures were made. It is opened twice: the settings borrow
+ * from the first source until the end of the job; the second is read and closed like those of the
+ * other files. Words are written while they are read; ids and numbers of shingles are in memory
+ * until the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
@@ -35,7 +36,7 @@
 typedef struct input {
     bm_import_place place;
     bm_import_source *source;   /* NULL: the file is not open */
-    bm_manifest_input recorded; /* facts of the file for the report */
+    bm_manifest_input recorded; /* name, size and digest of the file, for the report */
     char digest[BM_HASH128_HEX];
 } input;
 
@@ -47,11 +48,11 @@ typedef struct importer {
     bm_npy_writer words;
     input *inputs;
     const bm_manifest_input **recorded; /* an entry for each input */
-    bm_import_ids ids;                  /* one list for all inputs, or the list of the current
-                                         * input */
+    bm_import_ids ids;                  /* the list for all inputs (options->ids), or that of the
+                                         * current input */
     bm_import_sizes sizes;              /* sizes of the current input */
-    bm_buf numbers;                     /* text of ids that are row numbers */
-    size_t ends[BM_IMPORT_BLOCK_ROWS];
+    bm_buf numbers;                     /* text of the ids of a block, if they are row numbers */
+    size_t ends[BM_IMPORT_BLOCK_ROWS];  /* the ends of these ids */
 } importer;
 
 static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
@@ -87,8 +88,8 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Find the ids of the block: the block's own ids, ids from a list, or row numbers over all
- * inputs. */
+/* Set the ids of the block: those of the open list if there is one, else those in the block, else
+ * row numbers, counted over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;
@@ -110,7 +111,7 @@ static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
     return BM_OK;
 }
 
-/* BM_ERR_INPUT if a word is one that the scheme never makes; the message names the row. */
+/* Check the words of a row. BM_ERR_INPUT, naming the row, if the scheme never makes such a word. */
 static bm_status check_words(const bm_sketch_options *sketch, const void *row, const char *path,
                              uint64_t line, bm_error *err)
 {
@@ -218,7 +219,8 @@ out:
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
-/* If the first file has no rows, its number of words was only assumed from the options. */
+/* Check the number of words. If the first file has no rows, the number was taken from the options,
+ * and a later file may have another. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {
     const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;
@@ -231,7 +233,7 @@ static bm_status check_perms(const importer *im, const bm_import_source *source,
 }
 
 /* Open input i, check that it can be used together with the first one, and read it. The caller
- * closes it. */
+ * closes its source. */
 static bm_status read_next(importer *im, size_t i, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;
@@ -304,7 +306,8 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
-/* Allocate the names and the report's facts of the inputs. */
+/* Allocate the inputs and the list of their names, and let *recipe refer to what the report says
+ * about them. */
 static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;
