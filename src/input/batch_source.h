@@ -28,12 +28,12 @@
 #include "input/raw_batch.h"
 #include "input/record.h"
 
-/* Filled by a source, turned into documents by a parser. Each kind of source has its own batch
- * type, which begins with this. */
+/* A batch: filled by a source, and turned into documents by a parser. Each kind of source has its
+ * own type of batch, whose first member is this struct. */
 typedef struct bm_source_batch {
     uint64_t bytes_read;    /* stored bytes of the inputs up to this batch's end; 0: unknown */
-    size_t passed_over;     /* records at its beginning that the parser skips */
-    bm_content_place place; /* after its last record, if limits.places asks for it */
+    size_t passed_over;     /* records at the beginning of the batch that the parser skips */
+    bm_content_place place; /* the place after the last record, if limits.places is not NULL */
 } bm_source_batch;
 
 /* The size of a batch (which has at least one document, however long), and how the source is
@@ -102,7 +102,7 @@ typedef struct bm_batch_source_ops {
     void (*close_parser)(bm_batch_parser *parser);
 } bm_batch_source_ops;
 
-/* Every source begins with this; the rest belongs to its kind. */
+/* The first member of every source; the other members depend on the kind of source. */
 struct bm_batch_source {
     const bm_batch_source_ops *ops;
     bm_input_set *inputs;   /* borrowed; NULL: a stream in memory */
@@ -123,7 +123,7 @@ struct bm_batch_source {
     uint64_t skip, left; /* records to pass over: requested, still to come */
 };
 
-/* Every parser begins with this. */
+/* The first member of every parser. */
 struct bm_batch_parser {
     const bm_batch_source_ops *ops;
     /* Set by whoever opened the parser: no ids are made for records without one, so these may be

@@ -253,8 +253,9 @@ static bool is_stopped(void *ctx)
  * free. */
 static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
 {
+    /* members need a block for the stored bytes, and one for the unpacked bytes */
     const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
-                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed, unpacked */
+                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1;
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 

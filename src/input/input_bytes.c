@@ -337,7 +337,7 @@ static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
             *err = error;
         return status;
     }
-    /* A later read reports the damage, after the bytes before it. */
+    /* A later read reports the damage, after the bytes that precede the damage. */
     status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
     bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
     return status;

@@ -223,7 +223,7 @@ static bm_status unpack_head(const bm_source *source, bm_head *out, bm_error *er
     out->len = 0;
     bm_stored_file file;
     if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
-        return BM_OK; /* the reader will report it */
+        return BM_OK; /* the reader will report the failure */
     bm_status status = bm_decompress_open(source->compression, &d, err);
     if (status == BM_OK && (block = bm_alloc(BLOCK_BYTES, 1)) == NULL)
         status = bm_fail_nomem(err, BLOCK_BYTES);
@@ -728,7 +728,8 @@ static bool is_cancelled(const struct bm_input_set *set, int code)
            callbacks->cancelled(callbacks->ctx);
 }
 
-/* A stream that waits for its writer, even if the descriptor is non-blocking. */
+/* What a stream over the list of files reads from. A read waits for the writer of a pipe, even if
+ * the descriptor is non-blocking. */
 typedef struct list_file {
     const struct bm_input_set *set;
     int fd;
@@ -837,7 +838,7 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
-/* Does the name of the source leave its format open? */
+/* Is the format undecided by the name of the source? */
 static bool is_open(const struct bm_input_set *set, const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -943,7 +944,7 @@ static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_err
     return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
 }
 
-/* Tell set->remotes the addresses of all sources from `first` on. */
+/* Announce to set->remotes the addresses of all sources from `first` on. */
 static bm_status expect_remotes(struct bm_input_set *set, const bm_source *first, bm_error *err)
 {
     if (set->remotes == NULL)

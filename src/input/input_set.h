@@ -59,13 +59,13 @@ typedef struct bm_left_out_path {
     const char *what;
 } bm_left_out_path;
 #define BM_LEFT_OUT_NAMED 5u
-/* Path number `index` of these entries, in byte order; the first BM_LEFT_OUT_NAMED are kept. NULL:
- * there are no more. */
+/* Path number `index`, in byte order, of the entries that bm_input_set_left_out counts. Only the
+ * first BM_LEFT_OUT_NAMED paths are stored; NULL: there are no more. */
 const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
 /* The held stream of a source (bm_held below); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
 
-/* input_set_state -- the set as seen by the files of this folder: those that fill it and those that
+/* input_set_state -- the members of the set, for the source files of this folder that fill it or
  * read from it.
  *
  * A source at an address is read like a file once it is open (bm_source.remote).

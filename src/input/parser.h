@@ -19,9 +19,10 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
  * decides what to do about them. Blank lines of jsonl are no records. */
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err);
-/* Bounds only: raw, file, line, is_header. Records that a full parse would call bad are records
- * like any other here. Elements of an array are parsed nevertheless, and have `bad` and `id`,
- * because several may begin on one line, so that file and line do not identify them. */
+/* Like bm_parser_run, but a record has only its bounds (raw, file, line, number, place), and header
+ * rows are passed too, with is_header. Records that a full parse would call bad are records like
+ * any other here. Elements of an array are parsed nevertheless, and have `bad` and `id`, because
+ * several may begin on one line, so that file and line do not identify them. */
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err);
 /* Count the records of a batch, bad ones too, by their bounds alone. */

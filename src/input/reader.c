@@ -350,7 +350,8 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
 #define OPENING_MAX 64u    /* the longest element opening that ranges use */
 #define READ_AHEAD  4096u  /* bytes to read beyond the expected size of the records */
 #define GROWTH_MAX  ((size_t)64 << 20)
-/* a long record is read in steps of this part of it, so that few bytes beyond its end are read */
+/* a long record is read in steps of 1/16 of the bytes read of it so far, so that few bytes beyond
+ * its end are read */
 #define AHEAD_PART 16u
 #define CARRY_MAX  ((size_t)1 << 20) /* the most bytes of `carry` that stay allocated */
 #define FIRST_MEAN 512.0             /* assumed mean size before any record was seen */

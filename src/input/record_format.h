@@ -131,7 +131,7 @@ static inline size_t bm_too_long_prefix(uint64_t longest)
 
 typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
-    bool all_valid;               /* all input is part of bytes that are valid UTF-8 */
+    bool all_valid;               /* records are parts of bytes that are valid UTF-8 as a whole */
     const char *file_name;        /* the file of the current records; set by the owner, borrowed */
     bm_buf place;                 /* ids are made here: "FILE:", then the line */
     size_t place_len;             /* length of "FILE:" */
