@@ -217,7 +217,8 @@ static const char *open_cells(const struct ArrowArray *array, uint64_t first, ui
 {
     const bool views = out->kind == BM_ARROW_COLUMN_VIEWS,
                bytes = out->kind == BM_ARROW_COLUMN_BYTES;
-    if (out->kind == BM_ARROW_COLUMN_NULLS) /* no buffers, though some writers have one */
+    /* this type has no buffers, though some writers send one */
+    if (out->kind == BM_ARROW_COLUMN_NULLS)
         return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
     if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
         return "another number of buffers than its type has";
@@ -709,7 +710,8 @@ static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* Join the texts of a row's lists with newlines, like those of a text field. */
+/* Append one text of a row's lists, and a newline. So the texts are joined like those of a text
+ * field. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

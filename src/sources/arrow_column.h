@@ -142,7 +142,7 @@ typedef bm_status (*bm_arrow_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,
                                void *ctx, bm_error *err);
 
-/* column_value -- cells of any ordered type as values of fields that `keep` looks at. */
+/* column_value -- cells of any ordered type as values that `keep` compares. */
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
 /* The value in a row, by the column's form. Its bytes are in the column, or in `texts`, which is

@@ -23,7 +23,7 @@
 #include "results/npy.h"
 #include "sources/source_columns.h"
 
-#define DOCS_MAX ((size_t)1 << 16) /* per block, whatever the caller asks for */
+#define DOCS_MAX ((size_t)1 << 16) /* documents per block, even if the caller asks for more */
 
 /* === array file ===
  *

@@ -27,7 +27,8 @@
 #define READ_BYTES ((size_t)64 << 10)
 /* A line of this length or more needs the gate's consent, and larger buffers are freed. */
 #define LONG_BYTES ((size_t)1 << 20)
-/* a long line is read in steps of this part of it, so that few bytes beyond its end are read */
+/* a long line is read in steps of 1/16 of the bytes read of it so far, so that few bytes beyond its
+ * end are read */
 #define AHEAD_PART 16u
 #define NAME       "-"
 
