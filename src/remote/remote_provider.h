@@ -49,9 +49,10 @@ typedef struct bm_remote_told {
 } bm_remote_told;
 
 typedef enum bm_remote_answer {
-    BM_REMOTE_DONE,    /* all requested bytes, or all there are, arrived */
-    BM_REMOTE_FAILED,  /* a retry may succeed */
-    BM_REMOTE_BROKEN,  /* likewise; the answer broke off, and `got` bytes of it are right */
+    BM_REMOTE_DONE,   /* all requested bytes, or all there are, arrived */
+    BM_REMOTE_FAILED, /* a retry may succeed */
+    /* a retry may succeed: the answer broke off, and `got` bytes of it are right */
+    BM_REMOTE_BROKEN,
     BM_REMOTE_REFUSED, /* no retry will succeed */
     BM_REMOTE_STOPPED, /* cancelled by the callbacks */
     BM_REMOTE_NO_MEMORY
