@@ -102,8 +102,8 @@ typedef enum bm_member_type {
 
 typedef enum bm_member_presence {
     BM_MEMBER_NEEDED,
-    BM_MEMBER_OPTIONAL, /* may be missing; its place in the struct then does not change */
-    BM_MEMBER_NULLABLE, /* may be missing or null; likewise */
+    BM_MEMBER_OPTIONAL, /* may be missing; the field of the struct then does not change */
+    BM_MEMBER_NULLABLE, /* may be missing or null; the field of the struct then does not change */
 } bm_member_presence;
 
 typedef struct bm_json_row {
