@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bytes of "scheme://" at the beginning of `text`; 0: it does not begin so. */
+/* Bytes of "scheme://" at the beginning of `text`; 0: `text` does not begin with a scheme. */
 static size_t scheme_bytes(const char *text)
 {
     size_t n = 0;

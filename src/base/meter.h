@@ -77,7 +77,7 @@ void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t 
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
 /* Return BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
-/* From now on bm_meter_check returns BM_ERR_CANCELLED without asking the caller. */
+/* From now on bm_meter_check returns BM_ERR_CANCELLED without calling `cancelled`. */
 void bm_meter_stop(bm_meter *meter);
 /* Callbacks that lead to this meter, for functions that take bm_callbacks. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);

@@ -44,10 +44,10 @@ void bm_cpu_name(char *out, size_t cap);
 #define BM_LIBRARY_NAME(name)   #name,
 
 /* Opens `file`, found as the dynamic linker finds it, and fills `table`: pointers to functions, one
- * for each of `names`, which ends with NULL. The library stays for the life of the process: to open
- * it again costs microseconds, and its threads and exit handlers still need its code. BM_ERR_IO:
- * the library is missing or lacks one of the names; the message has the linker's words or that
- * name. BM_ERR_NOMEM. Any thread. */
+ * for each of `names`, which ends with NULL. The library stays loaded for the life of the process:
+ * opening it again then takes only microseconds, and its threads and exit handlers need its code.
+ * BM_ERR_IO: the library is missing or lacks one of the names; the message has the linker's words
+ * or that name. BM_ERR_NOMEM. Any thread. */
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);
 

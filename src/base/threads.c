@@ -127,7 +127,8 @@ void bm_queue_free(bm_queue *queue)
     bm_free(queue);
 }
 
-/* Called with the lock held. */
+/* Append an item. False: the queue is closed or aborted, or there is no memory. Called with the
+ * lock held. */
 static bool add(bm_queue *queue, void *item, uint32_t whose)
 {
     if (queue->closed || queue->aborted ||
