@@ -31,5 +31,5 @@ void cli_report_cuts(cli_context *context, const char *cut, const bm_counts *cou
 void cli_report_pairs(cli_context *context, const bm_counts *counts);
 /* "not compared: ...", unless all documents were compared. */
 void cli_report_not(cli_context *context, const char *verb, const bm_counts *counts);
-/* `verb` is "signed", "done" … */
+/* Report the time, the device and the output. `verb` is "signed", "done" … */
 void cli_report_end(cli_context *context, const char *verb, const bm_summary *summary);

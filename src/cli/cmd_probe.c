@@ -77,7 +77,7 @@ static void name_driver(void)
     }
 }
 
-/* Called when a driver ends the process, or when the parent ends it after its time limit. */
+/* Called when a driver ends the process, or when the parent ends the probe at the time limit. */
 static void on_signal(int number)
 {
     alarm(ENDS_WITHIN_SECONDS); /* ends the process if the interrupted code holds a lock needed
