@@ -24,7 +24,7 @@
  *
  * Threads: pure functions; parameters are read only after draw. */
 
-/* As in datasketch 2: all a first, each made odd, then all b. */
+/* Draw as datasketch 2 does: all a first, each made odd, then all b. */
 static void draw_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b)
 {
     bm_random random;

@@ -16,7 +16,7 @@
 #include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
-/* a and b in turn. */
+/* Draw a and b in turn, permutation after permutation. */
 static bm_status legacy_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init64(&bm_scheme_legacy, options, false, out, err));

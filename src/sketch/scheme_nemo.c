@@ -14,7 +14,7 @@
 #include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
-/* a and b in turn. */
+/* Draw a and b in turn, permutation after permutation. */
 static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init(&bm_scheme_nemo, options, options->perms, out, err));

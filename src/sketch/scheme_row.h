@@ -86,7 +86,7 @@ extern const bm_scheme_ops bm_scheme_affine64, bm_scheme_datatrove;
  * so with permutations written by hand, which shows the reference's own step. In a header, so that
  * the caller's permutation is inlined into the loop. */
 
-/* The place that permutation i of `permutations` gives to the element x. */
+/* The place of the element x in the order that permutation i of `permutations` makes. */
 typedef uint32_t bm_permutation(const void *permutations, uint32_t i, uint32_t x);
 
 /* Update the k minima of a set, which begin as BM_NO_SHINGLE32, with one more element. */
