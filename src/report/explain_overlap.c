@@ -6,21 +6,27 @@
  *     its inputs                 the files of TRAIN, from which the document is read
  *
  * Hits, coverage and the document's longest run come from overlap.tsv, so they are known even
- * without the texts. A run consists of shingles of the item in any order. In the item, the longest
+ * without the texts. A document without a row may hold some shingles of the item too few for the
+ * threshold: they are counted in both texts. A run consists of shingles of the item in any order. In the item, the longest
  * stretch that it shares with the run is marked.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/orders.h"
 #include "base/utf8.h"
 #include "job/recipe.h"
 #include "json/json_scan.h"
+#include "lsh/verify.h"
 #include "model/ids.h"
 #include "report/explainer.h"
+#include "text/shingler.h"
+#include "text/unit_text.h"
 
 /* --- the tables --- */
 
@@ -145,34 +151,91 @@ out:
 
 /* --- the answer --- */
 
+/* How much of an item a document holds that has no row. */
+typedef struct below {
+    uint64_t hits, shingles; /* stop shingles count in both; `shingles` 0: not known */
+} below;
+
+static bm_status add_set(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch, bm_error *err)
+{
+    const size_t begin = bm_shingle_batch_hashes(batch);
+    BM_TRY(bm_shingler_add(shingler, text, batch, err));
+    qsort(batch->hashes + begin, bm_shingle_batch_hashes(batch) - begin, sizeof *batch->hashes,
+          bm_order_u64);
+    return BM_OK;
+}
+
+/* Shingles of an item with fewer units than a shingle have as many as the item. */
+static bm_status count_hits(bm_text_options options, bm_str item, bm_str document, below *out,
+                            bm_error *err)
+{
+    bm_shingle_batch sets = {0};
+    bm_text_units units = {0};
+    bm_shingler *shingler = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_text_units_make(&options, item, &units, err));
+    if (units.n < options.shingle_k)
+        options.shingle_k = units.n > 0 ? (uint32_t)units.n : 1;
+    BM_TRY_OUT(bm_shingler_open(&options, NULL, &shingler, err));
+    BM_TRY_OUT(add_set(shingler, item, &sets, err));
+    BM_TRY_OUT(add_set(shingler, document, &sets, err));
+    const size_t n = (size_t)sets.offsets[1];
+    out->shingles = n;
+    out->hits =
+        bm_hashes_common(sets.hashes, n, sets.hashes + n, bm_shingle_batch_hashes(&sets) - n);
+out:
+    bm_shingler_close(shingler);
+    bm_text_units_reset(&units);
+    bm_shingle_batch_reset(&sets);
+    return status;
+}
+
+static bm_status fail_below(const bm_explained_overlap *o, const below *b, bm_error *err)
+{
+    char how_much[160];
+    if (b->shingles == 0)
+        snprintf(how_much, sizeof how_much, "its coverage is below");
+    else if (b->shingles == o->of_item.shingles)
+        snprintf(how_much, sizeof how_much,
+                 "it has %" PRIu64 " of %" PRIu64 " shingles, a coverage of %.6f, below", b->hits,
+                 b->shingles, (double)b->hits / (double)b->shingles);
+    else
+        snprintf(how_much, sizeof how_much,
+                 "it has %" PRIu64 " of %" PRIu64
+                 " shingles, stopped ones too, and without them its coverage is below",
+                 b->hits, b->shingles);
+    return bm_fail(err, BM_NOT_FOUND,
+                   "'%.300s' does not hold item '%.300s': %s the threshold of %g", o->document.id,
+                   o->item.id, how_much, o->threshold);
+}
+
 /* A bm_explain_record_fn: is there such a document? */
 static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_explained_text *text = ctx;
-    (void)kept;
-    (void)err;
     text->line = record->line;
-    text->known = text->known || is_its_record(text, record);
-    return BM_OK;
+    return keep_text(ctx, record, kept, err);
 }
 
-/* Called if there is no row for the two: does the item exist, and does the document? */
+/* Called if there is no row for the two: does the item exist, and does the document? How much of
+ * the item does it hold? */
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;
     const bm_explain_records wanted = {NULL, look_for_id, &o->document, NULL};
     bm_text_options options;
+    bm_manifest *items = NULL;
     bm_error inner = {0};
+    below b = {0};
     if (!o->has_item)
         return bm_fail_field(err, "id_a", "no item '%.500s' (ids as the items have them)",
                              o->item.id);
-    const bm_status status = bm_explain_records_read(
-        e->settings, e->manifest, e->options->streams[0], &wanted, &options, &inner);
+    bm_status status = bm_explain_records_read(e->settings, e->manifest, e->options->streams[1],
+                                               &wanted, &options, &inner);
+    const bool readable = status == BM_OK;
     BM_TRY(
         bm_explain_forgive_inputs(e, status, &inner, "whether there is such a document is", err));
-    o->document.known = o->document.known || status != BM_OK; /* if inputs cannot be read, the
-                                                               * document may exist */
-    if (!o->document.known)
+    if (readable && !o->document.known)
         return bm_fail_field(err, "id_b", "no document '%.500s' (ids as the inputs have them)",
                              o->document.id);
     if (o->of_item.shingles == 0)
@@ -180,10 +243,15 @@ static bm_status find_missing(bm_explainer *e, bm_error *err)
                        "item '%.300s' was not looked for: it has too few words, or no shingle that "
                        "counts",
                        o->item.id);
-    return bm_fail(err, BM_NOT_FOUND,
-                   "'%.300s' does not hold item '%.300s': its coverage is below the threshold of "
-                   "%g",
-                   o->document.id, o->item.id, o->threshold);
+    BM_TRY(bm_manifest_open_items(e->manifest, &items, err));
+    BM_TRY_OUT(read_text(e, items, 0, &o->item, &options, err));
+    if (o->item.known && o->document.known)
+        BM_TRY_OUT(
+            count_hits(options, text_of(&o->item.text), text_of(&o->document.text), &b, err));
+    status = fail_below(o, &b, err);
+out:
+    bm_manifest_close(items);
+    return status;
 }
 
 bm_status bm_explain_overlap(bm_explainer *e, bm_error *err)

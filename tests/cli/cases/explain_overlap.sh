@@ -34,7 +34,7 @@ says far.txt '^  \[\.\.\. [0-9]+ bytes \.\.\.\].* \[\[w1 w2 w3 .* w14\]\] .*\[\.
 
 # ids of items and of documents are two spaces; negative answers are 1, unknown ids 2
 bm explain out 1 1; exits 1; silent ../out
-says ../err "'1' does not hold item '1': its coverage is below the threshold of 0.5"
+says ../err "'1' does not hold item '1': it has 0 of 3 shingles, a coverage of 0.000000, below the threshold of 0.5"
 bm explain out 3 wrapped; exits 1
 says ../err "item '3' was not looked for"
 bm explain out wrapped 1; refused 2 "no item 'wrapped'"
@@ -53,6 +53,25 @@ says ../out '^the longest run of the document: 3 words, bytes 3 to 11'
 says ../out '^at a stretch the item has of it: 2 words, bytes 0 to 5'
 says ../out '^  \[\[aa bb\]\] xx bb aa zz'
 says ../out '^  qq \[\[aa bb aa\]\] qq'
+
+# below the threshold, the coverage is told: of a long and of a short item, of stop shingles, of texts that are gone
+bm overlap train.jsonl --against tests/a.jsonl --against-text-field question --against-id-field qid -o strict -q --threshold 0.9; exits 0
+bm explain strict 1 wrapped; exits 1; silent ../out
+says ../err "'wrapped' does not hold item '1': it has 2 of 3 shingles, a coverage of 0.666667, below the threshold of 0.9"
+bm explain strict 2 far; exits 1
+says ../err "'far' does not hold item '2': it has 0 of 1 shingles"
+bm overlap train.jsonl --against tests/a.jsonl --against-text-field question --against-id-field qid -o stop -q --shingle word:9 --stop-shingles 1
+exits 0
+bm explain stop 2 far; exits 1
+says ../err "it has 0 of 2 shingles, a coverage of 0.000000, below"
+bm explain stop 1 far; exits 1
+says ../err "it has 6 of 7 shingles, stopped ones too, and without them its coverage is below the threshold of 0.5"
+cp train.jsonl kept.jsonl
+bm overlap kept.jsonl --against tests/a.jsonl --against-text-field question --against-id-field qid -o strict-2 -q --threshold 0.9; exits 0
+rm kept.jsonl
+bm explain strict-2 1 wrapped; exits 1
+says ../err 'whether there is such a document is not known.*kept.jsonl'
+says ../err "'wrapped' does not hold item '1': its coverage is below the threshold of 0.9"
 
 # repeated ids that were numbered; several elements on one line; items of another format
 printf '[{"id":"x","text":"%s"},{"id":"x","text":"%s"}]\n' "$(words 1 14)" "$(words 101 110)" > two.json
