@@ -48,8 +48,8 @@ typedef struct bm_overlap_options {
      * words, and any value but the default in the fields after `shingle_k`. */
     bm_text_options text;
     /* The test sets, with which the documents of `input` are compared: files or directories, which
-     * are read first, and never written. Their ids are a space of their own. Standard input is
-     * BM_ERR_USAGE. */
+     * are read first, and never written. Each file has the format that its name tells, so they may
+     * differ in format. Their ids are a space of their own. Standard input is BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
     /* Text and id fields of the items in `against`; NULL: those of `input`. The format of each file

@@ -61,7 +61,9 @@ typedef enum bm_format {
     BM_FORMAT_PARQUET,
     BM_FORMAT_SIGNATURES, /* in reports, for imported signatures that come without texts; no option
                            * may have it */
-    BM_FORMAT_WET         /* records of type `conversion` of Common Crawl's text files */
+    BM_FORMAT_WET,        /* records of type `conversion` of Common Crawl's text files */
+    BM_FORMAT_MIXED       /* in reports, for inputs of several formats, each read by its name; no
+                           * option may have it */
 } bm_format;
 
 typedef enum bm_header {

@@ -2,6 +2,7 @@
 """A test set in documents: the same rows as the program's, whatever the data is."""
 
 import copy
+import csv
 import json
 import pickle
 
@@ -42,6 +43,20 @@ def theirs(program, jsonl, places):
 
 def lines(path):
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]]
+
+
+def test_items_are_files_of_several_formats(jsonl, questions, theirs, tmp_path):
+    rows = [{"qid": i, "question": question} for i, question in enumerate(questions)]
+    with (tmp_path / "some.jsonl").open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows[:3])
+    with (tmp_path / "more.csv").open("w", newline="") as file:
+        csv.DictWriter(file, ["qid", "question"]).writerows([{"qid": "qid", "question": "question"}, *rows[3:6]])
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows[6:]), tmp_path / "rest.parquet")
+    files = [tmp_path / name for name in ("some.jsonl", "more.csv", "rest.parquet")]
+    r = bandmill.overlap(jsonl, files, against_text="question", against_id="qid")
+    found = [[str(row["id"]), str(row["item"])] for row in r.overlap.to_pylist()]
+    assert found == [row[:2] for row in lines(theirs / "overlap.tsv")]
+    assert r.items["file"].to_pylist() == [str(files[i // 3]) for i in range(len(questions))]
 
 
 def test_tables_and_lists_are_read_like_files(table, rows, questions, theirs):

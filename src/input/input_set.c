@@ -154,7 +154,7 @@ bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_er
 bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 {
     for (size_t i = 0; i < set->n_held; i++)
-        if (set->held[i].source == source)
+        if (set->held[i].source == set->first + source)
             return &set->held[i];
     return NULL;
 }
@@ -1093,12 +1093,56 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
         "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
+/* Of sources that may have several formats, refuse a file that only a folder names and whose ending
+ * tells no format: nobody may have meant it as a document. */
+static bm_status check_stray(const bm_source *source, const bm_source *other, bm_error *err)
+{
+    if (!source->in_folder || format_of_source(source) != BM_FORMAT_FILES)
+        return BM_OK;
+    return bm_fail_field_at(err, "format", source->name, 0,
+                            "its name tells no format, and %.300s beside it is %s (give the path "
+                            "of each file that is one document)",
+                            other->name, bm_format_name(format_of_source(other)));
+}
+
+/* The number of sources from `first` on that have the format *format. A source that may have any
+ * format belongs to those before it, and the first ones to those after. */
+static size_t count_alike(const bm_input_set *set, size_t first, bm_format *format)
+{
+    size_t end = first;
+    *format = BM_FORMAT_AUTO;
+    for (; end < set->n_sources; end++) {
+        const bm_source *source = &set->sources[end];
+        if (may_be_any(source))
+            continue;
+        if (*format != BM_FORMAT_AUTO && *format != format_of_source(source))
+            break;
+        *format = format_of_source(source);
+    }
+    if (*format == BM_FORMAT_AUTO)
+        *format = format_of_source(&set->sources[first]);
+    return end - first;
+}
+
+bm_status bm_input_set_view(const bm_input_set *set, size_t first, bm_input_set *out, bm_error *err)
+{
+    *out = *set;
+    out->n_sources = count_alike(set, first, &out->format);
+    out->sources = set->sources + first;
+    out->first = first;
+    out->total_bytes = 0;
+    for (size_t i = 0; i < out->n_sources; i++)
+        out->total_bytes += out->sources[i].size;
+    return bm_record_rules_init(&out->options, out->format, &out->rules, err);
+}
+
 static bm_status resolve_format(bm_input_set *set, bm_error *err)
 {
     set->format = set->options.format;
     if (set->format != BM_FORMAT_AUTO)
         return BM_OK;
     const bm_source *first = NULL;
+    bool differ = false;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
         if (may_be_any(source))
@@ -1106,17 +1150,24 @@ static bm_status resolve_format(bm_input_set *set, bm_error *err)
         if (first == NULL)
             first = source;
         bm_format one = format_of_source(first), other = format_of_source(source);
-        if (other != one)
+        differ = differ || other != one;
+        if (set->mixes && other != one) {
+            BM_TRY(check_stray(first, source, err));
+            BM_TRY(check_stray(source, first, err));
+        } else if (other != one) {
             return bm_fail_field(
                 err, "format",
                 "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
                 "all; of a folder, `include` reads some files only, such as '*.arrow', and "
                 "`exclude` leaves out some)",
                 first->name, bm_format_name(one), source->name, bm_format_name(other));
+        }
     }
-    set->format = format_of_source(first != NULL ? first : &set->sources[0]);
-    for (size_t i = 0; i < set->n_sources && set->format == BM_FORMAT_FILES; i++)
-        BM_TRY(check_whole_file(&set->sources[i], err));
+    set->format =
+        differ ? BM_FORMAT_MIXED : format_of_source(first != NULL ? first : &set->sources[0]);
+    for (size_t i = 0; i < set->n_sources; i++)
+        if (format_of_source(&set->sources[i]) == BM_FORMAT_FILES)
+            BM_TRY(check_whole_file(&set->sources[i], err));
     return BM_OK;
 }
 
@@ -1166,6 +1217,9 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
     bm_input_set *set = NULL;
     BM_TRY(bm_new_zero(&set, 1, err));
     set->options = *options;
+    set->mixes = options->format == BM_FORMAT_MIXED;
+    if (set->mixes)
+        set->options.format = BM_FORMAT_AUTO;
     set->callbacks = callbacks;
     set->memory = memory;
     bm_status status = BM_OK;

@@ -29,11 +29,16 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Set the names that ids and messages show, one per source, for files that were moved. `offsets` is
  * the name of the offsets file, or NULL. All names are borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
+/* Set *out to the sources from `first` on that have one format, as a set of that format. It is a
+ * view, which serves readers as long as `set` is open, and is not closed. */
+bm_status bm_input_set_view(const bm_input_set *set, size_t first, bm_input_set *out,
+                            bm_error *err);
 /* If a rule uses a field, give records ranking keys (keep_key.h) by these rules, which are borrowed
  * until close. BM_ERR_USAGE: records of this format have no such fields. */
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
-bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory, without files */
-bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
+bool bm_input_set_is_stream(const bm_input_set *set); /* a table in memory, without files */
+/* Never AUTO. MIXED: the sources have several formats. */
+bm_format bm_input_set_format(const bm_input_set *set);
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: unknown (standard input) */
 /* The most bytes that decoders' windows will take at the same time, as far as the first bytes of
  * files state them; *largest: the source with the largest window. False: no input is of a
@@ -105,6 +110,8 @@ struct bm_input_set {
     bm_record_rules rules;
     bm_source *sources; /* their paths are owned; names are the same strings, or borrowed */
     size_t n_sources, cap_sources;
+    size_t first;      /* of a view: the number of its first source in the set; else 0 */
+    bool mixes;        /* the sources may have several formats */
     bm_source offsets; /* the offsets file of arrays of hashes, borrowed; path NULL: there is
                         * none */
     bm_held *held;
@@ -133,7 +140,7 @@ struct bm_input_set {
  *
  * Opening expands directories in byte order of their paths, reads `--files-from`, examines the
  * first bytes of each file (its compression; formats that are refused), and settles one format for
- * the run. */
+ * the run. If the format of the options is MIXED, each file has the format that its name tells. */
 
 /* Open the inputs that `options` name. BM_ERR_USAGE: no input named, standard input named twice,
  * formats that differ, fields that the header rule forbids. BM_ERR_INPUT: no files, a format that

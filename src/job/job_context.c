@@ -195,8 +195,9 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 
 void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_record_budget *out)
 {
-    const bool elements =
-        job->inputs.set != NULL && bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
+    const bm_format format =
+        job->inputs.set != NULL ? bm_input_set_format(job->inputs.set) : BM_FORMAT_AUTO;
+    const bool elements = format == BM_FORMAT_JSON || format == BM_FORMAT_MIXED;
     *out = (bm_record_budget){
         .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, admit_record, refuse}};
     if (use != BM_RECORDS_SPLIT ||

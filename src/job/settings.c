@@ -787,6 +787,9 @@ static bm_status check_format(const bm_settings *s, bm_error *err)
         return bm_fail_field(err, "format",
                              "`format` signatures is what import writes (give its "
                              "directory as an input)");
+    if (s->input.format == BM_FORMAT_MIXED)
+        return bm_fail_field(err, "format",
+                             "`format` mixed is what reports say of known documents and items");
     return s->input.format != BM_FORMAT_KEYS || bm_job_does(s, BM_JOB_TAKES_KEYS)
                ? BM_OK
                : bm_fail_field(err, "format", "`format` keys is for pairs alone");
@@ -1277,10 +1280,6 @@ void bm_settings_name_against(const char *message, char *out, size_t cap)
     static const char *const words[][2] = {
         {"`text_field", "`against_text_field"},
         {"`id_field", "`against_id_field"},
-        {"(one `format` for all; of a folder, `include` reads some files only, such as '*.arrow', "
-         "and "
-         "`exclude` leaves out some)",
-         "(all of them have one format, which their names tell)"},
         {" is in the index already", " is among the known ones already"},
         {"`duplicate_ids` skip, replace or number says what becomes of it",
          "`duplicate_ids` number makes them differ"}};

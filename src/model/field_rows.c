@@ -225,7 +225,7 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
 
 void bm_input_format_by_name(bm_input_options *input)
 {
-    input->format = BM_FORMAT_AUTO;
+    input->format = BM_FORMAT_MIXED;
     input->header = BM_HEADER_BY_FIELDS;
     input->delimiter = '\0';
 }

@@ -6,9 +6,9 @@
  *     its inputs                 the files of TRAIN, from which the document is read
  *
  * Hits, coverage and the document's longest run come from overlap.tsv, so they are known even
- * without the texts. A document without a row may hold some shingles of the item too few for the
- * threshold: they are counted in both texts. A run consists of shingles of the item in any order. In the item, the longest
- * stretch that it shares with the run is marked.
+ * without the texts. Of a document without a row, the shingles that it shares with the item are
+ * counted in both texts. A run consists of shingles of the item in any order. In the item, the
+ * longest stretch that it shares with the run is marked.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>

@@ -1154,7 +1154,7 @@ static const bm_kept_writer_ops *const writers[] = {
     [BM_FORMAT_HASHES] = &bm_kept_ids,     [BM_FORMAT_JSON] = &bm_kept_records,
     [BM_FORMAT_ARROW] = &bm_kept_tables,   [BM_FORMAT_KEYS] = &kept_nothing,
     [BM_FORMAT_PARQUET] = &bm_kept_tables, [BM_FORMAT_SIGNATURES] = &kept_nothing,
-    [BM_FORMAT_WET] = &bm_kept_records};
+    [BM_FORMAT_WET] = &bm_kept_records,    [BM_FORMAT_MIXED] = &kept_nothing};
 
 static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_records kept)
 {

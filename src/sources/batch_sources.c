@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_sources.c -- the table of batch sources, and the sources of hashes and of keys.
+/* batch_sources.c -- the table of batch sources, and the sources of hashes, of keys, and of inputs
+ * of several formats.
  *
- * Tests: tests/unit/sources/test_batch_sources.c, tests/unit/sources/test_hash_input.c,
+ * Tests: tests/cli/cases/overlap_formats.sh, tests/reference/test_overlap.py,
+ *        tests/unit/sources/test_batch_sources.c, tests/unit/sources/test_hash_input.c,
  *        tests/unit/sources/test_source_keys.c */
 #include "sources/batch_sources.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -684,8 +687,274 @@ const bm_batch_source_ops bm_source_keys = {
     .close_parser = close_parser,
 };
 
-static const bm_batch_source_ops *const sources_rows[] = {&bm_source_records, &bm_source_hashes,
-                                                          &bm_source_columns, &bm_source_keys};
+/* === source mixed ===
+ *
+ * Reads inputs of several formats: one source after another.
+ *
+ *     files      a.jsonl  b.jsonl.gz | c.csv | d.parquet  e.parquet | f.jsonl
+ *     parts      0                     1       2                      3
+ *
+ * A part has a source of its own. Reading goes on to the next part while batches of the one before
+ * are still being filled and parsed, so a part ends once the last of its batches is freed. A record
+ * gets the number of its file among all inputs here; names of files in messages are right already,
+ * because a part sees the files of the set. */
+
+typedef struct mixed_part {
+    bm_input_set set; /* a view of the inputs */
+    bm_batch_source *source;
+    atomic_size_t n_batches; /* of this part, not freed yet */
+    bool begun;
+} mixed_part;
+
+typedef struct mixed {
+    bm_batch_source base;
+    mixed_part *parts;
+    size_t n, now;
+    uint64_t bytes_before; /* stored bytes of the parts before `now` */
+    bm_batch_limits limits;
+} mixed;
+
+typedef struct mixed_batch {
+    bm_source_batch base;
+    bm_source_batch *inner;
+    mixed_part *part;
+    uint64_t bytes_before;
+} mixed_batch;
+
+typedef struct mixed_parser {
+    bm_batch_parser base;
+    mixed *source;
+    bm_batch_parser **parsers; /* one for each part, opened when needed */
+} mixed_parser;
+
+static bool mixed_reads(bm_format format)
+{
+    return format == BM_FORMAT_MIXED;
+}
+
+static void mixed_close(bm_batch_source *base)
+{
+    mixed *source = (mixed *)base;
+    for (size_t i = 0; i < source->n; i++)
+        bm_batch_source_close(source->parts[i].source);
+    bm_free_all(source->parts, source);
+}
+
+static bm_status mixed_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    mixed *source = NULL;
+    bm_status status = BM_OK;
+    const size_t n_files = bm_input_set_count(inputs);
+    BM_TRY(bm_new_zero(&source, 1, err));
+    source->base = (bm_batch_source){.ops = &bm_source_mixed, .inputs = inputs};
+    BM_TRY_OUT(bm_new_zero(&source->parts, n_files, err));
+    for (size_t at = 0; at < n_files;) {
+        mixed_part *p = &source->parts[source->n++];
+        BM_TRY_OUT(bm_input_set_view(inputs, at, &p->set, err));
+        BM_TRY_OUT(bm_batch_source_open(&p->set, &p->source, err));
+        at += bm_input_set_count(&p->set);
+    }
+    *out = &source->base;
+    return BM_OK;
+out:
+    mixed_close(&source->base);
+    return status;
+}
+
+static void end_part(mixed_part *p)
+{
+    if (p->begun)
+        bm_batch_source_end(p->source);
+    p->begun = false;
+}
+
+static void mixed_end(bm_batch_source *base)
+{
+    mixed *source = (mixed *)base;
+    for (size_t i = 0; i < source->n; i++)
+        end_part(&source->parts[i]);
+}
+
+static bm_status begin_part(mixed *source, bm_error *err)
+{
+    mixed_part *p = &source->parts[source->now];
+    p->source->begun_twice = source->base.begun_twice;
+    BM_TRY(bm_batch_source_begin(p->source, &source->limits, 0, err));
+    p->begun = true;
+    return BM_OK;
+}
+
+static bm_status mixed_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    mixed *source = (mixed *)base;
+    mixed_end(base);
+    source->limits = *limits;
+    source->now = 0;
+    source->bytes_before = 0;
+    return begin_part(source, err);
+}
+
+/* End the parts before the present one whose batches are all freed. */
+static void end_earlier(mixed *source)
+{
+    for (size_t i = 0; i < source->now; i++)
+        if (atomic_load(&source->parts[i].n_batches) == 0)
+            end_part(&source->parts[i]);
+}
+
+static void copy_mixed_progress(mixed_batch *batch)
+{
+    batch->base.bytes_read =
+        batch->inner->bytes_read > 0 ? batch->bytes_before + batch->inner->bytes_read : 0;
+}
+
+static bm_status wrap_batch(mixed *source, bm_source_batch *inner, bm_source_batch **out,
+                            bm_error *err)
+{
+    mixed_batch *batch = NULL;
+    mixed_part *p = &source->parts[source->now];
+    if (bm_new_zero(&batch, 1, err) != BM_OK) {
+        bm_batch_source_free_batch(p->source, inner);
+        return BM_ERR_NOMEM;
+    }
+    *batch = (mixed_batch){.inner = inner, .part = p, .bytes_before = source->bytes_before};
+    atomic_fetch_add(&p->n_batches, 1);
+    copy_mixed_progress(batch);
+    *out = &batch->base;
+    return BM_OK;
+}
+
+static bm_status mixed_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    mixed *source = (mixed *)base;
+    bm_source_batch *inner = NULL;
+    *out = NULL;
+    end_earlier(source);
+    for (;;) {
+        mixed_part *p = &source->parts[source->now];
+        BM_TRY(p->source->ops->next(p->source, &inner, err));
+        if (inner != NULL)
+            return wrap_batch(source, inner, out, err);
+        if (source->now + 1 == source->n)
+            return BM_OK;
+        source->bytes_before += bm_input_set_total_bytes(&p->set);
+        source->now++;
+        end_earlier(source);
+        BM_TRY(begin_part(source, err));
+    }
+}
+
+static bm_status mixed_fill(bm_batch_source *base, bm_source_batch *batch, double *in_turn,
+                            bm_error *err)
+{
+    mixed_batch *of = (mixed_batch *)batch;
+    (void)base;
+    const bm_status status = bm_batch_source_fill(of->part->source, of->inner, in_turn, err);
+    copy_mixed_progress(of);
+    return status;
+}
+
+static bm_status mixed_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                             bm_error *err)
+{
+    const mixed_batch *of = (const mixed_batch *)batch;
+    (void)base;
+    return of->part->source->ops->count(of->part->source, of->inner, n, err);
+}
+
+static bm_status mixed_check(bm_batch_source *base, uint32_t *file, uint64_t *n_other,
+                             bm_error *err)
+{
+    mixed *source = (mixed *)base;
+    for (size_t i = 0; i < source->n; i++) {
+        mixed_part *p = &source->parts[i];
+        const uint32_t first = (uint32_t)p->set.first;
+        if (p->source->ops->check == NULL || *file >= first + bm_input_set_count(&p->set))
+            continue;
+        uint32_t own = *file > first ? *file - first : 0;
+        const bm_status status = p->source->ops->check(p->source, &own, n_other, err);
+        *file = first + own;
+        BM_TRY(status);
+    }
+    return BM_OK;
+}
+
+static void mixed_free_batch(bm_source_batch *base)
+{
+    mixed_batch *batch = (mixed_batch *)base;
+    bm_batch_source_free_batch(batch->part->source, batch->inner);
+    atomic_fetch_sub(&batch->part->n_batches, 1);
+    bm_free(batch);
+}
+
+static void mixed_close_parser(bm_batch_parser *base)
+{
+    mixed_parser *parser = (mixed_parser *)base;
+    for (size_t i = 0; i < parser->source->n; i++)
+        bm_batch_parser_close(parser->parsers[i]);
+    bm_free_all(parser->parsers, parser);
+}
+
+static bm_status mixed_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                   bm_error *err)
+{
+    mixed_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
+    parser->base.ops = &bm_source_mixed;
+    parser->source = (mixed *)base;
+    if (bm_new_zero(&parser->parsers, parser->source->n, err) != BM_OK) {
+        bm_free(parser);
+        return BM_ERR_NOMEM;
+    }
+    *out = &parser->base;
+    return BM_OK;
+}
+
+typedef struct mixed_records {
+    bm_record_fn fn;
+    void *ctx;
+    uint32_t first; /* the number of its first file */
+} mixed_records;
+
+static bm_status on_mixed_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    const mixed_records *of = ctx;
+    bm_record moved = *record;
+    moved.file += of->first;
+    return of->fn(of->ctx, &moved, err);
+}
+
+static bm_status mixed_parse(bm_batch_parser *base, const bm_source_batch *batch, bm_record_fn fn,
+                             void *ctx, bm_error *err)
+{
+    mixed_parser *parser = (mixed_parser *)base;
+    const mixed_batch *of = (const mixed_batch *)batch;
+    bm_batch_parser **own = &parser->parsers[of->part - parser->source->parts];
+    mixed_records to = {fn, ctx, (uint32_t)of->part->set.first};
+    if (*own == NULL)
+        BM_TRY(bm_batch_parser_open(of->part->source, own, err));
+    (*own)->own_ids = base->own_ids;
+    return bm_batch_parser_run(*own, of->inner, on_mixed_record, &to, err);
+}
+
+const bm_batch_source_ops bm_source_mixed = {.name = "mixed",
+                                             .has_text = true,
+                                             .reads = mixed_reads,
+                                             .open = mixed_open,
+                                             .begin = mixed_begin,
+                                             .next = mixed_next,
+                                             .fill = mixed_fill,
+                                             .count = mixed_count,
+                                             .check = mixed_check,
+                                             .end = mixed_end,
+                                             .free_batch = mixed_free_batch,
+                                             .close = mixed_close,
+                                             .open_parser = mixed_open_parser,
+                                             .parse = mixed_parse,
+                                             .close_parser = mixed_close_parser};
+
+static const bm_batch_source_ops *const sources_rows[] = {
+    &bm_source_records, &bm_source_hashes, &bm_source_columns, &bm_source_keys, &bm_source_mixed};
 
 static const bm_batch_source_ops *row_of(bm_format format)
 {

@@ -63,6 +63,12 @@ extern const bm_batch_source_ops bm_source_hashes;
 
 extern const bm_batch_source_ops bm_source_keys;
 
+/* source_mixed -- inputs of several formats: consecutive files of one format are a part, which the
+ * source of that format reads. Kept records cannot be copied, and a job cannot be saved as it goes.
+ */
+
+extern const bm_batch_source_ops bm_source_mixed;
+
 /* Open the source that reads the inputs' format. The source borrows the inputs until it is closed.
  * Fails like the `open` of its row; BM_ERR_INTERNAL: no source reads this format. */
 bm_status bm_batch_source_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err);

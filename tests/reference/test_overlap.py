@@ -130,10 +130,10 @@ class World:
     def cut(self, options):
         return overlap_model.Cut(self.train, options), overlap_model.Cut(self.tests, options)
 
-    def run(self, bandmill, *more, inputs=None, expect=0):
+    def run(self, bandmill, *more, inputs=None, against=None, expect=0):
         self.runs += 1
         out = os.path.join(self.folder, f"out-{self.runs}")
-        bandmill.run("overlap", *(inputs or [self.train_path]), *self.against, *more, "-o", out, expect=expect)
+        bandmill.run("overlap", *(inputs or [self.train_path]), *(against or self.against), *more, "-o", out, expect=expect)
         return out
 
 
@@ -301,6 +301,73 @@ def tables(bandmill, world):
     return wrong_rows(out, found) or ("" if kept == found.kept else "kept.parquet has other rows")
 
 
+def write_file(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def write_rows(path, items, quoted):
+    """csv, or tsv, which has no quoting. The line of each row."""
+    lines, out = [], "qid,question\n" if quoted else "qid\tquestion\n"
+    for t in items:
+        lines.append(1 + out.count("\n"))
+        out += f'{t.id},"{t.text.replace(chr(34), 2 * chr(34))}"\n' if quoted else f"{t.id}\t{' '.join(t.text.split())}\n"
+    write_file(path, out.encode())
+    return lines
+
+
+def items_of_many_formats(bandmill, world, with_tables):
+    """Items in files of many formats, whose names tell them, as one folder, and one by one with a plain text among them."""
+    if with_tables:
+        import pyarrow
+        import pyarrow.parquet
+    tests = [t for t in world.tests if t.text.strip()]
+    folder = os.path.join(world.folder, "of-many")
+    os.mkdir(folder)
+    tests = [t._replace(text=overlap_model.repaired(t.text).replace("\r", " ")) for t in tests]
+    names = ["a.jsonl", "b.csv", "c.json", "d.jsonl.gz", "e.tsv", *(["f.parquet", "g.arrow"] if with_tables else []), "h.csv"]
+    parts = {name: tests[i + 1::len(names)] for i, name in enumerate(names)}
+    found = {}
+    for name in names:
+        part, path = parts[name], os.path.join(folder, name)
+        objects = [json.dumps({"qid": t.id, "question": t.text}) for t in part]
+        lines = range(1, len(part) + 1)
+        if name.endswith((".csv", ".tsv")):
+            lines = write_rows(path, part, name.endswith(".csv"))
+        elif name.endswith(".json"):
+            lines = range(2, len(part) + 2)
+            write_file(path, ("[\n" + ",\n".join(objects) + "\n]\n").encode())
+        elif name.endswith((".parquet", ".arrow")):
+            table = pyarrow.table({"qid": [t.id for t in part], "question": [t.text for t in part]})
+            if name.endswith(".parquet"):
+                pyarrow.parquet.write_table(table, path, row_group_size=3)
+            else:
+                with pyarrow.ipc.new_file(path, table.schema) as file:
+                    file.write_table(table)
+        else:
+            data = ("\n".join(objects) + "\n").encode()
+            write_file(path, gzip.compress(data) if name.endswith(".gz") else data)
+        found[name] = [t._replace(file=path, line=str(line)) for t, line in zip(part, lines)]
+    plain = os.path.join(world.folder, "passage.txt")
+    write_file(plain, tests[0].text.encode())
+    whole = [overlap_model.Text(plain, tests[0].text, plain, "1")]
+    options = text_model.text_options(normalize=text_model.DEFAULT, k=8)
+    fields = ["--against-text-field", "question", "--against-id-field", "qid"]
+    train = overlap_model.Cut(world.train, options)
+    one_by_one = [word for name in names for word in ("--against", os.path.join(folder, name))]
+    listed = [found[name] for name in names]
+    for against, items in ((["--against", folder], sum(listed, [])),
+                           ([*one_by_one[:6], "--against", plain, *one_by_one[6:]], sum([*listed[:3], whole, *listed[3:]], []))):
+        wanted = overlap_model.find(train, overlap_model.Cut(items, options), options, 0.5)
+        if len({row[1] for row in wanted.overlap}) < len(items) // 3:
+            return f"only {len(wanted.overlap)} rows are expected"
+        for more in ([], ["--threads", 1, "--batch-docs", 2], ["--threads", 8, "--batch-docs", 1], ["--memory", "64M"]):
+            wrong = wrong_rows(world.run(bandmill, "--shingle", "word:8", *more, against=[*against, *fields]), wanted)
+            if wrong:
+                return f"{' '.join(map(str, [*against, *more]))}: {wrong}"
+    return ""
+
+
 def resumed(bandmill, world):
     """Of a corpus in thirty copies, so that a job is not done before it can be killed."""
     path, words = os.path.join(world.folder, "long.jsonl"), ["--shingle", "word:8", "--threads", "2", "--batch-docs", "5", "--duplicate-ids", "number"]
@@ -331,6 +398,7 @@ def main():
             world = World(random.Random(f"{args.seed} {corpus}"), folder, texts, "passages")
             claims.attempt(f"{corpus}: the same bytes for threads, memory and forms of input", lambda: same(bandmill, world, args.seed))
             claims.attempt(f"{corpus}: killed twice, the same bytes", lambda: resumed(bandmill, world))
+            claims.attempt(f"{corpus}: items of many formats", lambda: items_of_many_formats(bandmill, world, args.size != "small"))
             if args.size != "small":
                 claims.attempt(f"{corpus}: Parquet", lambda: tables(bandmill, world))
     claims.attempt("shingles that many items have", lambda: shared_by_many(bandmill, args.seed))

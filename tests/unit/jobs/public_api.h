@@ -37,7 +37,7 @@ typedef struct api_field {
 
 /* The enums of the parts; the parts are members with the same names in all option structs. */
 #define INPUT_ENUMS(type)                                                                          \
-    ENUM(type, input.format, BM_FORMAT_WET, "format"),                                             \
+    ENUM(type, input.format, BM_FORMAT_MIXED, "format"),                                           \
         ENUM(type, input.header, BM_HEADER_NO, "header"),                                          \
         ENUM(type, input.duplicate_ids, BM_DUPLICATE_IDS_NUMBER, "duplicate_ids"),                 \
         ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"),                                  \

@@ -93,7 +93,7 @@ CALL(remove, bm_index_remove_options)
 CALL(compact, bm_index_compact_options)
 
 #define FILL_ENUMS(type)                                                                           \
-    ENUM(type, input.format, BM_FORMAT_WET, "format"),                                             \
+    ENUM(type, input.format, BM_FORMAT_MIXED, "format"),                                           \
         ENUM(type, input.duplicate_ids, BM_DUPLICATE_IDS_REPLACE, "duplicate_ids"),                \
         ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"), TEXT_ENUMS(type),                \
         SKETCH_ENUMS(type), DEVICE_ENUMS(type)

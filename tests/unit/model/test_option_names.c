@@ -22,7 +22,7 @@ static const list lists[] = {
      "format",
      BM_FORMAT_AUTO,
      {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json", "arrow", "keys", "parquet",
-      "signatures", "wet"}},
+      "signatures", "wet", "mixed"}},
     {BM_OPTION_HEADER, "header", BM_HEADER_YES, {"yes", "no"}},
     {BM_OPTION_DUPLICATE_IDS,
      "duplicate_ids",
