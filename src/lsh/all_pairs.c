@@ -2,28 +2,29 @@
 /* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
  *
  * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
- * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
- * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of the first common key).
+ * and Srikant, "Scaling up all pairs similarity search", 2007 (documents in order of size, sizes
+ * bounded); Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, and the ranks of the first
+ * common key).
  *
- * Documents are taken by size. A document x finds smaller ones in the lists of its prefix, and is
- * compared (verify.c) with those that the filters leave.
+ * Documents are searched in order of size. A document x finds smaller ones in the lists of its
+ * prefix, and is compared (verify.c) with those that pass the filters.
  *
- * Where memory is bounded, the index holds a block of the documents at a time, and all documents
- * are looked up in it from the size of the block's first document up to the largest size that can
- * reach the threshold with its last. A document outside the block has its prefix made again for
- * each block. Counters do not shrink: prefixes, and so the number of pairs that are compared, are
- * the same for any memory.
+ * Where memory is bounded, the index covers one block of documents at a time. All documents are
+ * looked up in it, from the block's first document up to the largest size that can reach the
+ * threshold with the block's last document. The prefix of a document outside the block is made
+ * again for each block. The shingle counters cover all documents whatever the memory, so prefixes,
+ * and the number of pairs compared, are the same for any memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
- * each block, and pairs that pass the filters are handed on, to be compared by the caller.
+ * each block. Pairs that pass the filters are passed to the caller, who compares them.
  *
- * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
- * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
- * lane with a full buffer stops, even in the middle of a document, and goes on in the next round.
- * So neither the order nor the memory depends on threads.
+ * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own. Then
+ * the calling thread passes the buffers on in order, and finished lanes get the next documents. A
+ * lane whose buffer is full stops, even in the middle of a document, and continues in the next
+ * round. So neither the order nor the memory depends on threads.
  *
- * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
- * is low and all documents look alike.
+ * The work depends on the corpus: seconds where shared shingles are rare, quadratic time where the
+ * threshold is low and all documents are alike.
  *
  * Tests: tests/unit/lsh/test_all_pairs.c, tests/unit/lsh/test_prefix_index.c */
 #include "lsh/all_pairs.h"
@@ -38,25 +39,25 @@
 
 /* === prefix search ===
  *
- * Read the lists of a document's keys and drop what cannot reach the threshold.
+ * Reads the lists of a document's keys and drops the documents that cannot reach the threshold.
  *
- * Document x meets smaller documents y. With T for the threshold, a y is dropped for its
+ * Document x finds smaller documents y. With T for the threshold, a y is dropped because of its
  *
- *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. In a list these
- *              come first, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
+ *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. These come first
+ *              in a list, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
  *              pairs similarity search", WWW 2007).
- *     places   at the first key in common they have i and j rarer shingles, so they share at most
+ *     ranks    at the first key in common they have i and j rarer shingles, so they share at most
  *              m = min(|x| - i, |y| - j) (Xiao, Wang, Lin and Yu, WWW 2008). m / (|x| + |y| - m) is
- *              >= T in double only if m >= T/(1+T) (|x| + |y|), up to 2^-50 of that. The factor
- *              used is smaller by 1e-12 of itself, which is more: so rounding loses no pair, and
- *              the few that are just below are compared.
+ *              >= T in double only if m >= T/(1+T) (|x| + |y|), up to a relative error of 2^-50.
+ *              The factor used is smaller by a relative 1e-12, which is more. So rounding loses no
+ *              pair, and the few pairs just below the threshold are compared.
  *
- * For containment no size is too small, and m must be T |y| at least, since x is the greater one.
+ * For containment no size is too small, and m must be at least T |y|, since y is the smaller one.
  *
- * The proofs that no pair is missed are in prefix_index.c. One finder a thread. */
+ * The proofs that no pair is missed are in prefix_index.c. One finder for each thread. */
 
-#define AHEAD 8u    /* keys that are fetched ahead */
-#define SLACK 1e-12 /* the factor of `places` is smaller by this share of itself, see above */
+#define AHEAD 8u    /* keys that are prefetched */
+#define SLACK 1e-12 /* relative reduction of the factor, see `ranks` above */
 
 /* Words of memory for the keys of a document outside the block. */
 static size_t key_words(const bm_prefix_store *store, size_t longest)
@@ -64,8 +65,8 @@ static size_t key_words(const bm_prefix_store *store, size_t longest)
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-/* Bytes of a finder, beside BM_PREFIX_FINDER_DOC for each document, if the longest document has n
- * shingles; `store` as in bm_sized_sets. */
+/* Bytes of a finder if the longest document has n shingles, without the BM_PREFIX_FINDER_DOC for
+ * each document of the block. `store` as in bm_sized_sets. */
 static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
@@ -96,7 +97,8 @@ static bm_status prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *do
                                   (size_t)prefix_finder_bytes(docs->store, f->longest));
 }
 
-/* The first position of the block with a document of at least `size` shingles. */
+/* The first position of the block whose document has at least `size` shingles; the block's end if
+ * there is none. */
 static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
 {
     bm_bisect b = {f->index->begin, f->index->end};
@@ -105,7 +107,7 @@ static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
     return (uint32_t)b.low;
 }
 
-/* The place of the first entry of `key` at or after `at` with a position of at least `first`. */
+/* The first index at or after `at` that is no entry of `key` with a position below `first`. */
 static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key, uint32_t first)
 {
     const bm_prefix_entry *entries = index->entries;
@@ -120,8 +122,9 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
     return b.low;
 }
 
-/* The document of this entry has a key in common with x: unless it was met before, add it to
- * `found` if the places of the key let it reach the threshold. */
+/* Handle an entry whose document y has a key in common with x. If this is the first such entry of
+ * y, add y to `found` unless the key's ranks rule the threshold out. left_x: x's shingles without
+ * the rarer ones. */
 static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
 {
     size_t y = entry->position - f->index->begin;
@@ -134,7 +137,7 @@ static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, 
         f->found[f->n_found++] = entry->position;
 }
 
-/* Forget which documents of the block were met. */
+/* Forget which documents of the block this search has met. */
 static void new_stamp(bm_prefix_finder *f)
 {
     if (++f->stamp != 0)
@@ -148,7 +151,7 @@ typedef struct prefix {
     size_t n, n_alone;
 } prefix;
 
-/* The prefix of a document outside the block, from the store. */
+/* The prefix of the document at x, from the store. */
 static bm_status stored_prefix(bm_prefix_finder *f, size_t x, prefix *out, bm_error *err)
 {
     const bm_prefix_store *store = f->docs->store;
@@ -182,10 +185,10 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     return BM_OK;
 }
 
-/* Fill `found` with the positions before x of those documents of the block that may reach the
- * threshold with the document at x, each once; no other one can. They are ordered by the key by
- * which they meet, then by position. x must not be before the block. Returns BM_OK or an error of
- * the store. */
+/* Fill `found` with the positions, before x and in the block, of all documents that may reach the
+ * threshold with the document at x, each once. They are ordered by the first key that they share
+ * with it, then by position. x must not be before the block. Returns BM_OK or an error of the
+ * store. */
 static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;
@@ -217,16 +220,16 @@ static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
     return BM_OK;
 }
 
-#define LANES     64u /* parts of the documents that are searched at once */
+#define LANES     64u /* groups of documents that are searched at once */
 #define LANE_DOCS 64u
 #define FULL_MAX  65536u /* pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
-#define LEAST     (256u << 10) /* the least bytes that an index is given */
+#define LEAST     (256u << 10) /* the least bytes for an index */
 
 typedef struct lane {
-    size_t next, end; /* positions */
-    size_t compared;  /* candidates of the document at `next` that are done */
+    size_t next, end; /* positions still to search: next … end-1 */
+    size_t compared;  /* how many documents found for the one at `next` are compared */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;
@@ -239,7 +242,7 @@ typedef struct search {
     bm_sized_sets docs;
     uint32_t *order; /* owned; NULL with a store */
     bm_prefix_index index;
-    size_t full; /* pairs with which a lane's buffer is full */
+    size_t full; /* a lane's buffer is full with so many pairs */
     size_t end;  /* position after the last document that is looked up in the index */
     bm_prefix_finder *finders;
     uint32_t n_threads;
@@ -258,8 +261,8 @@ static bool has_space(const search *s, const lane *l)
     return l->n < s->full;
 }
 
-/* The similarity of two documents, negative where it is below the threshold. With a store it is not
- * known yet, and 0. */
+/* The similarity of two documents; negative if it is below the threshold. With a store it is not
+ * known yet, and 0 is returned. */
 static double similarity_of(const search *s, uint32_t x, uint32_t y)
 {
     const bm_set_list *sets = &s->sets;
@@ -304,7 +307,7 @@ static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* --- handing on --- */
+/* --- passing pairs on --- */
 
 static bm_status flush(search *s, bm_error *err)
 {
@@ -332,8 +335,8 @@ static bm_status emit(search *s, bm_error *err)
     return status;
 }
 
-/* Report progress as a number of documents: all of earlier blocks, and the searched share of this
- * block. */
+/* Report progress as a number of documents: those of earlier blocks, and a share of this block that
+ * grows with the documents searched. */
 static bm_status report(const search *s, size_t at, bm_error *err)
 {
     const bm_callbacks *callbacks = s->job->callbacks;
@@ -357,7 +360,8 @@ static bm_status report(const search *s, size_t at, bm_error *err)
     return BM_OK;
 }
 
-/* Give finished lanes their next documents. False: all is done. */
+/* Give finished lanes their next documents, from *at on. False: all lanes are done and no documents
+ * are left. */
 static bool refill(search *s, size_t *at)
 {
     bool work = false;
@@ -406,10 +410,10 @@ static bm_status sort_by_size(search *s, bm_error *err)
     return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
 }
 
-#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes of one more pair in each lane's buffer */
+#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes for one more pair in each lane's buffer */
 
-/* Bytes that are needed beside the index and the lanes' buffers; also sets the size of the longest
- * document. */
+/* Bytes that are needed besides the index and the lanes' buffers. Also sets *longest to the size of
+ * the longest document. */
 static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
@@ -428,7 +432,7 @@ static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
     return bytes + n_threads * prefix_finder_bytes(job->store, *longest);
 }
 
-/* Bytes of the largest range of documents that an index may have to hold. */
+/* Bytes of the largest range of documents, which an index must be able to hold. */
 static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .n_docs = job->n_docs};
@@ -454,7 +458,8 @@ uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
     return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
 }
 
-/* Divide job->memory between the buffers (s->full) and the index of a block (*block bytes). */
+/* Divide job->memory between the lanes' buffers (s->full) and the index of a block (*block
+ * bytes). */
 static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 {
     uint64_t memory = s->job->memory, least = bm_all_pairs_least(s->job);

@@ -10,31 +10,33 @@
 #include "lsh/candidates.h"
 #include "lsh/prefix_index.h"
 
-/* prefix_search -- the documents that may reach the threshold with a document, found in the lists
- * of its prefix. */
+/* prefix_search -- finds, by the lists of a document's prefix, the documents that may reach the
+ * threshold with it. */
 
 /* The scratch of one thread. */
 typedef struct bm_prefix_finder {
     const bm_sized_sets *docs;
     const bm_prefix_index *index;
-    double factor;   /* least share of |x| + |y|, or of |y|, that must be common */
-    bool of_both;    /* true: share of |x| + |y| */
-    uint32_t *seen;  /* for each document of the block; equal to `stamp`: it was met */
-    uint32_t *found; /* positions */
+    double factor; /* least share of |x| + |y|, or of |y|, that must be common */
+    bool of_both;  /* true: `factor` is a share of |x| + |y|; false: of |y| */
+    /* for each document of the block: equal to `stamp` if this search has met it */
+    uint32_t *seen;
+    uint32_t *found; /* positions of the documents found */
     size_t n_found;
     uint32_t stamp;
-    uint64_t *keys; /* for a document outside the block: its keys and scratch, 2 * longest words; or
-                     * a record of the store */
+    /* for a document outside the block: its keys and scratch, 2 * longest words; with a store: a
+     * record */
+    uint64_t *keys;
     size_t longest;
-    size_t range;   /* which record `keys` holds; SIZE_MAX: none */
+    size_t range;   /* range of the record in `keys`; SIZE_MAX: none */
 } bm_prefix_finder; /* {0} is closed */
 
-#define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
+#define BM_PREFIX_FINDER_DOC 8u /* bytes of memory for each document of the block */
 
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: the sets are not in memory.
-     * Then `store` has the prefixes of the n_order documents of `order` (bm_order_by_size), and
-     * `fn` receives candidates, which it must compare itself; their similarity is not set. */
+     * Then `store` has the prefixes of the n_order documents of `order` (see bm_order_by_size), and
+     * `fn` receives candidates without a similarity, which it must compare itself. */
     const uint64_t *const *docs;
     const bm_prefix_store *store;
     const uint32_t *order;
@@ -43,7 +45,7 @@ typedef struct bm_all_pairs_job {
     const uint8_t *skip; /* non-zero: left out; NULL: none */
     size_t n_docs;
     bm_join_rule rule;
-    uint64_t memory; /* bytes that may be used beside the sets; 0: no bound */
+    uint64_t memory; /* bytes that may be used besides the sets; 0: no bound */
     bm_pool *pool;   /* NULL: this thread alone */
     bm_candidates_fn fn;
     void *ctx;
@@ -51,18 +53,21 @@ typedef struct bm_all_pairs_job {
 } bm_all_pairs_job;
 
 typedef struct bm_all_pairs_stats {
-    uint64_t n_compared; /* pairs that were compared: they share one of their rarest shingles, and
-                          * neither sizes nor places rule them out */
-    uint64_t n_blocks;   /* indexes built, one after another */
-    uint64_t bytes;      /* most memory that may be used, as counted beforehand */
+    /* pairs that were compared, or with a store handed to `fn`: they share a key of their prefixes,
+     * and neither sizes nor ranks rule them out */
+    uint64_t n_compared;
+    uint64_t n_blocks; /* indexes built, one after another */
+    /* most memory that may be used, as counted beforehand; if job->memory is 0, the index only */
+    uint64_t bytes;
 } bm_all_pairs_stats;
 
 /* Call `fn`, on this thread, with the pairs of similarity >= threshold, exact, a before b, in
- * chunks of at most 65,536; with a store, with all pairs that may reach it. Each pair comes once.
- * Pairs are not in the order of documents. Their order does not depend on threads unless memory is
- * bounded: then it depends on what fits into a block. The set of pairs and n_compared depend on
- * neither. `stats` may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number
- * of documents. BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
+ * chunks of at most 65,536. With a store, call `fn` with all pairs that may reach the threshold.
+ * Each pair comes once. Pairs are not in the order of documents. Their order does not depend on
+ * threads; if memory is bounded, it depends on which documents fit into a block. The set of pairs
+ * and n_compared depend on neither. `stats` may be NULL. Progress is reported as stage "compare",
+ * unit "documents". BM_ERR_USAGE: threshold or number of documents out of range. BM_ERR_NOMEM:
+ * `memory` is too little, and the message says how much is needed. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
-/* The least job->memory that is enough, with an index of few documents at a time. */
+/* The least job->memory that is enough, for an index of few documents at a time. */
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);

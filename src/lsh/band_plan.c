@@ -2,12 +2,12 @@
 /* band_plan.c -- choosing bands and rows for a threshold and a recall (docs/pairing.md).
  *
  * Two documents of similarity s agree in one band of r rows with probability s^r, and in at least
- * one of b bands with P = 1 - (1 - s^r)^b. P is computed as -expm1(b * log1p(-s^r)), which keeps
- * its digits where s^r is 1e-17 and 1 - s^r would round to 1.
+ * one of b bands with probability P = 1 - (1 - s^r)^b. P is computed as -expm1(b * log1p(-s^r)),
+ * which keeps its digits where s^r is 1e-17 and 1 - s^r would round to 1.
  *
- * For given rows the least number of bands follows from a quotient of logarithms; the quotient is
- * then corrected by P itself, so that "reaches the recall" has one meaning everywhere. More rows
- * never need fewer bands, hence the least K that has any plan is the K of one row.
+ * For given rows, a quotient of logarithms estimates the least number of bands; then P itself
+ * corrects it, so that "reaches the recall" has one meaning everywhere. More rows never need fewer
+ * bands. Hence the least number of permutations that has a plan is that of one row.
  *
  * Pure functions; any thread.
  *
@@ -28,11 +28,11 @@
 
 /* === band curve ===
  *
- * The shape of P(s) = 1 - (1 - s^r)^b: how steep it is, and where most.
+ * The shape of P(s) = 1 - (1 - s^r)^b: its slope, and where the slope is greatest.
  *
  * P'(s) = b r s^(r-1) (1 - s^r)^(b-1), and P''(s) = 0 where (r - 1)(1 - s^r) = (b - 1) r s^r, which
- * is s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in
- * it under- or overflows before P' itself does.
+ * is s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). P' is computed from its logarithm, which is
+ * a sum, so no factor under- or overflows before P' itself does.
  *
  * The inverse of P is s^r = 1 - (1 - p)^(1/b) = -expm1(log1p(-p) / b), which keeps its digits for
  * small p and for many bands.
@@ -72,7 +72,7 @@ double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
     return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
 }
 
-/* Beyond this many bands, messages have a rounded number. */
+/* Messages round a greater number of bands. */
 #define BANDS_MANY 1e15
 
 double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
@@ -85,8 +85,8 @@ double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
     return -expm1(bands * log1p(-agree));
 }
 
-/* The least number of bands with P(threshold) >= recall; a value above 2^32 - 1 is approximate, and
- * infinite where threshold^rows is 0 in double. */
+/* The least number of bands with P(threshold) >= recall. A value above 2^32 - 1 is approximate.
+ * Infinite if threshold^rows is 0 in double. */
 static double band_least(uint32_t rows, double threshold, double recall)
 {
     double agree = pow(threshold, rows);
@@ -127,8 +127,8 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
         perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
 }
 
-/* Check the given plan `wanted`, and fill in its predicted_recall. BM_ERR_USAGE (such as bands *
- * rows > perms) leaves `out` as it was. */
+/* Check the plan `wanted`, and set *out to it with predicted_recall filled in. BM_ERR_USAGE (such
+ * as bands * rows > perms) leaves *out as it was. */
 static bm_status band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
@@ -185,17 +185,17 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
 
 /* === plan list ===
  *
- * Band plans between a recall and a ceiling.
+ * Band plans that reach a recall and stay below a ceiling.
  *
- * For given rows P rises with the bands, at every similarity. So with these rows every number of
- * bands is a plan, from the least that reaches the recall on (a quotient of logarithms, corrected
- * by P itself: band_least) up to the last that stays below the ceiling, and if the least does not,
- * none does. More rows never need fewer bands, so the first rows for which the least bands stay
- * below the ceiling have the least permutations of all.
+ * For given rows, P rises with the bands at every similarity. So the plans with these rows are all
+ * numbers of bands from the least that reaches the recall (band_least) up to the last that stays
+ * below the ceiling. If the least does not stay below the ceiling, there is no plan with these
+ * rows. More rows never need fewer bands, so the first rows whose least bands stay below the
+ * ceiling need the fewest permutations of all.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 
-/* Rows after which the search for the least permutations gives up: nobody uses thresholds so close
+/* The search for the least permutations ends after this many rows: nobody uses thresholds so close
  * to 1, or to the ceiling's similarity. */
 #define ROWS_MANY 1000000u
 
@@ -232,8 +232,8 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
     return BM_OK;
 }
 
-/* The least bands * rows of a plan that reaches the goal, whatever its perms; 0: none below
- * 2^32. */
+/* The least bands * rows of a plan that reaches the goal, whatever wish->perms; 0: none was found
+ * below 2^32. */
 static uint64_t plan_least_perms(const bm_plan_goal *wish)
 {
     for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {

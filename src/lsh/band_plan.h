@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* band_plan.h -- choosing bands and rows (docs/pairing.md). The public functions of sketch.h,
- * bm_band_probability and bm_band_plan_choose, live in band_plan.c. */
+/* band_plan.h -- choosing bands and rows (docs/pairing.md). band_plan.c also has two public
+ * functions of sketch.h, bm_band_probability and bm_band_plan_choose. */
 #pragma once
 
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* For checked options: the number of permutations (0: bands * rows, or the default), and the plan:
- * `bands` and `rows` if they are given, else chosen. BM_ERR_USAGE. */
+/* For checked options. The first returns the number of permutations: `perms`, or if that is 0,
+ * bands * rows or the default. The second makes the plan: with `bands` and `rows` if these are
+ * given, else with chosen ones. BM_ERR_USAGE. */
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms);
 bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, bm_band_plan *out,
                                   bm_error *err);
@@ -32,11 +33,11 @@ typedef struct bm_plan_list {
     size_t n, cap;
 } bm_plan_list; /* {0} is empty */
 
-/* BM_ERR_USAGE names the field that is out of range. */
+/* BM_ERR_USAGE: the error names the field that is out of range. */
 bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
 
-/* All plans that reach the goal, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND:
- * there is none, and the message names the least number of permutations that has one. BM_ERR_USAGE:
- * as bm_plan_goal_check. */
+/* List all plans that reach the goal, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND:
+ * there is none, and the message names the least number of permutations that allows one.
+ * BM_ERR_USAGE: as bm_plan_goal_check. */
 bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* candidates.c -- from band keys to pairs of documents, each pair once.
  *
- * Band by band the documents are bucketed, then the buckets are walked in the order
- * of their first documents and the pairs of each are enumerated, one chunk at a time: no list of
- * all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
+ * The documents are bucketed band by band. The buckets of a band are walked in the order of their
+ * first documents, and the pairs of each bucket are enumerated one chunk at a time. So no list of
+ * all pairs is ever in memory, even for a bucket of 10^5 documents (5 * 10^9 pairs).
  *
- * A pair belongs to the first band in which its keys agree. In a later band it is dropped after a
- * look at the earlier bands' keys, beginning with band 0, where similar documents mostly met. Where
- * all documents of a bucket were already together in one earlier band, as near-copies are in almost
- * every band, none of its pairs can be new and the bucket is left in linear time.
+ * A pair belongs to the first band in which its keys agree. In a later band it is dropped, after a
+ * comparison of its keys in the earlier bands. This begins with band 0, where similar documents
+ * mostly agree. If all documents of a bucket were already together in one earlier band, as
+ * near-copies are in almost every band, none of its pairs can be new, and the bucket is left in
+ * linear time.
  *
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
- * document is paired with every other one. The stars of all buckets fill common chunks, so that
- * many small buckets are verified at once; this joins most documents. Then the pairs across groups
- * are taken from each bucket that is still in several groups: from a small bucket straight away,
- * from a large one by the bucket join below.
+ * document is paired with every other one. The stars of all buckets share chunks, so that many
+ * small buckets are verified at once. This joins most documents. In the second walk, each bucket
+ * whose documents are still in several groups emits its pairs across groups: a small bucket at
+ * once, a large one by the bucket join below.
  *
  * Where stars are wanted, the pairs of a small bucket are emitted at once, and a large bucket is
  * kept for later (crowded_buckets in candidates.h).
  *
- * Bucketing uses the pool, and so does the check which buckets may have new pairs. Enumeration runs
- * on the calling thread in between, so `fn` may use the pool itself. Memory: 13 bytes and a bit a
- * document, the largest bucket's numbers, and one chunk.
+ * Bucketing uses the pool, and so does the check which buckets may have new pairs. Pairs are
+ * enumerated on the calling thread in between, so `fn` may use the pool itself. Memory: 13 bytes
+ * and a bit a document, the document numbers of the largest bucket, and one chunk.
  *
  * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
  *        tests/unit/lsh/test_candidates.c, tests/unit/match/test_match_stars.c */
@@ -38,22 +39,24 @@
  *
  * Bucket one band: radix partition, then a small hash table for each part.
  *
- * 1. Each key is mixed once more (one multiplication), so that keys of any origin spread. The top
- *    bits name its part; the low 32 bits, its tag, go beside the document's number into an entry:
+ * 1. Each key is mixed once more (one multiplication), so that keys of any origin are spread
+ * evenly. The top bits of the mixed key select its part. Its low 32 bits, the tag, form an entry
+ * together with the document's number:
  *
  *        entries   [ tag doc | tag doc | …  part 0 ][ … part 1 ][ … ]       8 bytes a document
  *
- *    Documents are counted and scattered in blocks, block by block in each part, so that a part
+ *    Documents are counted and scattered in blocks, and a part has its blocks in order. So a part
+ *    lists its documents in ascending order, whichever thread did which block.
  *    lists its documents in ascending order whatever the threads did.
- * 2. A part (about 2,048 documents) is looked up in a table of its own (base/hash_table.h), which
- *    stays in the first caches. A slot holds the tag of a key and the last document that had it;
- *    where tags agree the two keys themselves are compared. An equal key appends the document to
- *    its chain. The table grows with the distinct keys, not with the documents, so a million copies
- *    of one document fill one slot.
+ * 2. The documents of a part (about 2,048) are looked up in a small table (base/hash_table.h) that
+ *    stays in the first caches. A slot holds the tag of a key and the last document that had the
+ *    key; where tags agree, the two keys themselves are compared. A document with an equal key is
+ *    appended to the chain. The table grows with the distinct keys, not with the documents, so a
+ *    million copies of one document fill one slot.
  *
- * Compared with one table for the whole band, a look-up causes no cache miss and needs no prefetch.
- * Parts are independent, so all threads work on one band, and memory does not grow with their
- * number. */
+ * Unlike in one table for the whole band, a look-up causes no cache miss and needs no prefetch.
+ * Parts are independent, so all threads can work on one band; each further thread costs only one
+ * small table. */
 
 #define PART_DOCS  2048u  /* documents of a part, about */
 #define PARTS_MAX  4096u  /* write streams of the scatter */
@@ -90,7 +93,7 @@ static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* Turn counts into where each block's share of each part begins. */
+/* Turn counts into the index in `entries` at which each block's documents of each part begin. */
 static void sum_counts(bm_band_buckets *b)
 {
     size_t sum = 0;
@@ -153,9 +156,9 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     bm_band_buckets *b = ctx;
     bm_hash_table *table = &b->tables[thread];
-    const size_t even = b->n_docs / b->n_parts, /* more than PART_DOCS in the largest bands */
+    const size_t even = b->n_docs / b->n_parts, /* exceeds PART_DOCS in the largest bands */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
-    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block's parts */
+    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* where each part ends */
     for (size_t part = begin; part < end; part++) {
         BM_TRY(bm_hash_table_clear(table, docs, err));
         for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
@@ -187,7 +190,7 @@ bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t 
     return bm_fail_nomem(err, n_docs * 5);
 }
 
-/* Allocate what keys need and labels do not. */
+/* Allocate what only bucketing by keys needs. */
 static bm_status make_scratch(bm_band_buckets *b, bm_error *err)
 {
     if (b->entries != NULL)
@@ -252,7 +255,8 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* From the last document to the first, each is inserted right after the first of its chain. */
+/* Goes from the last document to the first, and inserts each right after the first document of its
+ * chain. */
 void bm_band_buckets_fill_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)
@@ -283,7 +287,7 @@ void bm_band_buckets_reset(bm_band_buckets *b)
 
 /* === candidate walk ===
  *
- * Handing a chunk of candidates on, and stopping in time. */
+ * Hands chunks of candidates on, and stops when the caller cancels. */
 
 bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
 {
@@ -305,15 +309,16 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
 
 /* === crowded buckets ===
  *
- * Buckets are kept while the bands are walked; rows are made of them afterwards.
+ * Buckets are kept while the bands are walked; rows are made from them afterwards.
  *
- * A row may meet the same document in several bands. It is emitted in the first of these bands with
- * a crowded and open bucket, unless the two are in a small bucket together, where they were
- * compared before. */
+ * A row may find the same document in several bands. The pair is emitted in the first open crowded
+ * bucket that the row walks and that has both documents, unless both are also in a small bucket,
+ * where they were compared before. */
 
 #define MEMBER_BYTES 18u /* 12 bytes, and half as much again while arrays grow */
 
-/* The state of a band for the centre of a row. */
+/* The state of a band for the centre of a row: its bucket is SMALL (or it has none), CROWDED and
+ * not walked yet, WALKED, or CLOSED. */
 enum { SMALL, CROWDED, WALKED, CLOSED };
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)
@@ -328,7 +333,7 @@ void bm_crowded_buckets_reset(bm_crowded_buckets *crowded)
     *crowded = (bm_crowded_buckets){0};
 }
 
-/* Room for n more members. */
+/* Make room for n more members. */
 static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job *job, size_t n,
                                  bm_error *err)
 {
@@ -345,7 +350,7 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
     return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
 }
 
-/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or the status of walk->job.reserve. */
+/* Keep the bucket w->members of band w->band. BM_ERR_NOMEM, or the status of w->job.reserve. */
 static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w,
                                       bm_error *err)
 {
@@ -421,8 +426,8 @@ out:
     return status;
 }
 
-/* Close the bucket if the row costs more than is left; count its pairs as not compared if it is
- * closed. */
+/* Is the bucket closed? Closes it if the row costs more pairs than are left. If it is closed, the
+ * row's pairs are counted as not compared. */
 static bool is_closed(bm_crowded_buckets *c, bm_crowded_bucket *bucket)
 {
     if (bucket->left >= (int64_t)bucket->n_live) {
@@ -458,34 +463,35 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 
 /* === bucket join ===
  *
- * One large bucket, row by row; the groups are looked at again between rounds.
+ * Handles one large bucket row by row, and updates the groups between rounds.
  *
- * `live` holds, ordered by group, the documents that still have to emit their row (their pairs with
- * all others):
+ * `live` lists, ordered by group, the documents that still have to emit their row (their pairs with
+ * all documents of other groups):
  *
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
- * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
- * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at least
- * n/2 pairs looked at. Groups without an emitted row come first: with k clusters of near-copies,
- * about k rows are enough. Rounds grow, so that verification has enough to share among threads
- * where little is joined.
+ * So pairs within a group, which are most of the pairs in a bucket of copies, are never visited. A
+ * round emits rows, waits for their verification, and sorts `live` again in O(n). Groups without an
+ * emitted row come first: with k clusters of near-copies, about k rows are enough. Rounds grow, so
+ * that where little is joined, verification has enough pairs to share among threads.
  *
- * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
- * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
+ * The budget counts pairs tried, not only those compared, since comparing the keys of earlier bands
+ * costs time too. The number of pairs across groups can only decrease. So once these pairs fit into
  * the budget that is left, the rest of the bucket is exact.
  *
- * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are used,
- * since pairs that agree in an earlier one were looked at there. Of a large sub-bucket, again only
- * a star is emitted.
+ * Sub-buckets: pairs that agree in a second band are more likely to be similar. Only later bands
+ * are used, since pairs that agree in an earlier one were tried there. Of a large sub-bucket, again
+ * only a star is emitted.
  *
- * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
+ * Keys chosen to collide in the table of sub-buckets only cost time. One thread at a time. */
 
-#define EXACT_DOCS      1024u  /* documents of a bucket in which every pair is compared */
-#define PAIRS_A_DOC     64u    /* pairs a document that a larger bucket may look at */
+/* up to about this many documents, every pair of a bucket is compared */
+#define EXACT_DOCS      1024u
+#define PAIRS_A_DOC     64u    /* pairs for each document that a larger bucket may try */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
-#define ROUND_PAIRS     65536u /* pairs of a round at most, about */
-#define SCRATCH_BYTES   42u /* per document: 22 here, 4 and room for members, up to 14 for slots */
+#define ROUND_PAIRS     65536u /* a round stops growing at about this many pairs */
+/* per document: 22 in arrays, 4 and slack for members, up to 14 for slots */
+#define SCRATCH_BYTES 42u
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -547,7 +553,8 @@ static bm_status reserve(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Order `live` by group, groups by their first document in it; fill `begin` and `had` of each. */
+/* Sort `live` by group; groups come in the order in which `live` first mentions them. Fill `begin`
+ * and `had` for each group. */
 static void regroup(join *j)
 {
     const walk *w = j->walk;
@@ -588,7 +595,8 @@ static int64_t across(const join *j)
     return pairs;
 }
 
-/* Emit the live document at `x` with those at from … to-1, except for pairs of an earlier band. */
+/* Emit the pairs of live[x] with live[from] … live[to-1], except those whose keys agree in an
+ * earlier band and those with documents that have emitted their row in this round. */
 static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
@@ -602,8 +610,7 @@ static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error
     return BM_OK;
 }
 
-/* Emit the row of the live document at `x`, which is in group g: its pairs with all other
- * groups. */
+/* Emit the row of live[x], which is in group g: its pairs with all other groups. */
 static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
@@ -611,7 +618,7 @@ static bm_status row(join *j, size_t x, size_t g, bm_error *err)
     return emit_across(j, x, j->begin[g + 1], j->n_live, err);
 }
 
-/* Move the taken documents from `live` to `spent`. */
+/* Move the documents that have emitted their row from `live` to `spent`. */
 static void spend(join *j)
 {
     size_t left = 0;
@@ -625,8 +632,8 @@ static void spend(join *j)
     j->n_live = left;
 }
 
-/* Emit rows of at least `pairs` pairs, or all there are; wait for their verification, and order
- * `live` anew. */
+/* Emit rows until at least `pairs` pairs were tried or no rows are left; wait for their
+ * verification, and sort `live` again. */
 static bm_status round_of(join *j, int64_t pairs, bm_error *err)
 {
     walk *w = j->walk;
@@ -662,7 +669,7 @@ static bm_status emit_all(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Emit at most `rows` rows, while there are more pairs across groups than budget left. */
+/* Emit at most `rows` rows, while there are more pairs across groups than the budget allows. */
 static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
     for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
@@ -672,7 +679,7 @@ static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 
 /* --- sub-buckets --- */
 
-/* The keys of the live documents in one band, by place. */
+/* The keys of the live documents in one band, by index in `live`. */
 typedef struct live_keys {
     const bm_band_keyset *keys;
     uint32_t band;
@@ -699,8 +706,8 @@ static bool live_has_key(const void *owner, uint32_t place, const void *key)
     return live_key(owner, place) == *(const uint64_t *)key;
 }
 
-/* Chain the live documents by their keys: other[i] is the place of the next one, plus 1; group[i]
- * tells whether one comes before. */
+/* Chain the live documents by their keys: other[i] is the index in `live` of the next one, plus 1,
+ * or 0 at the end; group[i] is 1 if another one comes before, else 0. */
 static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band, bm_error *err)
 {
     const live_keys owner = {keys, band, j->live};
@@ -722,8 +729,8 @@ static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band
     return BM_OK;
 }
 
-/* Emit pairs of the sub-bucket docs[0] … docs[n-1], which agrees in `band` too: all pairs if they
- * are few, else the pairs of the first document. */
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1], whose keys agree in `band` too: all pairs if
+ * they are few, else only the pairs of docs[0]. */
 static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
 {
     walk *w = j->walk;
@@ -740,7 +747,7 @@ static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t
     return BM_OK;
 }
 
-/* Emit pairs of the sub-buckets that `band` makes of the live documents. */
+/* Emit pairs of the sub-buckets of the live documents by their keys in `band`. */
 static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
     walk *w = j->walk;
@@ -757,7 +764,7 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
     return bm_candidate_walk_flush(w, err);
 }
 
-/* Call sub_band for each band after the bucket's, while the budget lasts. */
+/* Call sub_band for each band after the bucket's band, while the budget lasts. */
 static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -769,8 +776,8 @@ out:
     return status;
 }
 
-/* The bucket walk->members of walk->band: its first document was compared with all others before.
- * BM_OK, BM_ERR_NOMEM, or the status of walk->fn. */
+/* Join the bucket w->members of band w->band, whose first document was already compared with all
+ * others. BM_OK, BM_ERR_NOMEM, or the status of w->job.fn or w->job.reserve. */
 static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 {
     j->walk = w;
@@ -803,10 +810,10 @@ typedef bm_candidate_walk candidates_walk;
 typedef struct sinks {
     bm_bucket_join join;
     bm_crowded_buckets *crowded;
-    uint64_t *open; /* for walk_band */
+    uint64_t *open; /* bits for walk_band */
 } sinks;
 
-/* Do all documents of the bucket share the key of one earlier band? */
+/* Do all documents of the bucket share their key in one earlier band? */
 static bool all_met_before(const candidates_walk *w)
 {
     for (uint32_t band = 0; band < w->band; band++) {
@@ -835,7 +842,7 @@ static bm_status gather(candidates_walk *w, const bm_band_buckets *buckets, uint
     return BM_OK;
 }
 
-/* Emit row i of the bucket: its i-th document with each that follows. */
+/* Emit row i of the bucket: its i-th document with each later one. */
 static bm_status pair_row(candidates_walk *w, size_t i, bm_error *err)
 {
     uint32_t a = w->members[i];
@@ -852,7 +859,7 @@ static bm_status pair_row(candidates_walk *w, size_t i, bm_error *err)
 static bm_status pair_rows(candidates_walk *w, size_t first, bm_error *err)
 {
     for (size_t i = first; i + 1 < w->n_members; i++) {
-        /* a bucket may be huge and yet yield nothing new */
+        /* checked here too, since a huge bucket may yield no pair */
         if (i % ASK_ROWS == ASK_ROWS - 1)
             BM_TRY(bm_candidate_walk_check(w, err));
         BM_TRY(pair_row(w, i, err));
@@ -870,7 +877,7 @@ static bool all_joined(const candidates_walk *w, const bm_band_buckets *buckets,
     return true;
 }
 
-/* Emit the pairs of a small bucket that were not in an earlier small bucket. */
+/* Emit the pairs of a small bucket that were not together in an earlier small bucket. */
 static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;
@@ -919,13 +926,13 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
     return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bucket_join_run(&to->join, w, err);
 }
 
-#define LOOK_DOCS 16384u /* documents of a task; 64 share a word of `open` */
+#define LOOK_DOCS 16384u /* documents of a task; a multiple of 64, the bits of a word of `open` */
 
-/* A check which buckets of a band are open, before it is walked. */
+/* A parallel pass over a band that finds the open buckets, before the band is walked. */
 typedef struct look {
     const candidates_walk *walk;
     const bm_band_buckets *buckets;
-    uint64_t *open; /* a bit for each document: it begins a bucket that is not joined so far */
+    uint64_t *open; /* a bit for each document, set if it begins a bucket that is not all joined */
 } look;
 
 static bool is_open(const look *l, uint32_t doc)
@@ -949,8 +956,8 @@ static bm_status look_at(void *ctx, uint32_t thread, size_t begin, size_t end, b
     return BM_OK;
 }
 
-/* All threads find out which buckets are open, and the caller walks these. Joined documents stay
- * joined, so most buckets of later bands are closed. */
+/* All threads find the open buckets, then the caller walks them. Joined documents stay joined, so
+ * most buckets of later bands are not open. */
 static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
                            sinks *to, bm_error *err)
 {

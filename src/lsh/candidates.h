@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* candidates.h -- documents that share a band key, each pair once.
  *
- * A band's documents are bucketed by a hash table over its keys; pairs are emitted smaller number
- * first. A pair is emitted in the first band in which its keys agree and in no later one, which
- * needs no memory of pairs: the keys of earlier bands are compared.
+ * A hash table over a band's keys puts the band's documents into buckets. The document with the
+ * smaller number comes first in each pair. A pair is emitted in the first band in which its keys
+ * agree and in no later one. This needs no memory of pairs, since the keys of the earlier bands are
+ * compared again.
  *
- * bm_candidates emits every pair; they are ordered by band, then by the first document of their
- * bucket, then by a, then b. bm_candidates_join emits enough pairs to find the connected components
- * of the pairs that `fn` verifies: a pair of documents that are already joined is left out, and a
- * bucket costs time linear in its size (bucket_join below). Neither the order nor the chunks depend
- * on threads. */
+ * bm_candidates emits every pair: ordered by band, then by the first document of the bucket, then
+ * by a, then by b. bm_candidates_join emits enough pairs to find the connected components of the
+ * pairs that `fn` verifies: it leaves out pairs whose documents are already joined, and a bucket
+ * costs time linear in its size (bucket_join below). Neither the order nor the chunks depend on
+ * threads. */
 #pragma once
 
 #include <math.h>
@@ -23,10 +24,10 @@
 
 /* band_buckets -- the documents of one band, threaded into chains of equal keys.
  *
- * next[doc] is the next document with the same key, BM_NO_DOC at the end of a chain and for a
- * document that shares its key with none; inner[doc] is non-zero for all of a chain but its first.
- * So doc begins a bucket of two or more exactly where !inner[doc] && next[doc] != BM_NO_DOC, and a
- * chain names its documents in ascending order. */
+ * next[doc] is the next document with the same key. It is BM_NO_DOC at the end of a chain, and for
+ * a document whose key no other has. inner[doc] is non-zero for every document of a chain except
+ * the first. So doc begins a bucket of two or more exactly if !inner[doc] && next[doc] !=
+ * BM_NO_DOC. A chain lists its documents in ascending order. */
 
 #define BM_NO_DOC UINT32_C(0xFFFFFFFF)
 
@@ -44,17 +45,17 @@ typedef struct bm_band_buckets {
     bm_hash_table *tables; /* one a thread */
 } bm_band_buckets;
 
-/* The labels of one band. A document's label is the first document that has its key, so itself if
- * no other has it. Only documents that share their key are stored, usually few. */
+/* The labels of one band. A document's label is the first document that has the same key, so the
+ * document itself if no other has that key. Labels are stored only for documents that share their
+ * key with another, usually few. */
 typedef struct bm_band_labels {
-    uint64_t *shares;   /* a bit for each document: another one has its key */
-    uint32_t *n_before; /* for each word of `shares`: the number of bits set in the words before
-                         * it */
-    uint32_t *firsts;   /* for each set bit: the first document that has its key */
+    uint64_t *shares;   /* a bit for each document, set if another one has the same key */
+    uint32_t *n_before; /* for each word of `shares`: the number of bits set before that word */
+    uint32_t *firsts;   /* for each set bit: the first document that has the same key */
     uint64_t bytes;     /* bytes of these three arrays */
 } bm_band_labels;       /* {0} is empty */
 
-/* The place of `doc`, which shares its key, in `firsts`. */
+/* The index in `firsts` of `doc`, which must share its key with another document. */
 static inline uint32_t bm_band_labels_place(const bm_band_labels *labels, uint32_t doc)
 {
     const uint64_t before = (UINT64_C(1) << doc % 64) - 1;
@@ -68,14 +69,15 @@ static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
     return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
 }
 
-/* Memory: 13 bytes a document while keys are bucketed, 5 with labels, and one small table a thread.
- * `skip` and `pool` (each may be NULL) stay borrowed until reset. n_docs <= BM_DOCS_MAX. */
+/* Memory: while keys are bucketed, 13 bytes a document and one small table a thread; with labels
+ * only, 5 bytes a document. `skip` and `pool` may each be NULL, and stay borrowed until reset.
+ * n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
 /* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
-/* Make labels of the chains; a fifth of a byte a document, and 4 bytes for each in a chain.
- * BM_ERR_NOMEM. */
+/* Make labels from the chains. They take a fifth of a byte for each document, and 4 bytes more for
+ * each document that shares its key. BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
 /* Make the same chains as bm_band_buckets_fill, from labels instead of keys. */
@@ -84,16 +86,17 @@ void bm_band_buckets_reset(bm_band_buckets *buckets);
 
 /* band_keyset -- the band keys of all documents, as the search for candidates reads them.
  *
- * Keys are band-major: keys[band][doc], n_docs each. Documents with a `skip` byte (no shingles,
- * copies) are in no bucket. */
+ * Keys are band-major: keys[band][doc], n_docs in each band. A document whose `skip` byte is
+ * non-zero (no shingles, or a copy) is in no bucket. */
 
 typedef struct bm_band_keyset {
     uint32_t bands;
     size_t n_docs;
     const uint64_t *const *keys; /* bands arrays of n_docs */
-    const uint8_t *skip;         /* n_docs bytes, non-zero: left out; NULL: none */
-    /* Instead of keys, and much smaller: the labels of each band, which give the same pairs in the
-     * same order. NULL: `keys` is used. */
+    /* n_docs bytes, non-zero: the document is in no bucket; NULL: all are used */
+    const uint8_t *skip;
+    /* The labels of each band, used instead of `keys` and much smaller. They give the same pairs in
+     * the same order. NULL: `keys` is used. */
     const bm_band_labels *labels;
 } bm_band_keyset; /* borrows all of it */
 
@@ -105,34 +108,35 @@ static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t ba
 
 /* candidates_job -- the input of a search for candidates, and its counts. */
 
-/* Accepts a chunk of pairs, which it borrows and may write to. Any status but BM_OK ends the
- * search, which returns it. */
+/* Accepts a chunk of pairs, which it borrows and may write to. If it returns anything but BM_OK,
+ * the search ends with that status. */
 typedef bm_status (*bm_candidates_fn)(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 
 typedef struct bm_candidates_job {
     const bm_band_keyset *keys;
-    bm_pool *pool; /* for bucketing; NULL: this thread alone */
+    bm_pool *pool; /* for bucketing; NULL: the calling thread does it alone */
     size_t chunk;  /* pairs handed to `fn` at a time, at most; 0: a default */
     bm_candidates_fn fn;
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */
     bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
-    /* Called before `bytes` are allocated for crowded buckets; any status but BM_OK ends the
-     * search, which returns it. NULL: not called. */
+    /* Called before `bytes` bytes are allocated for crowded buckets or for bucket_join. If it
+     * returns anything but BM_OK, the search ends with that status. NULL: not called. */
     bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
 } bm_candidates_job;
 
 typedef struct bm_join_stats {
-    uint64_t n_cut;          /* buckets in which not every pair was compared */
-    uint64_t n_not_compared; /* an upper bound of their pairs that were neither compared nor joined:
-                              * it may include pairs that were compared for another band */
+    uint64_t n_cut; /* buckets in which not every pair was compared */
+    /* an upper bound of the pairs in cut buckets that were neither compared nor joined; it may
+     * include pairs that were compared for another band */
+    uint64_t n_not_compared;
 } bm_join_stats;
 
-/* candidate_walk -- the walk over buckets, shared by candidates.c and walkers of stars: the current
- * band and bucket, and the chunk of pairs that is being filled. */
+/* candidate_walk -- the state of a walk over buckets: the current band and bucket, and the chunk of
+ * pairs that is being filled. Shared by candidates.c and code that makes stars. */
 
 typedef struct bm_candidate_walk {
-    bm_candidates_job job; /* a copy; job.groups NULL: every pair is wanted */
+    bm_candidates_job job; /* a copy; job.groups is NULL if every pair is wanted */
     uint32_t band;
     uint32_t *members; /* documents of the current bucket */
     size_t n_members, cap_members;
@@ -142,7 +146,7 @@ typedef struct bm_candidate_walk {
 
 /* BM_ERR_CANCELLED if the caller wants to stop. */
 bm_status bm_candidate_walk_check(const bm_candidate_walk *walk, bm_error *err);
-/* Hand the chunk to job.fn unless it is empty. BM_ERR_CANCELLED likewise. */
+/* Hand the chunk to job.fn unless it is empty. BM_ERR_CANCELLED if the caller wants to stop. */
 bm_status bm_candidate_walk_flush(bm_candidate_walk *walk, bm_error *err);
 
 /* Do the keys of a and b agree in a band before `end` other than `but`? */
@@ -169,32 +173,32 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
     return walk->n_pairs < walk->job.chunk ? BM_OK : bm_candidate_walk_flush(walk, err);
 }
 
-/* crowded_buckets -- the large buckets of all bands, for stars: the documents that a centre may
- * take are looked at when its turn comes, not before.
+/* crowded_buckets -- the large buckets of all bands, for stars. A centre's candidates are read from
+ * these buckets only when the centre's turn comes.
  *
  *     buckets   band 0 | band 0 | band 3 …           begin, end in `members`
- *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        taken ones are dropped at the next look
+ *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        a walk over a bucket drops taken ones
  *     heads     document -> its links: bucket, next link
  *
- * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 looks, not
- * n(n-1)/2. If few are taken, a bucket would cost the square of its size: after
- * bm_bucket_join_budget pairs it is closed, and its pairs that were not compared are counted. Pairs
- * that agree in a small bucket are compared there.
+ * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 pairs, not
+ * n(n-1)/2. If few documents are taken, a bucket would cost the square of its size. So it is closed
+ * after bm_bucket_join_budget pairs, and its pairs that were not compared are counted. Pairs that
+ * agree in a small bucket are compared there.
  *
  * Memory: 12 bytes for each member of a crowded bucket, and 4 for each document. One thread. */
 
-#define BM_SMALL_BUCKET 32u /* documents up to which all pairs of a bucket are tried */
+#define BM_SMALL_BUCKET 32u /* all pairs of a bucket of up to this many documents are tried */
 
 typedef struct bm_crowded_bucket {
-    size_t begin, end; /* range of its members that are still listed */
-    int64_t left;      /* pairs that may still be looked at; -1: it is closed */
-    uint32_t n_live;   /* members that have had no turn and are not taken */
+    size_t begin, end; /* range in `members` of those documents that are still listed */
+    int64_t left;      /* pairs that may still be tried; -1: the bucket is closed */
+    uint32_t n_live;   /* members that are neither taken nor centres */
     uint32_t band;
 } bm_crowded_bucket;
 
 typedef struct bm_crowded_link {
     uint32_t bucket;
-    uint32_t next; /* the link of an earlier band, plus 1; 0: none */
+    uint32_t next; /* the document's link in an earlier band, plus 1; 0: none */
 } bm_crowded_link;
 
 typedef struct bm_crowded_buckets {
@@ -202,25 +206,26 @@ typedef struct bm_crowded_buckets {
     bm_crowded_bucket *buckets;
     size_t n_buckets, cap_buckets;
     uint32_t *members;
-    bm_crowded_link *links; /* one a member */
+    bm_crowded_link *links; /* one for each member */
     size_t n_members, cap_members, cap_links;
-    uint32_t *heads;         /* of each document: its last link plus 1; NULL while there is no
-                              * bucket */
+    /* of each document: its last link plus 1, 0 if none; NULL while there is no bucket */
+    uint32_t *heads;
     const uint32_t *centres; /* n_docs, borrowed (groups.h): which documents are taken */
-    uint8_t *band_states;    /* scratch of a row, for each band */
+    uint8_t *band_states;    /* scratch of bm_crowded_buckets_row, one for each band */
     uint8_t *waiting;        /* n_docs: non-zero if the chunk has a pair with this document */
     bm_join_stats stats;
 } bm_crowded_buckets;
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs);
 void bm_crowded_buckets_reset(bm_crowded_buckets *crowded);
-/* Call this once all buckets are kept, before the first row. */
+/* Call this once after all buckets were kept, before the first row. */
 bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
                                         const uint32_t *centres, bm_error *err);
-/* Remove a document that is taken, or a centre, from its buckets. Once each. */
+/* Remove a document from its buckets when it is taken or becomes a centre. Once for each
+ * document. */
 void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
-/* Emit the pairs of a centre, which has been removed, with all live documents of its buckets that
- * are not closed. */
+/* Emit the pairs of `centre` with all documents that are not taken in its open buckets. `centre`
+ * must have been removed. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);
 
@@ -228,33 +233,35 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
  * time linear in its size.
  *
  * Only pairs across the groups found so far are enumerated, so a bucket of copies costs one
- * comparison a document. If these are at most bm_bucket_join_budget(n), all of them are compared,
- * and the components are exactly the components of all pairs. A bucket that has more is refined:
+ * comparison a document. If these pairs are at most bm_bucket_join_budget(n), all of them are
+ * compared, and the components are exactly those of all pairs. A bucket with more pairs is refined
+ * in these steps:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
  *
- * Pairs that were not looked at by then are counted. */
+ * Pairs that were not tried by then are counted. */
 
 typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* the walk of the current bucket; borrowed */
     size_t n_docs;
-    uint32_t *place;    /* n_docs: the group of a root while grouping, else BM_NO_DOC */
-    uint32_t *live;     /* the bucket's documents that have not emitted their row, group after
-                         * group */
+    /* n_docs: for the root of a group the group's number while grouping, else BM_NO_DOC */
+    uint32_t *place;
+    /* the bucket's documents that have not emitted their row, ordered by group */
+    uint32_t *live;
     uint32_t *spent;    /* the bucket's documents that have emitted their row */
-    uint32_t *group;    /* scratch: the group of each live document */
+    uint32_t *group;    /* scratch: the group's number of each live document */
     uint32_t *other;    /* scratch */
-    uint32_t *begin;    /* where each group begins in `live`; n_groups + 1 */
-    uint8_t *taken;     /* for each live document: it is about to be spent */
-    uint8_t *had;       /* for each group: a document of it was spent */
-    bm_hash_table last; /* key -> the place of the last live document that has it */
+    uint32_t *begin;    /* where each group begins in `live`; n_groups + 1 entries */
+    uint8_t *taken;     /* for each live document: whether it has emitted its row in this round */
+    uint8_t *had;       /* for each group: whether one of its documents is in `spent` */
+    bm_hash_table last; /* key -> index in `live` of the last document that has it */
     size_t cap, n_live, n_spent, n_groups;
-    int64_t left; /* what is left of the budget */
+    int64_t left; /* pairs that may still be tried */
     bm_join_stats stats;
 } bm_bucket_join;
 
-/* How many pairs of a bucket of n documents may be looked at. */
+/* How many pairs of a bucket of n documents may be tried. */
 int64_t bm_bucket_join_budget(size_t n);
 
 /* Emit every pair. job->groups must be NULL. Progress is reported as stage "bucket", unit
@@ -262,13 +269,14 @@ int64_t bm_bucket_join_budget(size_t n);
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);
 
 /* Emit the pairs of buckets of up to BM_SMALL_BUCKET documents, each pair in the first such bucket,
- * and keep the other buckets in `crowded`. If there is none, these are the pairs of bm_candidates
- * in the same order. */
+ * and keep the larger buckets in `crowded`. If no bucket is larger, these are the pairs of
+ * bm_candidates in the same order. */
 bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                                  bm_error *err);
 
-/* Like bm_candidates, for components: `fn` must link the documents of each pair that it accepts in
- * job->groups before it returns. If stats->n_cut is 0 afterwards, the components are the components
- * of all candidates. Memory: 4 more bytes a document while a bucket of over 32 documents is
- * handled, and about 40 for each document of that bucket. `stats` may be NULL. */
+/* Like bm_candidates, but for components. job->groups must be set, and before `fn` returns, it must
+ * have linked in job->groups the documents of each pair that it accepts. If stats->n_cut is 0
+ * afterwards, the components are those of all candidates. Memory: 4 more bytes a document from the
+ * first bucket of over 32 documents on, and about 40 for each document of the largest such bucket.
+ * `stats` may be NULL. */
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err);

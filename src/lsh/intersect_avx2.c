@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_avx2.c -- four by four hashes at a time: intersect_avx512.c for narrower registers.
+/* intersect_avx2.c -- counts common hashes four by four, like intersect_avx512.c with narrower
+ * registers.
  *
- * Each of the four of x is compared with each of the four of y (four compares, three permutations
- * across lanes), and the loop leaves the block with the smaller last element. The last, incomplete
- * blocks are left to the scalar merge.
+ * Each of four hashes of x is compared with each of four of y (four compares, three permutations
+ * across lanes). Then the loop advances past the block with the smaller last element, or past both
+ * if these are equal. The last, incomplete blocks are left to the scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"

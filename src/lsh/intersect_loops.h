@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_loops.h -- the loops that bm_intersect chooses from. All keep its contract: they differ
- * in speed only. For verify.c, for tests and for benchmarks. */
+/* intersect_loops.h -- the loops that bm_intersect chooses from. Each returns what bm_intersect
+ * returns; they differ only in speed. For verify.c, tests and benchmarks. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ typedef struct bm_sorted_set {
 bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 #if defined(__x86_64__)
-/* intersect_avx2.c; call it only if bm_isa_available(BM_ISA_AVX2) */
+/* intersect_avx2.c; call this only if bm_isa_available(BM_ISA_AVX2) */
 bool bm_intersect_avx2(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
-/* intersect_avx512.c; call it only if bm_isa_available(BM_ISA_AVX512) */
+/* intersect_avx512.c; call this only if bm_isa_available(BM_ISA_AVX512) */
 bool bm_intersect_avx512(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
 #endif

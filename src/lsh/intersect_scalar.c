@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
- * order, and galloping.
+/* intersect_scalar.c -- counts common elements of two sorted arrays, by a merge that does not
+ * branch on their order, and by galloping.
  *
- * A comparison of two hashes is a coin toss, so a merge that branches on it pays a misprediction at
- * every other step. Here each step advances by the results of two comparisons. A step takes at most
- * one element from each array, so that min(left in x, left in y) steps need no bounds check;
- * between such runs the merge checks whether the rest can still reach `least`.
+ * Which of two hashes is smaller is a coin toss, so a merge that branches on it mispredicts every
+ * other step. Here each step advances by the results of two comparisons. A step consumes at most
+ * one element of each array, so min(left in x, left in y) steps need no bounds check. Between such
+ * runs of steps, the merge checks whether `least` can still be reached.
  *
- * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then
- * bisect: n_short * log(n_long / n_short) instead of n_short + n_long.
+ * Galloping: for each element of the shorter array, step ahead by 1, 2, 4 ... in the longer one,
+ * then bisect. This costs n_short * log(n_long / n_short) instead of n_short + n_long.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
 #include "base/bisect.h"
 #include "lsh/intersect_loops.h"
 
-#define RUN 32u /* steps between two checks of the bound */
+#define RUN 32u /* most steps between two bounds checks */
 
 static size_t least_of(size_t a, size_t b)
 {
@@ -41,15 +41,16 @@ bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *
     return true;
 }
 
-/* The first position in y[from … n-1] with an element not below `value`, n if there is none. */
+/* The first index in from … n-1 whose element of y is not below `value`; n if there is none. */
 static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value)
 {
-    size_t step = 1, low = from; /* everything before low is below value */
+    size_t step = 1, low = from; /* all elements before `low` are below `value` */
     while (step <= n - low && y[low + step - 1] < value) {
         low += step;
         step *= 2;
     }
-    bm_bisect b = {low, step <= n - low ? low + step - 1 : n}; /* at b.high and after: not below */
+    /* y[b.high] and all after it are not below `value` */
+    bm_bisect b = {low, step <= n - low ? low + step - 1 : n};
     while (b.low < b.high)
         bm_bisect_go(&b, y[bm_middle(&b)] < value);
     return b.low;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_copies.c -- sets of documents, joined by links of similarity 1; and the threshold at which
- * links stop joining two documents. Both join links in a union-find.
+/* link_copies.c -- sets of documents joined by links of similarity 1, and the threshold at which
+ * two documents are no longer joined. Both are found by union-find.
  *
- * Linear except for a sort of the pairs; 12 bytes a document. Pure.
+ * Linear except for a sort of the pairs. Pure.
  *
  * Tests: tests/unit/lsh/test_link_copies.c, tests/reference/test_groups.py */
 #include "lsh/link_copies.h"
@@ -37,7 +37,7 @@ bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_
         if (of != NULL && *of == NO_NODE)
             *of = preferred[i];
     }
-    for (uint32_t doc = 0; doc < n; doc++) { /* a root comes before the others of its set */
+    for (uint32_t doc = 0; doc < n; doc++) { /* the root of a set is its first document */
         const uint32_t root = bm_union_find_root(&sets, doc);
         if (root == doc && out->nodes[doc] == NO_NODE)
             out->nodes[doc] = doc;
@@ -87,8 +87,9 @@ void bm_copies_reset(bm_copies *copies)
 
 /* === parting threshold ===
  *
- * Join documents by links, from the most similar on, until the two are joined. The last link is the
- * weakest one of the best chain, and no chain has a stronger weakest link. */
+ * Join documents by links, from the most similar link on, until the two documents are joined. The
+ * similarity of the last link is the weakest link of the best chain between the two: no other chain
+ * has a stronger weakest link. */
 
 static int by_similarity(const void *x, const void *y)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_graph.c -- neighbours in ascending order.
+/* link_graph.c -- a graph of documents with sorted lists of neighbours, and what holds its
+ * components together.
  *
- * They come out sorted without a sort: the lists of neighbours, in the order of the pairs, are
- * transposed. Document u, walked in ascending order, is appended to the list of each of its
- * neighbours, so every list fills in ascending order; pairs of the same two documents keep theirs.
- * Linear in documents and pairs; 16 bytes a direction, and 12 more while it is built.
+ * The lists are sorted without a sort, by transposing the unsorted ones: each document u, in
+ * ascending order, is appended to the lists of all its neighbours. So every list fills in ascending
+ * order, and pairs of the same two documents keep their order. Linear in documents and pairs. 16
+ * bytes for each direction of a pair, and 12 more while the graph is built.
  *
- * Pure; read by any number of threads once built.
+ * Pure. Once built, the graph can be read by any number of threads.
  *
  * Tests: tests/reference/test_groups.py, tests/unit/lsh/test_link_graph.c */
 #include "lsh/link_graph.h"
@@ -32,7 +33,7 @@ static bm_status check(const bm_pair *pairs, size_t n_pairs, size_t n_docs, bm_e
     return BM_OK;
 }
 
-/* Transpose the lists of `n` into g->links. */
+/* Transpose the lists of `n` into g->links. `next` is scratch. */
 static void fill(const bm_link_graph *g, const bm_neighbours *n, size_t *next)
 {
     memcpy(next, g->begins, g->n_docs * sizeof *next);
@@ -56,7 +57,7 @@ bm_status bm_link_graph_init(bm_link_graph *graph, const bm_pair *pairs, size_t 
         status = bm_fail_nomem(err, n_pairs * 4 * sizeof *g.links);
         bm_free(g.links);
     } else {
-        g.begins = neighbours.begins; /* both directions have the same begins */
+        g.begins = neighbours.begins; /* the transposed lists begin at the same indexes */
         neighbours.begins = NULL;
         fill(&g, &neighbours, next);
         *graph = g;
@@ -84,13 +85,15 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
 
 /* === neighbours ===
  *
- * Count, sum up, fill.
+ * Counts the neighbours, sums the counts up, and fills the lists.
  *
- * While the lists are filled, begins[doc + 1] is where the next neighbour of `doc` goes; at the end
- * that is where its list ends and the next one begins. So no second array of places is needed.
- * Linear in documents and pairs. Pure; read by any number of threads once made. */
+ * While the lists are filled, begins[doc + 1] is the index where the next neighbour of `doc` goes.
+ * At the end, that is where its list ends and the next one begins. So no second array of indexes is
+ * needed. Linear in documents and pairs. Pure. Once made, the lists can be read by any number of
+ * threads. */
 
-/* begins[doc + 2] counts the neighbours of `doc`, then begins[doc + 1] is where they begin. */
+/* Count the neighbours of `doc` in begins[doc + 2], then set begins[doc + 1] to the index where
+ * they begin. */
 static void sum_up(bm_pair_list list, size_t *begins)
 {
     for (size_t i = 0; i < list.n; i++) {
@@ -137,13 +140,14 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
 
 /* === bridges ===
  *
- * Tarjan's low points, depth first on a stack of our own.
+ * Tarjan's low points, by a depth-first search with an explicit stack.
  *
- * Documents are numbered as they are met. low[d] is the least number that d or a document below it
- * reaches by one link other than the one by which it was met. A child c of d with low[c] >
- * number[d] is joined by a bridge; one with low[c] >= number[d] is separated from the rest if d is
- * removed. The first document of a component has nothing above it, so it only separates its
- * children from each other. Two pairs of the same documents are two links, so neither is a bridge.
+ * Documents are numbered in the order in which they are met. low[d] is the least number that can be
+ * reached from d, or from a document below d, by one link other than the one by which d was met. A
+ * child c of d with low[c] > number[d] is joined to d by a bridge. A child c with low[c] >=
+ * number[d] is separated from the rest if d is removed. The first document of a component has no
+ * documents above it, so its removal only separates its children from each other. Two pairs of the
+ * same documents are two links, so neither is a bridge.
  *
  * Linear; 36 bytes a document. Pure. */
 
@@ -152,10 +156,10 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
 typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
-    uint32_t *below; /* documents at and below each */
-    uint32_t *parts; /* children that its removal separates from the rest */
-    size_t *next;    /* for each document, the next link to look at */
-    size_t *came_by; /* for each document, the pair by which it was met */
+    uint32_t *below; /* of each document: how many documents are below it, including itself */
+    uint32_t *parts; /* of each document: children that its removal separates from the rest */
+    size_t *next;    /* of each document: its next link to follow */
+    size_t *came_by; /* of each document: the pair by which it was met */
     uint32_t *stack;
     uint32_t met;
     bm_bridges *out;
@@ -177,7 +181,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* `child` and all below it are done: update `doc`, from which `child` was met. */
+/* Update `doc` after its child `child`, and all documents below that, were walked. */
 static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;
@@ -218,7 +222,8 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
             break;
         BM_TRY(finish_child(v, doc, v->stack[--depth], err));
     }
-    v->parts[first] -= v->parts[first] > 0; /* the first document has no rest above it */
+    /* nothing above the first document: its children are all the parts */
+    v->parts[first] -= v->parts[first] > 0;
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
         bm_bridge *bridge = &v->out->bridges[i];
         *(bridge->n_a == 0 ? &bridge->n_a : &bridge->n_b) =
@@ -297,28 +302,28 @@ void bm_bridges_reset(bm_bridges *bridges)
 
 /* === min cut ===
  *
- * Maximum flow with unit capacities (Dinic); the cut surrounds the documents that `from` still
- * reaches in the residual.
+ * Maximum flow with unit capacities (Dinic). The cut separates the documents that can still be
+ * reached from `from` in the residual graph.
  *
- * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
- * the documents into levels by their distance in the residual, and takes chains that go up a level
- * with each link until none is left; a link that led nowhere is not looked at again in that phase.
- * With unit capacities there are at most 2 sqrt(pairs) phases of linear work. The last phase
- * reaches exactly the documents on the near side of the cut nearest `from` (max-flow min-cut),
- * whichever flow was found.
+ * A pair can carry one unit in either direction: flow +1 runs from a to b, -1 from b to a. Each
+ * phase sets the level of a document to its distance from `from` in the residual graph. It then
+ * sends a unit along chains that go up a level with each link, until no such chain is left. A link
+ * that turned out to be a dead end is not tried again in that phase. With unit capacities there are
+ * at most 2 sqrt(pairs) phases of linear work. The last phase reaches exactly the documents on the
+ * near side of the cut nearest `from` (max-flow min-cut), whichever maximum flow was found.
  *
- * Chains are kept on a stack of our own: a group may be a chain of a million links. 16 bytes a
+ * Chains are on an explicit stack, since a group may be a chain of a million links. 16 bytes a
  * document, 1 a pair. Pure. */
 
 typedef struct flow {
     const bm_link_graph *graph;
     int8_t *of;      /* flow of each pair: -1, 0, 1 */
-    uint32_t *level; /* distance in the residual */
-    uint32_t *queue; /* documents to visit; later the documents of the chain */
-    size_t *next;    /* of each document: the link to try */
+    uint32_t *level; /* distance from `from` in the residual graph; NOT_SEEN: not reached */
+    uint32_t *queue; /* documents to visit; in block(), the documents of the chain */
+    size_t *next;    /* of each document: its next link to try */
 } flow;
 
-/* Can the pair carry a unit away from `doc`? */
+/* Can the pair carry one more unit away from `doc`? */
 static bool open_link(const flow *f, uint32_t doc, size_t pair)
 {
     return f->graph->pairs[pair].a == doc ? f->of[pair] < 1 : f->of[pair] > -1;
@@ -329,8 +334,8 @@ static void push_unit(const flow *f, uint32_t doc, size_t pair)
     f->of[pair] = (int8_t)(f->of[pair] + (f->graph->pairs[pair].a == doc ? 1 : -1));
 }
 
-/* Set the levels of all documents that can be reached from `from`, and count these. True: `to` is
- * one of them. */
+/* Set the levels of all documents that can be reached from `from`, and *n_reached to the number of
+ * documents that these represent. True: `to` is one of them. */
 static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reached)
 {
     const bm_link_graph *g = f->graph;
@@ -355,7 +360,7 @@ static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reac
     return f->level[to] != NOT_SEEN;
 }
 
-/* Move f->next[doc] to the next link that goes up a level; false: there is none left. */
+/* Move f->next[doc] to the next usable link that goes up a level. False: none is left. */
 static bool find_step(const flow *f, uint32_t doc)
 {
     const bm_link_graph *g = f->graph;
@@ -367,8 +372,8 @@ static bool find_step(const flow *f, uint32_t doc)
     return false;
 }
 
-/* Send a unit along each chain that follows the levels, until there is none left. f->queue holds
- * the documents of the chain, f->next the links. */
+/* Send a unit along each chain that goes up the levels from `from` to `to`, until no such chain is
+ * left. f->queue has the documents of the chain, f->next their links. */
 static void block(const flow *f, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = f->graph;
@@ -384,14 +389,14 @@ static void block(const flow *f, uint32_t from, uint32_t to)
         } else if (find_step(f, doc)) {
             chain[++n] = g->links[f->next[doc]].doc;
         } else if (n > 0) {
-            f->next[chain[--n]]++; /* this link led nowhere */
+            f->next[chain[--n]]++; /* a dead end */
         } else {
             return;
         }
     }
 }
 
-/* The pairs between documents that can still be reached and those that cannot. */
+/* List the pairs between documents that can still be reached and those that cannot. */
 static bm_status collect_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
 {
     const bm_link_graph *g = f->graph;
@@ -438,13 +443,14 @@ void bm_cut_reset(bm_cut *cut)
 
 /* === shortest chain ===
  *
- * Breadth first from the far end, then one walk from the near one.
+ * A breadth-first search from `to`, then one walk from `from`.
  *
- * far[d] is the number of links from d to `to`. wide[d] is the best weakest link of all shortest
- * chains from d to `to`: over the neighbours u with far[u] = far[d] - 1, the greatest
- * min(similarity(d, u), wide[u]). Documents leave the queue in ascending order of `far`, so wide[u]
- * is final when d asks for it. The walk from `from` then takes, at each step, the first neighbour
- * from which a shortest chain as strong as wide[from] goes on: no choice is ever taken back.
+ * far[d] is the number of links from d to `to`. wide[d] is the strength of the best of the shortest
+ * chains from d to `to`, where a chain's strength is its weakest similarity: the greatest
+ * min(similarity(d, u), wide[u]) over the neighbours u with far[u] = far[d] - 1. Documents leave
+ * the queue in ascending order of `far`, so wide[u] is final when wide[d] is computed. At each
+ * step, the walk from `from` takes the first neighbour from which a shortest chain of at least the
+ * strength wide[from] leads on. So it never goes back.
  *
  * Linear in the documents and pairs of the component; 16 bytes a document. Pure. */
 
@@ -462,14 +468,14 @@ static double strength(const search *s, size_t pair)
     return isnan(similarity) ? UNKNOWN : similarity;
 }
 
-/* The weakest link of the best shortest chain that begins with this link. */
+/* The strength of the best shortest chain that begins with `link`. */
 static double through(const search *s, const bm_link *link)
 {
     double own = strength(s, link->pair), rest = s->wide[link->doc];
     return own < rest ? own : rest;
 }
 
-/* Fill `far` and `wide`, until their values for `from` are final. */
+/* Fill `far` and `wide` until their values for `from` are final. */
 static void measure(const search *s, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = s->graph;
@@ -497,7 +503,7 @@ static void measure(const search *s, uint32_t from, uint32_t to)
     }
 }
 
-/* The first link of `doc` that continues a best chain. */
+/* The first link of `doc` that continues a shortest chain of at least the strength `wanted`. */
 static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
 {
     const bm_link_graph *g = s->graph;

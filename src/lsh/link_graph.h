@@ -1,69 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_graph.h -- documents and the pairs that join them, for walking: each document's neighbours
- * in ascending order. */
+/* link_graph.h -- documents and the pairs that join them, as a graph. Each document's neighbours
+ * are in ascending order. */
 #pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
 typedef struct bm_link {
-    uint32_t doc; /* the other end */
-    size_t pair;  /* which pair joins them */
+    uint32_t doc; /* the neighbour */
+    size_t pair;  /* index of the pair that joins the two */
 } bm_link;
 
 typedef struct bm_link_graph {
     size_t n_docs, n_pairs;
     const bm_pair *pairs; /* borrowed */
-    /* Borrowed, set by the caller: how many documents each one represents, for counts of documents;
-     * NULL: one each. */
+    /* Set by the caller, borrowed: how many documents each one represents, for counts of documents.
+     * NULL: each represents itself only. */
     const uint32_t *weights;
-    size_t *begins; /* n_docs + 1 places in `links` */
-    bm_link *links; /* each document's links, by the other end, then by pair */
+    size_t *begins; /* n_docs + 1 indexes into `links` */
+    bm_link *links; /* each document's links, by neighbour, then by pair */
 } bm_link_graph;
 
-/* Borrows the pairs until reset. A pair that names a document at or past n_docs, or one document
- * twice: BM_ERR_INPUT. Two pairs of the same documents count as two links. */
+/* Borrows the pairs until reset. BM_ERR_INPUT: a pair has a number of n_docs or more, or one
+ * document twice. Two pairs of the same documents count as two links. */
 bm_status bm_link_graph_init(bm_link_graph *graph, const bm_pair *pairs, size_t n_pairs,
                              size_t n_docs, bm_error *err);
 void bm_link_graph_reset(bm_link_graph *graph);
-/* The pair of two documents, the first of several; SIZE_MAX: none. */
+/* The index of the pair that joins two documents, the first if there are several; SIZE_MAX:
+ * none. */
 size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b);
 
-/* neighbours -- for each document those that a list of pairs joins it to, in CSR form.
+/* neighbours -- the neighbours of each document in a list of pairs, in CSR form.
  *
  *     begins   0       2   3           6        n_docs + 1 of them
  *     docs     3 9     |   0 | 1 2 8            the neighbours of document 0 are 3 and 9
- *     pairs    4 0     |   4 | ...              which pair each of them comes from */
+ *     pairs    4 0     |   4 | ...              index of the pair that joins the two */
 
 typedef struct bm_pair_list {
-    const bm_pair *pairs; /* borrowed; both ends below n_docs */
+    const bm_pair *pairs; /* borrowed; a and b are below n_docs */
     size_t n, n_docs;
 } bm_pair_list;
 
 typedef struct bm_neighbours {
-    size_t *begins; /* n_docs + 1 places in `docs` and `pairs` */
-    uint32_t *docs; /* the other ends, in the order of their pairs */
-    size_t *pairs;  /* numbers of the pairs; NULL where they were not asked for */
+    size_t *begins; /* n_docs + 1 indexes into `docs` and `pairs` */
+    uint32_t *docs; /* neighbours, in the order of the pairs */
+    size_t *pairs;  /* indexes of the pairs; NULL with BM_NEIGHBOURS_DOCS */
 } bm_neighbours;    /* {0} is empty */
 
 typedef enum bm_neighbours_with { BM_NEIGHBOURS_DOCS, BM_NEIGHBOURS_AND_PAIRS } bm_neighbours_with;
 
-/* Both directions of every pair; a pair that is listed twice makes two neighbours. 8 bytes a
- * document and 8 a pair, 16 more a pair with numbers. BM_ERR_NOMEM, and `out` is empty. */
+/* List both directions of every pair; two pairs of the same documents make two neighbours. Needs 8
+ * bytes a document and 8 a pair, with `pairs` 24 a pair. BM_ERR_NOMEM, and *out is empty. */
 bm_status bm_neighbours_make(bm_pair_list list, bm_neighbours_with with, bm_neighbours *out,
                              bm_error *err);
 void bm_neighbours_reset(bm_neighbours *neighbours);
 
-/* bridges -- what holds a group together: pairs and documents without which it falls apart. */
+/* bridges -- pairs and documents whose removal splits a component. */
 
 typedef struct bm_bridge {
     size_t pair;
-    size_t n_a, n_b; /* documents that stay with pair.a, and with pair.b */
+    size_t n_a, n_b; /* documents on the side of pair.a, and of pair.b, if the pair is removed */
 } bm_bridge;
 
-typedef struct bm_articulation_point { /* a document that holds parts of its component together */
+typedef struct bm_articulation_point { /* a document whose removal splits its component */
     uint32_t doc;
-    uint32_t n_parts; /* into which its component falls without it: 2 or more */
+    uint32_t n_parts; /* number of parts of the component without it, 2 or more */
 } bm_articulation_point;
 
 typedef struct bm_bridges {
@@ -73,38 +74,40 @@ typedef struct bm_bridges {
     size_t n_articulation_points, cap_articulation_points;
 } bm_bridges; /* {0} is empty */
 
-/* Find them in every component of the graph. BM_ERR_NOMEM. */
+/* Find the bridges and articulation points of every component of the graph. BM_ERR_NOMEM. */
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err);
 void bm_bridges_reset(bm_bridges *bridges);
 
-/* min_cut -- the fewest pairs whose removal separates two documents; of several such sets, the one
- * nearest the first. */
+/* min_cut -- the fewest pairs whose removal separates two documents; if there are several such
+ * sets, the one nearest the first document. */
 
 typedef struct bm_cut {
     size_t *pairs; /* ascending; none if the documents are not connected */
     size_t n;
-    size_t n_near; /* documents that stay with `from` */
+    size_t n_near; /* documents that stay connected with `from`, including it */
 } bm_cut;          /* {0} is empty */
 
-/* Find the fewest pairs without which no chain joins two different documents. Of all such sets the
- * one that leaves the fewest documents with `from`: it is unique (least cuts form a lattice) and
- * does not depend on the order of the pairs. BM_ERR_NOMEM. */
+/* Find the fewest pairs whose removal separates `from` and `to`. Of all such sets, *out is the one
+ * that leaves the fewest documents with `from`. That set is unique, since least cuts form a
+ * lattice, and does not depend on the order of the pairs. BM_ERR_USAGE: from == to.
+ * BM_ERR_NOMEM. */
 bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_cut *out,
                      bm_error *err);
 void bm_cut_reset(bm_cut *cut);
 
-/* shortest_chain -- how two documents come to be in one group: the fewest links between them. */
+/* shortest_chain -- why two documents are in one group: the fewest links between them. */
 
 typedef struct bm_chain {
     size_t n_links; /* 0: there is no chain */
-    uint32_t *docs; /* n_links + 1, from one end to the other */
+    uint32_t *docs; /* n_links + 1, from `from` to `to` */
     size_t *pairs;  /* n_links */
-    size_t weakest; /* place in `pairs` of the first of the least similar links */
+    size_t weakest; /* index in `pairs` of the least similar link, the first of several */
 } bm_chain;         /* {0} is empty */
 
-/* Find the chain of fewest links between two different documents; of several the one with the most
- * similar weakest link; of several of these the one with the earliest documents, compared from
- * `from` on. A similarity that is not known (NaN) is less than any other. BM_ERR_NOMEM. */
+/* Find the chain of fewest links between two documents. Of several, choose the one whose weakest
+ * link is most similar; of several of these, the one with the smallest document numbers, compared
+ * from `from` on. An unknown similarity (NaN) is less than any other. If from == to, the chain is
+ * empty. BM_ERR_NOMEM. */
 bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,
                             bm_error *err);
 void bm_chain_reset(bm_chain *chain);

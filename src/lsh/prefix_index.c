@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefix_index.c -- prefixes of a block of documents, then lists of the documents that have each
+/* prefix_index.c -- makes the prefixes of a block of documents, then lists the documents of each
  * key.
  *
- *     1. prefixes    ranges of 16 documents, on all threads, until the bytes are spent
+ *     1. prefixes    made in ranges of 16 documents, on all threads, until `memory` is used up
  *     2. entries     (key, position, rank) of the prefixes to index, partitioned by the leading
- *                    bits of the mixed hash: counted and scattered by 64 slices of the block, in
- *                    order, so that a part has its positions ascending whoever did the work
+ *                    bits of the mixed hash. 64 slices of the block are counted and scattered; in
+ *                    each part they are in order, so a part has ascending positions whichever
+ *                    thread did which slice
  *     3. parts       each grouped by key through a table of its own (base/hash_table.h)
  *
  *     table   key -> its first entry
  *     entries [ k1 p3 | k1 p9 | k1 p40 | k2 p1 | ... ]
  *
- * A part holds about 2,048 entries, which fit into a core's cache, so it does not matter that their
- * keys come in any order. A part may be longer if many documents have one key; its work is linear
- * all the same.
+ * A part has about 2,048 entries, which fit into a core's cache, so the order of their keys does
+ * not matter. A part is longer if many documents share a key; the work is still linear.
  *
- * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, then 16 and
- * its slot; 13 a document. This is counted beforehand: a group of ranges is begun only if all of
- * its documents would fit even if every shingle needed a key; the next group gets what is left.
- * Limit: 2^32 - 2 entries, enforced by a bound on the bytes.
+ * Memory, at most: 8 bytes for each key of a prefix to probe; for each entry 64 while the index is
+ * built, then 16 and a slot; 13 for each document. This is estimated beforehand: a group of ranges
+ * is begun only if all of its documents would fit even if every shingle needed a key. What a group
+ * did not use is left for the next group. Limit: 2^32 - 2 entries, enforced by a bound on the
+ * bytes.
  *
  * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_rare_prefix.c */
 #include "lsh/prefix_index.h"
@@ -31,7 +32,7 @@
 
 /* === rare prefix ===
  *
- * Rank a document's shingles by rarity and take the first of them.
+ * Ranks a document's shingles by rarity and takes the first of them.
  *
  * The prefix filter: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
  * data cleaning" (ICDE 2006); a shorter prefix in the index: Xiao, Wang, Lin and Yu, "Efficient
@@ -43,26 +44,25 @@
  *
  * and keys ascend, so the rarest come first. Two shingles may have the same key; the proof allows
  * that. Let x and y share c shingles, and let k be the least key of a shared one. In x, all c
- * shared ones have keys >= k, so the first place with key k is among the first |x| - c + 1 of x;
- * the same in y. Both lists of keys therefore hold k within these places. No shingle with a key
- * below k is shared. So if x has i places before its first k, at most |x| - i of its shingles are
- * shared; the same in y. And the first key that is met in both prefixes is the least of their
- * common keys, which is at or before k.
+ * shared shingles have keys >= k, so the first key k is among the first |x| - c + 1 keys of x; the
+ * same holds for y. So k is in both lists of keys when these are cut there. No shingle with a key
+ * below k is shared. So if i keys of x come before its first k, at most |x| - i of its shingles are
+ * shared; the same holds for y. The first key that is found in both prefixes is the least of their
+ * common keys, and that is at most k.
  *
- * The threshold bounds the c of a pair from below, in double and not only on paper: similarity is c
- * / u rounded with u = |x or y|, and rounding is monotone. u >= |x|, hence similarity <= c / |x|
- * rounded. If that is below the threshold, so is the similarity; hence c >= least_share(|x|). For
- * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded: c >=
- * bm_jaccard_least_common(|y|, |y|).
+ * The threshold T is a lower bound for c, in double and not only on paper. Similarity is c / u,
+ * rounded, with u = |x or y|, and rounding is monotone. Since u >= |x|, similarity <= c / |x|
+ * rounded. So a pair reaches T only if c >= least_share(|x|). For |x| >= |y|, u >= 2|y| - c, hence
+ * similarity <= c / (2|y| - c) rounded, and so c >= bm_jaccard_least_common(|y|, |y|).
  *
- * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c + 1
- * places in the index as above, and all keys of x are looked up; no size is too small.
+ * Containment is c / |y| for |x| >= |y|, so c >= least_share(|y|), whatever |x| is. So n - c + 1
+ * keys of y are in the index as above, and all keys of x are looked up; no size is too small.
  *
- * A shingle with a count of 1 is in this document alone. It takes a place of the prefix but needs
- * no key. In real text most shingles have a count of 1, often the whole prefix: then nothing is
- * sorted. */
+ * A shingle with a count of 1 is in this document only. It counts towards the length of the prefix
+ * but needs no key. In real text most shingles have a count of 1, often the whole prefix: then
+ * nothing is sorted. */
 
-#define BLOCK 32u /* counters that are fetched ahead */
+#define BLOCK 32u /* counters that are prefetched */
 
 static size_t length_for(size_t n, size_t least)
 {
@@ -159,16 +159,17 @@ typedef struct build {
     const bm_sized_sets *docs; /* block->docs */
     size_t group;              /* first position of the current group */
     size_t end;
-    uint32_t *counts; /* SLICES rows, a column a part: entries, then where they go */
+    /* SLICES rows, a column for each part: number of entries, then the index of the next */
+    uint32_t *counts;
 } build;
 
-/* Where the range that begins at `at` ends. */
+/* The end of the range that begins at `at`. */
 static size_t range_end(size_t at, size_t end)
 {
     return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
 }
 
-/* The prefixes of a range, from the store. */
+/* Read the prefixes of a range from the store. */
 static bm_status load_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
@@ -240,7 +241,8 @@ static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
                         : fn(b, 0, 0, n, err);
 }
 
-/* How many of its keys a document has in the index: the first ones. */
+/* How many of a document's keys are in the index: the first ones. Also gets its keys and
+ * n_alone. */
 static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
 {
     size_t n_keys;
@@ -250,7 +252,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
     return left < n_keys ? left : n_keys;
 }
 
-/* Bytes of the group's documents, now that the shingles that only one document has are known. */
+/* Bytes of the group's documents, now that it is known which shingles have keys. */
 static uint64_t bytes_used(const build *b)
 {
     uint64_t bytes = 0;
@@ -280,7 +282,8 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
            (to_index < n_keys ? to_index : n_keys) * BYTES_PER_ENTRY;
 }
 
-/* Where a group that begins at `at` ends if it may need `memory` bytes. */
+/* The end of a group that begins at `at` and may need `memory` bytes. `beside`: as in
+ * bm_prefix_block. */
 static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t memory, uint64_t beside)
 {
     uint64_t bytes = 0;
@@ -345,7 +348,7 @@ static size_t slice_begin(const build *b, size_t slice)
     return b->index->begin + (b->index->end - b->index->begin) * slice / SLICES;
 }
 
-/* For each entry of a slice: where == NULL, count it in its part; else put it there. */
+/* For each entry of a slice: if where == NULL, count it in its part; else store it there. */
 static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
 {
     const bm_prefix_index *index = b->index;
@@ -356,7 +359,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
         size_t n_alone, n = to_index(b, position, &keys, &n_alone);
         for (size_t i = 0; i < n; i++) {
             if (i > 0 && keys[i] == keys[i - 1])
-                continue; /* the first place of a key is what counts */
+                continue; /* only the first of equal keys counts */
             uint32_t *count =
                 &counts[(keys[i] & ((UINT64_C(1) << 48) - 1)) >> (48 - index->part_bits)];
             if (where != NULL)
@@ -367,7 +370,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
     }
 }
 
-/* Slices of longer documents come later in the block; threads take the later slices first. */
+/* Slices of longer documents come later in the block, and are started first. */
 static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
@@ -387,7 +390,8 @@ static bm_status scatter_slices(void *ctx, uint32_t thread, size_t begin, size_t
     return BM_OK;
 }
 
-/* Turn counts into where each slice's entries of each part begin; lay out the parts. */
+/* Turn counts into the indexes where each slice's entries of each part begin, and set where each
+ * part begins. */
 static void lay_out(build *b)
 {
     bm_prefix_index *index = b->index;
@@ -406,15 +410,15 @@ static void lay_out(build *b)
 /* --- 3. parts --- */
 
 typedef struct group {
-    uint32_t first, n; /* first entry and number of entries; later `first` is where the next entry
-                        * is put */
+    /* first entry and number of entries; in the end, `first` is the index of the next entry */
+    uint32_t first, n;
 } group;
 
-/* The entries of a part, grouped by key. Arrays of n. */
+/* The entries of a part, grouped by key. All arrays have room for n. */
 typedef struct grouped {
-    bm_prefix_entry *entries; /* a copy, as they were scattered */
+    bm_prefix_entry *entries; /* a copy, in the order in which they were scattered */
     group *groups;
-    uint32_t *numbers; /* number of the group of each entry */
+    uint32_t *numbers; /* for each entry: the number of its group */
     uint32_t n, n_groups;
 } grouped;
 
@@ -451,7 +455,7 @@ static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Group the entries of the part by key, and put the place of each key's first entry into the
+/* Group the entries of the part by key, and put the index of each key's first entry into the part's
  * table. */
 static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, bm_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefix_index.h -- an inverted index of the prefixes of a block of documents: the structure under
+/* prefix_index.h -- an inverted index of the prefixes of a block of documents, used by
  * all_pairs.c. */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "lsh/shingle_counts.h"
 
-/* rare_prefix -- the rarest shingles of a document: two documents that reach a threshold must share
+/* rare_prefix -- the rarest shingles of a document. Two documents that reach the threshold share
  * one of them. */
 
 /* The measure and the threshold that a pair must reach. */
@@ -21,60 +21,62 @@ typedef struct bm_join_rule {
 
 /* The least size of a document that can reach the threshold with a document of n shingles. */
 size_t bm_least_size(bm_join_rule rule, size_t n);
-/* By how many of its rarest shingles a document of n shingles looks for others: n -
- * bm_least_share(n) + 1; for containment, n. */
+/* How many of its rarest shingles a document of n shingles looks up: n - bm_least_share(n) + 1; for
+ * containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
-/* By how many of its rarest shingles a document of n shingles is indexed, if only documents of n or
- * more shingles look it up: n - c + 1, where c is the least number of common shingles with which
- * two documents of n shingles each reach the threshold. Never more than bm_prefix_to_probe. */
+/* How many of its rarest shingles of a document of n shingles are in the index, if only documents
+ * of n or more shingles look them up: n - c + 1. For Jaccard, c is the least number of common
+ * shingles with which two documents of n shingles each reach the threshold; for containment,
+ * bm_least_share(n). Never more than bm_prefix_to_probe. */
 size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 /* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the
- * first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. At the first such
- * key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j) shingles. */
+ * first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. If the first such
+ * key is preceded by i keys of x and j keys of y, the two share at most min(|x| - i, |y| - j)
+ * shingles. */
 
 typedef struct bm_rare_prefix_buffers {
     uint64_t *keys;    /* room for all shingles of the document; may be the array of its set */
-    uint64_t *scratch; /* room for as many */
+    uint64_t *scratch; /* room for as many words */
 } bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
-    size_t n_keys;  /* ascending, in buffers.keys[0 …] */
-    size_t n_alone; /* shingles that no other document has: rarer than those with keys, and without
-                     * a key */
+    size_t n_keys;  /* keys in buffers.keys[0 …], ascending */
+    size_t n_alone; /* shingles that no other document has; they are the rarest and have no key */
 } bm_rare_prefix_size;
 
-/* The keys of the `length` rarest shingles of a document of n shingles, except those that no other
- * document has, which come first and have no key. `set` need not be in any order. */
+/* Take the `length` rarest shingles of a document of n shingles, and make a key for each of them
+ * that another document also has. Those that no other document has are the rarest of all and get no
+ * key. `set` need not be in any order. */
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
                                    size_t length, bm_rare_prefix_buffers buffers);
 
-/* The same in two steps, for counts from elsewhere. First the key of each shingle that is in
- * `count` documents, at least 2. */
+/* The same in two steps, for counts from elsewhere. First make the key of each shingle that is in
+ * `count` documents, for counts of 2 and more. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {
     return (uint64_t)count << 48 | mixed >> 16;
 }
-/* Then sort the n_keys keys of a document of n shingles and cut them to the prefix. Returns how
- * many are left. `scratch` holds n_keys. */
+/* Then sort the n_keys keys of a document of n shingles, and cut them to the `length` rarest
+ * shingles. Returns how many keys are left. `scratch` has room for n_keys. */
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 
-#define BM_PREFIX_RANGE 16u /* documents that have their prefixes in one array */
+#define BM_PREFIX_RANGE 16u /* documents whose prefixes share one array */
 
-/* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has the
- * prefixes of a range of positions (16 k … 16 k + 15):
+/* Prefixes to probe, made beforehand for sets that are not in memory. A record has the prefixes of
+ * a range of positions (16 k … 16 k + 15):
  *
  *     [ 16 heads | keys of the first | keys of the second | … ]
  *
- * A head has two numbers of a document: how many shingles only it has, and how many keys
- * (bm_prefix_head). */
+ * A head has two numbers of a document (bm_prefix_head): how many of its shingles no other document
+ * has, and how many keys it has. */
 typedef struct bm_prefix_store {
-    /* Read the record of range k; any thread. */
+    /* Read the record of range number `range`. Any thread may call this. */
     bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
     void *ctx;
     const uint32_t *n_keys; /* keys of each range */
-    size_t most;            /* greatest of them */
+    size_t most;            /* greatest number in n_keys */
 } bm_prefix_store;
 
 static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
@@ -82,18 +84,19 @@ static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
     return (uint64_t)n_alone << 32 | n_keys;
 }
 
-/* All documents by size. The position of a document is its place in `order`. */
+/* All documents in order of size. The position of a document is its index in `order`. */
 typedef struct bm_sized_sets {
-    const bm_set_list *sets; /* with a store, sizes only */
+    const bm_set_list *sets; /* with a store, `docs` of it is NULL */
     const uint32_t *order;   /* n documents by size, then by number */
     size_t n;
     const bm_shingle_counts *counts; /* NULL if there is a store */
-    const bm_prefix_store *store;    /* NULL: prefixes are made of the sets */
+    const bm_prefix_store *store;    /* NULL: prefixes are made from the sets */
     bm_join_rule rule;
 } bm_sized_sets;
 
-/* List the documents that have shingles and are not left out, by size, then by number: *n of them.
- * `order` has room for sets->n_docs; 16 bytes a document are needed meanwhile. */
+/* Fill `order` with the documents that have shingles and are not skipped, by size, then by number,
+ * and set *n to how many they are. `order` has room for sets->n_docs. Needs 16 bytes a document of
+ * scratch. */
 bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err);
 
 static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
@@ -106,8 +109,8 @@ static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
     return docs->sets->sizes[docs->order[position]];
 }
 
-/* A key, the position of a document that has it, and how many of the document's shingles are
- * rarer. */
+/* A key, the position of a document that has it, and the rank of the key: how many of the
+ * document's shingles are rarer. */
 typedef struct bm_prefix_entry {
     uint64_t key;
     uint32_t position, rank;
@@ -115,38 +118,39 @@ typedef struct bm_prefix_entry {
 
 typedef struct bm_prefix_part {
     size_t entries_at;
-    bm_hash_table table; /* key -> the place of its first entry */
+    bm_hash_table table; /* key -> index of its first entry */
 } bm_prefix_part;
 
 typedef struct bm_prefix_index {
-    size_t begin, end; /* positions */
-    /* The prefix to probe of each document: the keys that it looks for. */
+    size_t begin, end; /* positions of the block's documents */
+    /* For each range of BM_PREFIX_RANGE documents, their prefixes to probe: the keys that they look
+     * up. */
     uint64_t **ranges;
     size_t *key_ends; /* where each document's keys end in the array of its range */
     uint32_t *n_alone;
     size_t cap_ranges;
-    /* The prefixes to index, by which documents are found: entries of one key are adjacent, with
-     * positions ascending. */
+    /* The prefixes to index, by which documents are found. Entries of one key are adjacent and in
+     * ascending order of positions. */
     bm_prefix_entry *entries;
     size_t n_entries;
     bm_prefix_part *parts;
     unsigned part_bits;
-    uint64_t bytes; /* most memory used, also while it was built */
+    uint64_t bytes; /* most memory used, including while it was built */
 } bm_prefix_index;  /* {0} is empty */
 
-/* Bytes that a document of n shingles can need at most. */
+/* The most bytes that a document of n shingles can need. */
 uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
 /* The same for the documents of the range that begins at the position `at`; with a store, only for
  * the keys that it has. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 
-/* The documents to index, as far as they fit. */
+/* The documents to index, as many as fit. */
 typedef struct bm_prefix_block {
     const bm_sized_sets *docs;
     size_t begin;    /* first position */
     uint64_t memory; /* bytes; 0: no bound */
-    uint64_t beside; /* of these, what the caller needs for each document of the block */
-    bm_pool *pool;   /* NULL: this thread alone */
+    uint64_t beside; /* bytes of `memory` that the caller needs for each document of the block */
+    bm_pool *pool;   /* NULL: the calling thread works alone */
 } bm_prefix_block;
 
 /* The index of the positions from block->begin on: as many as surely fit into block->memory, but at
@@ -155,7 +159,7 @@ bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *b
                                 bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);
 
-/* The keys of a document of the block. */
+/* The keys of the document at `position`, which is in the block. */
 static inline const uint64_t *bm_prefix_index_keys(const bm_prefix_index *index, size_t position,
                                                    size_t *n_keys, size_t *n_alone)
 {
@@ -187,7 +191,7 @@ static inline bool bm_prefix_has_key(const void *entries, uint32_t place, const 
     return ((const bm_prefix_entry *)entries)[place].key == *(const uint64_t *)key;
 }
 
-/* The place of the first entry of `key`, or n_entries if it has none. */
+/* The index of the first entry of `key`; n_entries if there is none. */
 static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
 {
     const bm_hash_table *table = &bm_prefix_index_part(index, key)->table;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.c -- an inverted index with counters.
  *
- *     filter   a bit a hash: most hashes of most sets are in no set of the index, and stop here
+ *     filter   bits, about 16 a hash: most hashes of most sets are in no set of the index, and end here
  *     table    hash -> its number                (base/hash_table.h)
- *     hashes   number -> places in the list
+ *     hashes   number -> range in `list`
  *     list     [ sets with hash a | sets with hash b | … ]
  *
- * A look-up takes a step for each hash and one for each (hash, set) in common: exact, whatever the
- * similarity, and cheap where sets have little in common. Hashes are mixed once more, since hashes
- * made elsewhere may be unevenly distributed.
+ * A look-up takes a step for each hash, and one for each pair of a hash and a set that has it. So
+ * it is exact whatever the similarity, and cheap where sets have little in common. Hashes are mixed
+ * once more, since hashes made elsewhere may be unevenly distributed.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"
@@ -55,7 +55,7 @@ static uint64_t table_hash(const bm_overlap_index *index, uint64_t hash, uint64_
     return index->table.seed == 0 ? mixed : bm_hash_seeded(hash, 0, index->table.seed);
 }
 
-/* The entry of the hash; NULL: the index has none. */
+/* The entry of the hash; NULL: the index does not have it. */
 static bm_overlap_hash *look_up(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
 {
     const size_t at =
@@ -163,7 +163,7 @@ void bm_overlaps_close(bm_overlaps *overlaps)
     *overlaps = (bm_overlaps){0};
 }
 
-/* The sets that have a hash, ascending; *n of them. */
+/* The *n sets that have a hash, ascending. NULL: none. */
 static const uint32_t *overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n)
 {
     const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_counts.c -- counters without keys.
  *
- * Shingles share a counter where their mixed hashes agree in the leading bits, so a count may be
- * too high and never too low. Its users only need an order of the shingles that is the same for all
- * documents, and any counts give one; counts that are too high only cost time. A counter is one
- * byte, since nearly all shingles of real text are in few documents; what exceeds a full one is
- * counted in a second, smaller array of 32 bits.
+ * Shingles share a counter if their mixed hashes agree in the leading bits, so a count may be too
+ * high but never too low. Callers only need an order of the shingles that is the same for all
+ * documents. Any counts give one; counts that are too high only cost time. A counter is one byte,
+ * since nearly all shingles of real text are in few documents. When it is full, further shingles
+ * are counted in a second, smaller array of 32-bit counters.
  *
- *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, one to two a shingle counted (with repeats)
- *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 neighbours of the first
+ *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits: 1 to 2 for each shingle counted (with repeats)
+ *     high  [ 0 | 71030 | ... ]         2^high_bits: 1 for 256 adjacent counters of `low`
  *
- * Both are chosen by leading bits of the mixed hash. So the hashes with the same first p bits use a
- * separate part of the table: counters with p bits less, given those hashes shifted left by p bits,
- * have the same values. A table can therefore be made and read part by part.
+ * Both counters are selected by leading bits of the mixed hash. So the hashes with the same first p
+ * bits use a separate part of the table. A table with p fewer bits, which counts these hashes
+ * shifted left by p bits, has the same values as that part. A table can therefore be made and read
+ * part by part.
  *
- * Threads count together, with atomic additions that lose nothing: sums do not depend on their
- * order, and a counter that is full stays full. What exceeds 255 is added up for neighbours
- * together, so it does not depend on which of them came first either. A table with keys needs 12
- * bytes a slot and a chain of misses where it grows; here each counter is fetched ahead. Two or
- * four times as many counters were no faster: 1 % fewer comparisons, more misses. */
+ * Threads count at the same time by atomic additions. Sums do not depend on the order of additions,
+ * and a full counter stays full. Counts beyond 255 are added up for 256 adjacent counters, so they
+ * do not depend on the order either. A table with keys would need 12 bytes a slot and a chain of
+ * misses where it grows; here each counter is prefetched. Two or four times as many counters were
+ * no faster: 1 % fewer comparisons, more misses. */
 #include "lsh/shingle_counts.h"
 
 #include "base/error.h"
@@ -28,8 +29,8 @@
 #define LOW_BITS_MAX 40u
 #define HIGH_SHIFT   8u
 #define HIGH_FULL    ((uint32_t)1 << 30)
-#define GRAIN        64u /* documents a range */
-#define BLOCK        32u /* shingles that are fetched ahead */
+#define GRAIN        64u /* documents of a task */
+#define BLOCK        32u /* shingles that are prefetched */
 
 uint64_t bm_shingle_counts_bytes(unsigned bits)
 {
@@ -55,7 +56,8 @@ static void bump(bm_shingle_counts *counts, uint64_t mixed)
     *high += *high < HIGH_FULL;
 }
 
-/* The same while other threads count. Each thread may pass HIGH_FULL by one, which does no harm. */
+/* Like bump, while other threads count too. Each thread may exceed HIGH_FULL by one, which is
+ * harmless. */
 static void bump_shared(bm_shingle_counts *counts, uint64_t mixed)
 {
     uint8_t *low = &counts->low[mixed >> (64 - counts->low_bits)];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.c -- each way to compare two documents is a loop of verify.h, or counts equal
- * words. */
+/* similarity.c -- documents are compared by a function of verify.h, or by counting equal words. */
 #include "lsh/similarity.h"
 
 #include <math.h>

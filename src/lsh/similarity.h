@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.h -- how similar two documents are, by their sets or by their signatures. All code
- * that compares documents calls this.
+/* similarity.h -- how similar two documents are, by their sets or by their signatures. All
+ * comparisons of documents are made here.
  *
  * Pure functions; any thread. */
 #pragma once
@@ -13,24 +13,25 @@
 
 typedef struct bm_similarity_rule {
     bm_verify verify;   /* EXACT and CONTAINED compare sets, SIGNATURE words; NONE: always NAN */
-    bm_measure measure; /* EXACT, of sets without weights */
-    bool weighted;      /* sets have weights: EXACT compares these */
-    bm_word_rows words; /* SIGNATURE: the form of both signatures */
-    double threshold;   /* a lower similarity becomes a negative number; 0: it never does */
-    bm_share share;     /* CONTAINED: if neither document holds this share of the other, the
-                         * similarity becomes a negative number */
+    bm_measure measure; /* for EXACT without weights */
+    bool weighted;      /* for EXACT: the sets have weights, and these are compared */
+    bm_word_rows words; /* for SIGNATURE: the form of both signatures */
+    double threshold;   /* a lower similarity becomes a negative number; not used by CONTAINED */
+    /* for CONTAINED: if neither document has this share of the other, the similarity becomes a
+     * negative number */
+    bm_share share;
 } bm_similarity_rule;
 
-/* One of the two documents: the words of its signature, or its set, which is sorted and distinct.
- * The weights of a set follow its hashes. */
+/* One of the two documents: the words of its signature, or its set, sorted and distinct. The
+ * weights of a set, if any, follow its hashes. */
 typedef struct bm_compared {
     const void *data;
-    uint32_t n; /* hashes of the set */
+    uint32_t n; /* number of hashes of the set; unused for a signature */
 } bm_compared;
 
 double bm_similarity(const bm_similarity_rule *rule, bm_compared x, bm_compared y);
 
-/* A set with its weights after its n hashes. */
+/* The set of n hashes at `set`, which are followed by their n weights. */
 static inline bm_weighted_set bm_weighted_set_at(const void *set, size_t n)
 {
     const uint64_t *hashes = set;

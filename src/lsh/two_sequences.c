@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* two_sequences.c -- two sequences beside each other: their longest common run, their edit
- * distance.
+/* two_sequences.c -- compares two sequences: their longest common run, and their edit distance.
  *
  * Tests: tests/reference/test_measure.py, tests/unit/lsh/test_edit_distance.c */
 #include "lsh/two_sequences.h"
@@ -15,13 +14,11 @@
 
 /* === common run ===
  *
- * A length is tested by the hashes of all windows, and the greatest one is found by bisection.
- *
- * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are sorted
- * by a polynomial hash modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp
- * and Rabin, 1987), and each window of a is looked for. Runs with the same hash are compared number
- * by number, so a collision costs only time. About log2(n) rounds, each linear except for the
- * look-ups. */
+ * Finds the longest common run by bisection on its length, since where a run of length n is common,
+ * so is one of n - 1. To test a length, the windows of that length in b are sorted by a polynomial
+ * hash modulo 2^61 - 1, computed from hashes of the list's prefixes (Karp and Rabin, 1987), and
+ * each window of a is looked up. Runs with the same hash are compared number by number, so a
+ * collision only costs time. About log2(n) rounds, each linear except for the look-ups. */
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 #define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
@@ -29,13 +26,13 @@
 typedef struct list {
     const uint64_t *numbers;
     size_t n;
-    uint64_t *sums; /* n + 1: the hash of the first i numbers */
+    uint64_t *sums; /* n + 1; sums[i] is the hash of the first i numbers */
 } list;
 
 typedef struct search {
     list a, b;
-    uint64_t *sorted; /* windows of b: the upper bits of their hashes, and where they begin; scratch
-                         after them */
+    /* for each window of b: the upper bits of its hash, and its index; then scratch */
+    uint64_t *sorted;
 } search;
 
 static uint64_t times(uint64_t x, uint64_t y)
@@ -60,7 +57,7 @@ static bm_status sum_list(list *l, bm_error *err)
     return BM_OK;
 }
 
-/* `power`: BASE to the power of `length`. */
+/* The hash of the `length` numbers from `at` on. `power` is BASE to the power of `length`. */
 static uint64_t hash_of(const list *l, size_t at, size_t length, uint64_t power)
 {
     return plus(l->sums[at + length], PRIME - times(l->sums[at], power));
@@ -71,7 +68,7 @@ static uint64_t key_of(uint64_t hash, size_t at)
     return hash >> 29 << 32 | at;
 }
 
-/* The first common run of this length: in a, then in b. False: there is none. */
+/* Find the first common run of this length: the first in a, then in b. False: there is none. */
 static bool find(search *s, size_t length, bm_common_run *out)
 {
     const size_t n = s->b.n - length + 1;
@@ -102,8 +99,8 @@ bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, s
                              bm_common_run *out, bm_error *err)
 {
     search s = {.a = {.numbers = a, .n = n_a}, .b = {.numbers = b, .n = n_b}};
-    bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1}; /* the least length that no common run
-                                                          * has */
+    /* bisection for the least length that no common run has */
+    bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1};
     *out = (bm_common_run){0};
     bm_status status = BM_OK;
     BM_TRY_OUT(sum_list(&s.a, err));
@@ -118,41 +115,43 @@ out:
 
 /* === edit distance ===
  *
- * The bit vectors of Myers, 64 rows at a time, within a band that is widened until it is enough.
+ * Myers' bit vectors, 64 rows at a time, within a band that is widened until it contains the path.
  *
  * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j of
  * the longer (columns). Myers, "A fast bit-vector algorithm for approximate string matching" (JACM
- * 1999), holds the differences between 64 neighbours of a column in two words; Hyyrö (2003) gives
- * the step for a strip of rows below other rows, which needs only the differences from column to
- * column above it.
+ * 1999), keeps the differences between 64 adjacent cells of a column in two words. Hyyrö (2003)
+ * adds the step for a strip of rows below other rows, which needs only the differences from column
+ * to column of the row above the strip.
  *
  *                 j ->   left          right
  *     i  strip 0   [ ----+==============+            ]     in the band: computed
  *        strip 1   [     +====|==============+       ]     left of it:  from above, one more a row
  *        strip 2   [          +====|==============+  ]     above the right end: one more a column
  *
- * A path of k steps lies between two diagonals (Ukkonen 1985). The values assumed for cells beside
- * the band are costs of some path, never less than the distance; so the result is not too small,
- * and where it is at most k it is the distance. k is doubled until then: for texts that are much
- * alike the work is their length times a few words.
+ * A path of k steps lies between two diagonals (Ukkonen 1985). The values assumed for cells outside
+ * the band are costs of some path, so never less than the distance. Hence the result is never too
+ * small, and if it is at most k, it is the distance. Otherwise k is doubled. For very similar
+ * texts, the work is their length times a few words.
  *
- * Strip by strip, instead of column by column, the table of the rows of each symbol needs only 64
- * rows: memory does not depend on how many different symbols there are. This is why edlib, the
- * library for such distances, is not used: its symbols are bytes, and two texts in Chinese or
- * Korean often share more than 256 characters. */
+ * Strips are computed one after the other, each for all its columns. So the table of the rows that
+ * have each symbol needs only 64 rows, and memory does not depend on how many different symbols
+ * there are. This is why edlib, the usual library, is not used: its symbols are bytes, and two
+ * texts in Chinese or Korean often have more than 256 different characters. */
 
 #define STRIP     64u
 #define K_LEAST   64u
 #define NO_SYMBOL UINT32_MAX
 
 typedef struct problem {
-    bm_points rows, columns; /* the rest of the shorter and the longer text */
-    bm_hash_table symbols;   /* symbols of the rows */
-    uint32_t *of_row;        /* the number of each row's symbol */
-    uint32_t *of_column;     /* likewise; NO_SYMBOL: no row has it */
-    uint32_t *bottom;        /* of the strip above: the distance at each column, 0 ... n */
-    uint64_t *has;           /* of each symbol: the rows of the strip that have it */
-    uint32_t *first;         /* of each symbol: a row that has it */
+    bm_points rows, columns; /* the shorter and the longer text, without their common ends */
+    bm_hash_table symbols;   /* the different code points of the rows */
+    uint32_t *of_row;        /* of each row: the number of its symbol */
+    /* of each column: the number of its symbol; NO_SYMBOL: no row has it */
+    uint32_t *of_column;
+    /* bottom row of the strip above: the distance at each column, 0 ... n */
+    uint32_t *bottom;
+    uint64_t *has;   /* of each symbol: bits of the strip's rows that have it */
+    uint32_t *first; /* of each symbol: a row that has it */
 } problem;
 
 /* --- symbols --- */
@@ -214,9 +213,9 @@ static bm_status number_symbols(problem *p, bm_error *err)
 /* --- a strip --- */
 
 typedef struct strip {
-    size_t first, n;    /* rows, from 0 */
+    size_t first, n;    /* first row, from 0, and number of rows */
     size_t left, right; /* columns left+1 ... right are computed */
-    size_t above;       /* the last column that the strip above has */
+    size_t above;       /* the last column that was computed in the strip above */
 } strip;
 
 /* Compute the bottom row of this strip from the bottom row of the strip above. */
@@ -246,11 +245,12 @@ static void fill_strip(problem *p, const strip *s)
     }
 }
 
-/* The distance where it is at most k; else more than k. */
+/* The distance if it is at most k; else some number greater than k. */
 static uint64_t within(problem *p, uint64_t k)
 {
     const size_t m = p->rows.n, n = p->columns.n;
-    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* the band's two sides */
+    /* widths of the band on both sides of the diagonal */
+    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before;
     size_t right = behind < n ? (size_t)behind : n;
     for (size_t j = 0; j <= right; j++)
         p->bottom[j] = (uint32_t)j;

@@ -2,14 +2,14 @@
 /* verify.c -- how many hashes two sorted sets share, and whether that is enough.
  *
  * The similarity of a pair is the double (double)common / (double)(n_x + n_y - common), and a pair
- * is an edge when that double is >= the threshold. Rounded division is monotone, so that for given
- * sizes there is a least `common` which is enough: it is estimated as t(n_x+n_y)/(1+t) and then
- * moved until the very expression above agrees. From there on everything is a comparison of
- * integers: the merge stops when the hashes found, plus all that could still be found, are fewer
- * than this number, and no pair is lost to rounding.
+ * is accepted if that double is >= the threshold. Rounded division is monotone, so for given sizes
+ * there is a least `common` that is enough. It is estimated as t(n_x+n_y)/(1+t), then moved until
+ * the expression above confirms it. From there on only integers are compared: the merge stops when
+ * the hashes found, plus all that could still be found, are fewer than this number. So no pair is
+ * lost to rounding.
  *
- * The merge is bm_intersect of verify.h; where one set is far longer than the other, each hash
- * of the shorter is looked up in the longer by galloping instead.
+ * The merge is bm_intersect. If one set is far longer than the other, each hash of the shorter set
+ * is looked up in the longer by galloping instead.
  *
  * Pure functions; any thread.
  *
@@ -27,10 +27,10 @@
 
 /* === intersect ===
  *
- * Which loop counts the common elements of two sets.
+ * Chooses the loop that counts the common elements of two sets.
  *
- * Galloping pays from a ratio of sizes of about 32 on, which only low thresholds (or no threshold)
- * let through. Vectors pay from a few elements on. */
+ * Galloping pays from a ratio of sizes of about 32 on. Such pairs occur only with low thresholds or
+ * none. Vectors pay from a few elements on. */
 
 #define GALLOP_RATIO 32u
 #define VECTOR_MIN   8u
@@ -90,8 +90,8 @@ double bm_weighted_sum(bm_weighted_set set)
  *
  * The least number is estimated in double, then moved until whole numbers confirm it.
  *
- * If either of two sets is contained, the smaller is: it needs fewer hashes in common than the
- * larger one.
+ * If either of two sets is held by the other, the smaller one is, since it needs fewer hashes in
+ * common.
  *
  * Pure functions; any thread. */
 
@@ -142,29 +142,31 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
 
 /* === hashes sort ===
  *
- * Sort a document's shingle hashes, from a handful to ten million.
+ * Sorts a document's shingle hashes, from a handful to ten million.
  *
  * Most significant digit first. One step finds the highest bit in which the hashes differ, takes
- * the digit of `width` bits below it, counts, and scatters the hashes into the other of two arrays:
+ * the digit of `width` bits that begins there, counts, and scatters the hashes into the other of
+ * two arrays:
  *
  *     from  [ . . . . . . . . . . ]      count the digits, sum them up
  *     to    [ 00 | 01  | 10 |  11 ]      each part is sorted by the next digits, in turn
  *
- * width is chosen so that parts of evenly spread hashes hold less than one element: the parts of a
- * typical document (30 to 300) are then finished by one insertion sort. A part that is still long
- * is split again. Because the digit begins at the highest differing bit, small integers or hashes
- * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of 8
- * KiB are on the stack (3 for ten million typical hashes), and work is linear in n for any input.
+ * `width` is chosen so that parts of evenly spread hashes have less than one element on average. So
+ * the parts of a typical document (30 to 300 hashes) are finished by one insertion sort. A part
+ * that is still long is split again. Because the digit begins at the highest differing bit, small
+ * integers, or hashes with a common prefix, cause no useless steps. A digit has at least 4 bits,
+ * unless fewer are left. So at most 16 steps of 8 KiB are on the stack (3 for ten million typical
+ * hashes), and work is linear in n for any input.
  *
- * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.
- * A set larger than its scratch is first partitioned in place: each hash is put where its digit
- * belongs, and the hash found there is placed next, until the cycle closes (American flag sort).
+ * For n >= 2^17 the digit has 9 bits, so that the write streams stay within the caches and the TLB.
+ * A set larger than the scratch is first partitioned in place: each hash is moved to the part of
+ * its digit, and the hash found there is moved next, until the cycle closes (American flag sort).
  * The parts are then sorted with the scratch.
  *
  * The constants are the best of a few dozen tried: 5 ns a hash at n = 118, 6 at 3,000, 13 at 10^7.
- * No state, any thread. n below 2^32. */
+ * No state; any thread. n is below 2^32. */
 
-#define SMALL      14u /* insertion sort up to here */
+#define SMALL      14u /* insertion sort up to this many hashes */
 #define WIDTH_MAX  11u
 #define WIDTH_LONG 9u
 #define LONG       ((size_t)1 << 17)
@@ -180,14 +182,15 @@ static void insertion_sort(uint64_t *v, size_t n)
     }
 }
 
-/* The position of the digit: its lowest bit, and how many values it takes. */
+/* A digit: the position of its lowest bit, and how many values it takes. */
 typedef struct digit {
     unsigned shift;
     size_t n_values;
     uint64_t mask;
 } digit;
 
-/* false: all hashes are equal. */
+/* Choose the digit below the highest bit in which the hashes differ. False: all hashes are
+ * equal. */
 static bool choose_digit(const uint64_t *v, size_t n, digit *out)
 {
     uint64_t differ = 0;
@@ -195,7 +198,8 @@ static bool choose_digit(const uint64_t *v, size_t n, digit *out)
         differ |= v[i] ^ v[0];
     if (differ == 0)
         return false;
-    unsigned top = 64 - (unsigned)__builtin_clzll(differ); /* bits that are not all the same */
+    /* bits from the highest differing one on */
+    unsigned top = 64 - (unsigned)__builtin_clzll(differ);
     unsigned width = n >= LONG ? WIDTH_LONG : 64 - (unsigned)__builtin_clzll(n);
     if (width > WIDTH_MAX)
         width = WIDTH_MAX;
@@ -207,7 +211,8 @@ static bool choose_digit(const uint64_t *v, size_t n, digit *out)
     return true;
 }
 
-/* Count into end[] and scatter; end[k] is then where part k ends. Returns the longest part. */
+/* Count the digits in end[] and scatter the hashes. Then end[k] is the end of part k. Returns the
+ * length of the longest part. */
 static uint32_t scatter(const uint64_t *from, uint64_t *to, size_t n, digit d, uint32_t *end)
 {
     memset(end, 0, d.n_values * sizeof *end);
@@ -225,7 +230,7 @@ static uint32_t scatter(const uint64_t *from, uint64_t *to, size_t n, digit d, u
     return longest;
 }
 
-/* Sort from[0 … n-1] into `from` itself or, where `swap`, into `to`; the other is scratch. */
+/* Sort from[0 … n-1] into `from` itself or, if `swap`, into `to`; the other array is scratch. */
 static void sort_part(uint64_t *from, uint64_t *to, size_t n, bool swap)
 {
     digit d;
@@ -240,7 +245,7 @@ static void sort_part(uint64_t *from, uint64_t *to, size_t n, bool swap)
     uint32_t longest = scatter(from, to, n, d, end);
     if (d.shift == 0 || longest <= SMALL) {
         if (d.shift != 0)
-            insertion_sort(to, n); /* nothing moves farther than its part is long */
+            insertion_sort(to, n); /* a hash moves at most by the length of its part */
         if (!swap)
             memcpy(from, to, n * sizeof *from);
         return;
@@ -257,7 +262,7 @@ void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch)
     sort_part(hashes, scratch, n, false);
 }
 
-/* Partition the hashes by the digit in place; end[k] is then where part k ends. */
+/* Partition the hashes by the digit in place. Then end[k] is the end of part k. */
 static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
 {
     uint32_t next[1u << WIDTH_MAX], sum = 0;
@@ -285,7 +290,7 @@ static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
     }
 }
 
-/* Sort with `cap` words of scratch: at least 16, or n. */
+/* Sort n hashes with `cap` words of scratch; `cap` is at least 16, or n. */
 static void sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap)
 {
     digit d;
@@ -353,8 +358,8 @@ double bm_jaccard(size_t common, size_t n_x, size_t n_y)
     return all == 0 ? 0 : (double)common / (double)all;
 }
 
-/* c = J (n_x + n_y) / (1 + J), with a relative error of a few 2^-53: less than a half for any sets
- * of fewer than 2^50 hashes. */
+/* Computes c = J (n_x + n_y) / (1 + J). The relative error is a few 2^-53, so the error is less
+ * than a half for any sets of fewer than 2^50 hashes. */
 size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y)
 {
     return (size_t)(jaccard * ((double)n_x + (double)n_y) / (1 + jaccard) + 0.5);
@@ -387,7 +392,7 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
     return bm_jaccard(common, n_x, n_y);
 }
 
-/* |and| / |the smaller of them| in double; 0 where one is empty. */
+/* and| / |smaller set| in double; 0 if a set is empty. */
 static double containment(size_t common, size_t n_x, size_t n_y)
 {
     const size_t least = n_x < n_y ? n_x : n_y;
