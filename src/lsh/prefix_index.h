@@ -117,7 +117,7 @@ typedef struct bm_prefix_entry {
 } bm_prefix_entry;
 
 typedef struct bm_prefix_part {
-    size_t entries_at;
+    size_t entries_at;   /* index of the part's first entry */
     bm_hash_table table; /* key -> index of its first entry */
 } bm_prefix_part;
 
@@ -126,8 +126,8 @@ typedef struct bm_prefix_index {
     /* For each range of BM_PREFIX_RANGE documents, their prefixes to probe: the keys that they look
      * up. */
     uint64_t **ranges;
-    size_t *key_ends; /* where each document's keys end in the array of its range */
-    uint32_t *n_alone;
+    size_t *key_ends;  /* where each document's keys end in the array of its range */
+    uint32_t *n_alone; /* of each document: shingles that no other document has */
     size_t cap_ranges;
     /* The prefixes to index, by which documents are found. Entries of one key are adjacent and in
      * ascending order of positions. */
@@ -140,8 +140,8 @@ typedef struct bm_prefix_index {
 
 /* The most bytes that a document of n shingles can need. */
 uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
-/* The same for the documents of the range that begins at the position `at`; with a store, only for
- * the keys that it has. */
+/* The most bytes that the documents of the range that begins at position `at` can need. With a
+ * store, its number of keys is used. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 
 /* The documents to index, as many as fit. */
@@ -153,8 +153,9 @@ typedef struct bm_prefix_block {
     bm_pool *pool;   /* NULL: the calling thread works alone */
 } bm_prefix_block;
 
-/* The index of the positions from block->begin on: as many as surely fit into block->memory, but at
- * least BM_PREFIX_RANGE documents, or all that there are. The same for any pool. */
+/* Build the index of the positions from block->begin on: as many as certainly fit into
+ * block->memory, but at least BM_PREFIX_RANGE documents, or all that are left. The index is the
+ * same for any pool. */
 bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
                                 bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.c -- an inverted index with counters.
  *
- *     filter   bits, about 16 a hash: most hashes of most sets are in no set of the index, and end here
+ *     filter   16 bits a hash or more: most hashes that are looked up end here, in no set
  *     table    hash -> its number                (base/hash_table.h)
  *     hashes   number -> range in `list`
  *     list     [ sets with hash a | sets with hash b | … ]

@@ -6,12 +6,12 @@
  *     near: near[slot]     generation of the document << 16 | position; another generation: empty
  *     far:  far[slot]      1 + the position; 0: empty
  *
- * The near table is never cleared between documents, so it can afford to be sparse: its 16 KB,
- * which fit into the first-level cache, are 35 slots per value of a common document (118
- * shingles). The first probe then nearly always finds an empty slot or the value itself. That
+ * The near table is never cleared between documents, so it can afford to be sparse. Its smallest
+ * size, 16 KB, fits into the first-level cache and has 35 slots for each value of a common document
+ * (118 shingles). The first probe then nearly always finds an empty slot or the value itself. That
  * matters because a mispredicted branch costs more than all the rest.
  *
- * Beyond SMALL values, the size of the table matters: the far table has two to four slots per
+ * Beyond SMALL values, the size of the table matters: the far table has two to four slots for each
  * value, so a document of 10^7 shingles takes at most 16 bytes for each.
  *
  * The factor is public, so hashes can be constructed that all fall into one slot. When insertions
@@ -29,13 +29,14 @@
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 
-#define SMALL        4096u /* values */
-#define NEAR_BITS    12u   /* index bits of the smallest table: 16 KB */
-#define NEAR_SLOTS   8u    /* per value, at least */
-#define NEAR_CAP     ((size_t)SMALL * NEAR_SLOTS)
-#define POSITION     0xFFFFu             /* bits of a near slot; the rest is the generation */
+#define SMALL      4096u /* most values of the near table */
+#define NEAR_BITS  12u   /* index bits of the smallest table: 16 KB */
+#define NEAR_SLOTS 8u    /* per value, at least */
+#define NEAR_CAP   ((size_t)SMALL * NEAR_SLOTS)
+/* bits of a near slot that are the position; the rest is the generation */
+#define POSITION     0xFFFFu
 #define PREFETCH     8u                  /* values ahead, in tables beyond the L2 cache */
-#define LARGE        (UINT64_C(1) << 18) /* slots: 1 MiB */
+#define LARGE        (UINT64_C(1) << 18) /* tables with so many slots (1 MiB) are prefetched */
 #define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 static unsigned bits_for(size_t n, bool near)
@@ -70,7 +71,7 @@ static size_t slot_of(const bm_distinct *set, uint64_t hash)
     return (size_t)(hash * set->factor >> set->shift);
 }
 
-/* Empty the near table, by a new generation. */
+/* Empty the near table by starting a new generation. */
 static void next_generation(bm_distinct *set)
 {
     set->generation += POSITION + 1;
@@ -131,7 +132,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
     return bm_fail_nomem(err, n_slots * sizeof *set->far);
 }
 
-/* Reserve space for `need` values in total. */
+/* Make the table large enough for `need` values in total. */
 static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *list, bm_error *err)
 {
     const bool near = need <= SMALL;
@@ -152,9 +153,9 @@ static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *
 }
 
 /* Insert run[0 … n-1]; stops when too many probes have hit slots of other values. Returns how many
- * were inserted. `counted` is a constant in each copy. There is a branch on whether a hash is new:
- * branchless forms took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), since they have to
- * wait for data where a branch is predicted. */
+ * hashes were handled. `counted` is a constant in each copy. There is a branch on whether a hash is
+ * new: branchless forms took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), since they wait
+ * for data where a branch is predicted. */
 static inline __attribute__((always_inline)) size_t insert_near(const bm_distinct *set,
                                                                 const uint64_t *run, size_t n,
                                                                 bm_distinct_list *list,
@@ -227,7 +228,7 @@ static inline __attribute__((always_inline)) size_t insert_far(const bm_distinct
     return i;
 }
 
-/* With counts, which are rarely requested. Out of line, to keep the other loops as fast. */
+/* Insert and count. Counts are rarely wanted; this is out of line to keep the other loops fast. */
 static __attribute__((noinline)) size_t insert_counted(const bm_distinct *set, const uint64_t *run,
                                                        size_t n, bm_distinct_list *list)
 {
@@ -258,11 +259,11 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 
 /* === repeats ===
  *
- * The elements of a bag go through the document's set, a run at a time, so that an element that
- * equals another hash, by chance or on purpose, is not in the list twice.
+ * The elements of a bag go through the document's set, a run at a time. So an element that equals
+ * another hash, by chance or on purpose, is not in the list twice.
  *
- * It does not matter which occurrence gets which number, so the elements are made from the counts
- * when the document is complete; the loop over its shingles only counts. */
+ * It does not matter which occurrence gets which number. So the elements are made from the counts
+ * when the document is complete, and the loop over the shingles only counts. */
 
 #define RUN ((size_t)256)
 

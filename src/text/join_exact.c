@@ -8,8 +8,8 @@
  * of a split script. Under `text-dedup`, letters, numbers and `_` make words, and every other
  * character, marks included, is a separator of its own: there is an empty word between two of them.
  *
- * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` these are
- * the marks outside a word, if no normaliser but `lower` is active; otherwise joined->after_base
+ * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` with no
+ * other normaliser than `lower`, these are the marks outside a word. Otherwise joined->after_base
  * records whether the last character is a letter or number, or a mark after one.
  *
  * Tests: tests/unit/text/test_shingler.c */
@@ -101,8 +101,9 @@ static bool may_cut(const char *s, const char *end)
 
 /* --- one code point --- */
 
-/* Where the next code point goes: the state that changes with each, kept in registers. (Members of
- * bm_joined would be reloaded after each store, since a char pointer may alias anything.) */
+/* The state that changes with each code point, including where the next one goes. It is kept in
+ * registers: members of bm_joined would be reloaded after each store, since a char pointer may
+ * alias anything. */
 typedef struct place {
     char *out;
     bool after_sep, split, after_base;
@@ -130,7 +131,7 @@ static inline void add_by_space(place *at, uint32_t code, uint32_t cls)
         put(at, code);
 }
 
-/* `invisible`: the class of ignorable code points includes BM_IS_IGNORABLE. */
+/* If `invisible`, the class of ignorable code points includes BM_IS_IGNORABLE. */
 static inline void add_by_alnum(place *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (cls == BM_CLASS_WORD && !at->split) {
@@ -166,7 +167,7 @@ static inline void add_by_each(place *at, uint32_t code, uint32_t cls)
     put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
 }
 
-/* Append a code point of class `cls` by the rule: at most five bytes. `invisible`: see
+/* Append a code point of class `cls` by the rule: at most five bytes. `invisible` is as in
  * add_by_alnum. */
 static inline void add(bm_join_rule rule, place *at, uint32_t code, uint32_t cls, bool invisible)
 {
@@ -206,9 +207,10 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Join a stretch in which no character depends on another; only one character if the fast path
- * stops at nothing but White_Space. Inlined, so that `rule` and `maps` (whether digits or
- * punctuation are mapped) are constants in each copy. Returns the end of the stretch. */
+/* Join a stretch in which no character depends on another. It is only one character if
+ * rules->high_is_plain, where the fast path stops only at possible White_Space. Inlined, so that
+ * `rule` and `maps` (whether digits or punctuation are mapped) are constants in each copy. Returns
+ * the end of the stretch. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,
@@ -288,8 +290,8 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
     return BM_OK;
 }
 
-/* How many bytes to normalise at once: up to where ASCII follows or, so that scratch stays small,
- * to the first place past STRETCH where the text may be cut. */
+/* How many bytes to normalise at once: up to where 16 bytes of ASCII follow or, to keep scratch
+ * small, to the first place past STRETCH where the text may be cut. */
 static size_t composed_stretch(bm_str text)
 {
     size_t at = 1;

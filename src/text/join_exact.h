@@ -11,14 +11,14 @@
 #include "text/shingle_ops.h"
 #include "text/unicode_tables.h"
 
-/* How texts are joined for these options. */
+/* The join rules for these options. */
 bm_join_rules bm_join_rules_of(const bm_text_options *options);
 
-/* Reserve `more` bytes and both margins. */
+/* Reserve space for `more` bytes and both margins. */
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
 /* Begin a new document in the same memory. */
 void bm_joined_begin(bm_joined *joined);
-/* End a document: drop a separator at its end. */
+/* End a document: drop the separator at the end, if any. */
 void bm_joined_end(bm_joined *joined, bm_join_rule rule);
 void bm_joined_reset(bm_joined *joined); /* frees */
 /* Call when the fast path has joined text whose last byte is `byte`. */
@@ -28,8 +28,8 @@ static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 }
 
 /* Append the joined form of a stretch of valid UTF-8 at the beginning of *rest, where the fast path
- * stopped, and advance *rest past it. The stretch has at least one byte. It ends where 16 bytes of
- * ASCII follow or, so that scratch stays small, at the first place past 16 KiB where the
+ * stopped, and advance *rest past the stretch, which has at least one byte. The stretch ends where
+ * 16 bytes of ASCII follow or, to keep scratch small, at the first place past 16 KiB where the
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err);

@@ -2,8 +2,8 @@
 /* normalize.c -- the normalisers invisible, nfc, nfkc, lower, strip-accents, digits and punct, in
  * this order.
  *
- * Lower case, Mn, Nd and P come from our tables; decomposition and composition are utf8proc's, code
- * point by code point. The canonical ordering between them is ours: utf8proc sorts by exchanging
+ * Lower case, Mn, Nd and P come from our tables. Decomposition and composition are utf8proc's, code
+ * point by code point. The canonical ordering between the two steps is ours: utf8proc exchanges
  * neighbours, which is quadratic in the length of a run of marks, and a text may consist of marks
  * only. A stable merge sort (of short pieces sorted by insertion) gives the same order in n log n.
  *
@@ -16,8 +16,8 @@
  *     U+11A7                         composes with nothing: utf8proc up to 2.11 took it for the
  *                                    first trailing consonant and dropped it after an LV syllable
  *
- * Dropping a mark can break the order of others: U+1712 is a mark of class 0, and the marks before
- * and after it are ordered separately. So marks are ordered again afterwards. */
+ * Dropping a mark can bring marks together that were ordered separately: U+1712 is a mark of class
+ * 0, so the marks before and after it are two runs. So marks are ordered again afterwards. */
 #include "text/normalize.h"
 
 #include <string.h>
@@ -108,14 +108,14 @@ static bool is_assigned(int32_t code)
     return (bm_char_info((uint32_t)code) & BM_IS_CN) == 0;
 }
 
-/* Does it never compose with its neighbours, whatever utf8proc does? */
+/* Does the code point never compose with its neighbours, whatever utf8proc does? */
 static bool stands_alone(int32_t code)
 {
     return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: first unassigned */
 }
 
-/* The compatibility mapping of a code point that an old utf8proc may not know; for others the code
- * point itself. */
+/* The compatibility mapping of a code point that an old utf8proc may not know; other code points
+ * are returned unchanged. */
 static int32_t late_compat(int32_t code)
 {
     bm_bisect b = {0, BM_N_LATE_COMPAT};

@@ -15,11 +15,12 @@ typedef struct bm_codes {
 /* The normalisers whose result for a code point depends on its neighbours. */
 #define BM_NORM_COMPOSING (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_STRIP_ACCENTS)
 
-/* Fill `codes` with the normalised code points of valid UTF-8; `normalize` has BM_NORM_* bits.
+/* Fill `codes` with the normalised code points of valid UTF-8. `normalize` has BM_NORM_* bits.
  * `spare` is scratch. A text may be normalised in parts if each part except the first begins with
- * an ASCII character, a White_Space, U+3001, U+3002 or U+FF0C: these never compose with the text
- * before them. For `invisible`, *after_base is passed from part to part (bm_char_is_kept): false
- * before the first. BM_ERR_NOMEM; BM_ERR_INPUT: utf8proc refuses the text. */
+ * an ASCII character, a White_Space, U+3001, U+3002 or U+FF0C, since these never compose with the
+ * text before them. For `invisible`, the caller passes *after_base from part to part (see
+ * bm_char_is_kept), false before the first. BM_ERR_NOMEM; BM_ERR_INPUT: utf8proc refuses the
+ * text. */
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bool *after_base, bm_codes *codes,
                            bm_codes *spare, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */

@@ -16,7 +16,7 @@ static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size
     return bm_distinct_add(&shingler->distinct, hashes, n, list, err);
 }
 
-/* The same for a bag. Space for all n is already reserved. */
+/* Like add_set, for a bag. The batch must have space for n hashes. */
 static bm_status add_bag(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                          bm_distinct_list *list, bm_error *err)
 {

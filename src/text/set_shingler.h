@@ -6,7 +6,7 @@
 #include "model/batches.h"
 #include "text/distinct.h"
 
-/* The state of one thread. {0}: sets (no bags), scalar loops, no scratch yet. */
+/* The state of one thread. {0} makes sets (no bags) with scalar loops, and has no scratch yet. */
 typedef struct bm_set_shingler {
     bm_distinct distinct;
     bm_isa isa;
@@ -15,7 +15,7 @@ typedef struct bm_set_shingler {
     size_t cap_counts;
 } bm_set_shingler;
 
-/* Append a document given as hashes: repeats are dropped, or made elements of a bag. */
+/* Append a document given as n hashes: repeats are dropped, or made elements of a bag. */
 bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err);
 void bm_set_shingler_reset(bm_set_shingler *shingler); /* frees the scratch */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2: a block is two registers.
- * Unsigned compares are a saturating subtraction and a compare with zero.
+/* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2. A block is two registers. An
+ * unsigned comparison is a saturating subtraction and a comparison with zero.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
@@ -75,7 +75,7 @@ static inline __m256i within(__m256i v, char low, char n)
                              _mm256_setzero_si256());
 }
 
-/* All ones in the bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry of the
+/* All ones in the bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry in the
  * table; no other byte equals its entry. */
 static inline __m256i controls(__m256i v)
 {
@@ -156,8 +156,9 @@ static inline __m256i rotate(__m256i v, int by)
     return _mm256_or_si256(_mm256_slli_epi64(v, by), _mm256_srli_epi64(v, 64 - by));
 }
 
-/* Hash windows of 4 to 8 bytes, four at a time. XXH3 reads their first and last four bytes; one
- * shuffle of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
+/* Hash windows of 4 to 8 bytes, four at a time. XXH3 reads the first and last four bytes of each;
+ * one shuffle of the 16 bytes at p + i puts both into each lane. Returns how many windows were
+ * hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -183,8 +184,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Multiply the lanes to 128 bits and fold the halves by xor: four 32-bit products each, added as in
- * long multiplication. */
+/* Multiply the lanes to 128 bits and combine the halves by xor. Each product is made of four 32-bit
+ * products, added as in long multiplication. */
 static inline __m256i fold_products(__m256i a, __m256i b)
 {
     const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF);
@@ -214,7 +215,8 @@ static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *
     return fold_products(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
 }
 
-/* As in shingle_avx512.c, but four at a time, with the lists made one slice after another. */
+/* Like begin_slices in shingle_avx512.c, but four slices at a time, and the lists are filled in a
+ * scalar loop. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -269,7 +271,7 @@ static inline __m256i fmix64_four(__m256i k)
     return _mm256_xor_si256(k, _mm256_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, one per lane: of the first four, and of the other four. */
+/* A and B of eight blocks, one in each lane: blocks 0 to 3 in [0], 4 to 7 in [1]. */
 typedef struct content_lanes {
     __m256i a[2], b[2];
 } content_lanes;
@@ -302,8 +304,8 @@ static inline void content_first(size_t n, __m256i lanes[2])
     lanes[1] = _mm256_cmpgt_epi64(all, _mm256_set_epi64x(7, 6, 5, 4));
 }
 
-/* Sum the hashes that begin a stretch: a whole stretch, or n. `live`: all ones in lanes with a
- * block. */
+/* Sum the first n hashes of `run`, but at most a stretch. Sets `live` to all ones in lanes with a
+ * block, unless the stretch is whole. */
 static inline void content_stretch(content_lanes *to, const uint64_t *run, size_t n,
                                    __m256i live[2])
 {
@@ -333,7 +335,7 @@ static inline uint64_t sum_of_four(__m256i v)
     return (uint64_t)_mm_extract_epi64(two, 0) + (uint64_t)_mm_extract_epi64(two, 1);
 }
 
-/* Four multiples of G. */
+/* Multiples of G, one in each lane. */
 #define BM_CONTENT_STEPS(a, b, c, d)                                                               \
     _mm256_set_epi64x((int64_t)(d * BM_CONTENT_STEP), (int64_t)(c * BM_CONTENT_STEP),              \
                       (int64_t)(b * BM_CONTENT_STEP), (int64_t)(a * BM_CONTENT_STEP))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_avx512.c -- the loops of the shingler with AVX-512 F, BW, DQ, VL: a block is one
- * register, a mask is one compare.
+/* shingle_avx512.c -- the loops of the shingler with AVX-512 F, BW, DQ, VL. A block is one
+ * register, and a comparison gives a mask directly.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
@@ -61,7 +61,7 @@ static inline uint64_t within(bm_block b, char low, char n)
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(b, _mm512_set1_epi8(low)), _mm512_set1_epi8(n));
 }
 
-/* The bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry of the table; no
+/* The bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry in the table; no
  * other byte equals its entry. */
 static inline uint64_t block_control(bm_block b)
 {
@@ -105,8 +105,9 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
     return b;
 }
 
-/* Hash windows of 4 to 8 bytes, eight at a time. XXH3 reads their first and last four bytes; one
- * shuffle of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
+/* Hash windows of 4 to 8 bytes, eight at a time. XXH3 reads the first and last four bytes of each;
+ * one shuffle of the 16 bytes at p + i puts both into each lane. Returns how many windows were
+ * hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -131,8 +132,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Multiply the lanes to 128 bits and fold the halves by xor: four 32-bit products each, added as in
- * long multiplication. */
+/* Multiply the lanes to 128 bits and combine the halves by xor. Each product is made of four 32-bit
+ * products, added as in long multiplication. */
 static inline __m512i fold_products(__m512i a, __m512i b)
 {
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
@@ -147,7 +148,7 @@ static inline __m512i fold_products(__m512i a, __m512i b)
     return _mm512_xor_si512(upper, lower);
 }
 
-/* Load 16 bytes from each of four places. */
+/* Load 16 bytes from each of p + at[0] … p + at[3]. */
 static inline __m512i load_four(const char *p, const size_t *at)
 {
     __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[0])));
@@ -167,8 +168,8 @@ static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t 
     return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* Store, in place of the hashes, the terms common to all slices of 17 to 64 bytes, eight slices at
- * a time; and fill the two lists. */
+/* Store, at the places of the hashes, the terms that all slices of 17 to 64 bytes have, eight
+ * slices at a time, and fill the two lists. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
@@ -213,7 +214,7 @@ static inline __m512i finish_eight(__m512i h)
 }
 
 /* Whole registers are stored without a mask, because a load soon after a masked store has to wait
- * for it. */
+ * for that store. */
 static inline void finish_slices(uint64_t *hashes, size_t n)
 {
     size_t i = 0;
@@ -240,7 +241,7 @@ static inline __m512i fmix64_eight(__m512i k)
     return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, one per lane. */
+/* A and B of eight blocks, one in each lane. */
 typedef struct content_lanes {
     __m512i a, b;
 } content_lanes;
@@ -254,7 +255,7 @@ static inline __attribute__((always_inline)) void content_row(content_lanes *to,
     to->b = _mm512_add_epi64(to->b, _mm512_mul_epu32(folded, b));
 }
 
-/* Sum the hashes that begin a stretch: a whole stretch, or n. Returns the lanes with a block. */
+/* Sum the first n hashes of `run`, but at most a stretch. Returns the lanes with a block. */
 static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, size_t n)
 {
     unsigned r = 0;
@@ -273,7 +274,7 @@ static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, s
     return r > 0 ? 0xFF : lanes;
 }
 
-/* Sum all lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, whose overflow is
+/* Sum all lanes mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, and their overflow is
  * undefined.) */
 static inline uint64_t sum_lanes(__m512i v)
 {
@@ -286,7 +287,7 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
 {
     const __m512i step = _mm512_set1_epi64((int64_t)(8 * BM_CONTENT_STEP));
     const __m512i lanes = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
-    __m512i c = _mm512_setzero_si512(), d = c; /* j below: (j+1) * G of the lanes' blocks */
+    __m512i c = _mm512_setzero_si512(), d = c; /* j below: (j+1) * G for the block of each lane */
     __m512i j = _mm512_mullo_epi64(
         _mm512_add_epi64(lanes, _mm512_set1_epi64((int64_t)(at / BM_CONTENT_ROWS))),
         _mm512_set1_epi64((int64_t)BM_CONTENT_STEP));
@@ -310,8 +311,8 @@ static size_t vector_char_starts(const char *joined, size_t begin, size_t end, s
 #define BM_CHAR_STARTS vector_char_starts
 #include "text/shingle_loops.h"
 
-/* As put_bits, sixteen or more at once; overwrites up to 16 places after the end. AVX-512 VBMI2
- * (Ice Lake, Zen 4 and later) can pack the bytes that a mask selects. */
+/* Like put_bits, but stores sixteen at once; overwrites up to 16 entries after the end. AVX-512
+ * VBMI2 (Ice Lake, Zen 4 and later) can pack the bytes that a mask selects. */
 static inline __attribute__((always_inline, target("avx512vbmi2"))) size_t *
 put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_choose.c -- chooses the loops for an instruction set; scalar if it has none.
+/* shingle_choose.c -- chooses the loops for an instruction set; the scalar ones if there are none.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/shingle_ops.h"

@@ -41,11 +41,11 @@ static inline bm_block load_upto(const char *p, size_t left)
     return left >= 64 ? block_load(p) : block_load_part(p, left);
 }
 
-/* Lead bytes of sequences that are certainly not White_Space, as far as the block shows them: bytes
- * after the block decide nothing, so such a lead may still be White_Space. White_Space is U+0085
- * and U+00A0 (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80
- * ..), U+205F (E2 81 9F) and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis
- * (E2 80 A6) are common. */
+/* Lead bytes that certainly do not begin a White_Space. Bytes after the block are unknown, so a
+ * lead near the end of the block may still begin one. White_Space beyond ASCII is U+0085 and U+00A0
+ * (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F
+ * (E2 81 9F) and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6)
+ * are recognized as no White_Space, since they are common. */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -60,7 +60,7 @@ static inline uint64_t block_no_space(bm_block b)
            (block_equal(b, (char)0xE3) & (not_80 >> 1 | not_80 >> 2));
 }
 
-/* Bytes that `join` must not take. */
+/* Bytes before which `join` must stop. */
 static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
 {
     if (!rules->high_is_plain)
@@ -71,8 +71,8 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
     return stop == 0 ? 0 : stop & ~block_no_space(b);
 }
 
-/* Copy the bytes of `in` whose bit is set in `wanted`, one run at a time. Each run is read from the
- * text again: a read from the block just stored would wait for the store. */
+/* Copy the bytes of `in` whose bits are set in `wanted`, one run at a time. Each run is read from
+ * the text again, since a read from a block just stored would wait for the store. */
 static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rule, const char *in,
                               size_t left, uint64_t wanted, char *out)
 {
@@ -89,10 +89,11 @@ static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rul
     return out;
 }
 
-/* How many bytes of a block `join` may take, with `left` bytes of text from it on; *last: the
- * stretch ends after them. If characters compose, the one before a stop is not taken; it may be the
- * last of the block, so only 63 bytes of a full block are taken. If a stop is among the last two
- * bytes, its sequence is cut off; the next block begins with it and shows it whole. */
+/* How many bytes of a block `join` may take, if `left` bytes of text are left from its start. Sets
+ * *last if the stretch ends after these bytes. If characters compose, the one before a stop is not
+ * taken; it may be the last of the block, so only 63 bytes of a full block are taken. If the stop
+ * is one of the last two bytes, the block shows only part of its sequence; the next block begins
+ * with the stop and shows all of it. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -105,16 +106,18 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
     return composes && !*last ? n - 1 : n;
 }
 
-/* Which bytes of a block are dropped, and the state after it. */
+/* Which bytes of a block are dropped, and the state after the block. */
 typedef struct bm_dropped {
-    uint64_t mask;      /* the dropped bytes */
-    uint64_t after_sep; /* 1: the last byte that is not punctuation is a separator; if there is no
-                         * such byte, the value before the block */
+    uint64_t mask; /* the dropped bytes */
+    /* 1: the last byte that is not punctuation is a separator; if there is no such byte, as before
+     * the block */
+    uint64_t after_sep;
 } bm_dropped;
 
-/* For n bytes with separators `sep`, of which `punct` are punctuation, dropped before words are
- * cut: a separator is dropped if the last byte before it that is no punctuation is a separator too.
- * An addition moves a bit from before a run of punctuation to its end, by the carry. */
+/* Which of n bytes are dropped if punctuation is dropped before words are cut. `sep` are the
+ * separators, `punct` the punctuation. A separator is dropped if the last byte before it that is
+ * not punctuation is a separator too. An addition moves a bit from before a run of punctuation to
+ * its end, by the carry. */
 static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
                                             uint64_t after_sep)
 {
@@ -126,8 +129,8 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that the code for `drops_punct`, and for the rule BM_JOIN_EACH (`each`), disappears
- * when these are false. */
+/* Inlined, so that the code for `drops_punct` and for `each` (rule BM_JOIN_EACH) disappears if
+ * these are false. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
                                                                 const bool each, const char *in,
@@ -197,7 +200,7 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
 }
 
 /* Write base + i for each bit i of the mask, eight at a time, so that the branch goes the same way
- * for most blocks. Returns the end; up to 7 places after it are overwritten too. */
+ * for most blocks. Returns the end; up to 7 entries after the end are overwritten too. */
 static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
 {
     size_t *end = starts + __builtin_popcountll(mask);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64): a block is four
- * registers. NEON has no movemask; a 64-bit mask is made from four registers of all-ones bytes,
- * which are reduced to one bit per byte and added pairwise three times.
+/* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64). A block is four
+ * registers. NEON has no movemask: to make a 64-bit mask, bytes that are all ones are reduced to
+ * one bit each, and the four registers are added pairwise three times.
  *
  * Tests: tests/unit/text/shingle_ops_check.c */
 #include <arm_neon.h>
@@ -131,7 +131,7 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     (void)p, (void)n, (void)k, (void)hashes;
-    return 0; /* no 64-bit multiply: the scalar loop is as fast */
+    return 0; /* NEON has no 64-bit multiplication: the scalar loop is as fast */
 }
 
 static inline size_t block_hash_slices(const bm_slices *slices, size_t n)

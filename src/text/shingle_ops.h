@@ -6,13 +6,13 @@
  *     text --join--> joined text --word_starts, char_starts--> starts --hash_slices--> hashes
  *                                 '----------------------hash_windows---------------'
  *
- * Joined text is the text that shingles are slices of: words separated by one 0x20; two
- * neighbouring 0x20 enclose an empty word. (For char shingles the text between White_Space counts
- * as a word; for byte shingles joined text is the normalised text unchanged.) So each shingle is
- * contiguous and is hashed in place.
+ * Joined text is the text whose slices are shingles: words separated by one 0x20; two adjacent 0x20
+ * enclose an empty word. (For char shingles, the text between White_Space counts as a word. For
+ * byte shingles, joined text is the normalised text unchanged.) So each shingle is contiguous and
+ * is hashed in place.
  *
- * `join` takes the plain part of a text: ASCII and, if the rules allow it, other bytes that no rule
- * changes. Where it stops, join_exact.c takes over for a stretch. */
+ * `join` takes the plain part of a text: ASCII and, if the rules allow this, other bytes that no
+ * rule changes. Where `join` stops, join_exact.c processes a stretch. */
 #pragma once
 
 #include <bandmill/types.h>
@@ -42,14 +42,14 @@ typedef struct bm_join_rules {
 #define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
 #define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 
-/* Growing joined text. BM_JOIN_MARGIN bytes before `data` may be read, and as many after its
- * capacity read and written, because whole vectors are moved at both ends. */
+/* Growing joined text. Whole vectors are moved at both ends, so BM_JOIN_MARGIN bytes before `data`
+ * may be read, and as many after data + cap may be read and written. */
 #define BM_JOIN_MARGIN 64u
 typedef struct bm_joined {
     char *block; /* owned; data - BM_JOIN_MARGIN */
     char *data;
     size_t len, cap;
-    bool after_sep;  /* at the start or after a 0x20: another separator would add nothing */
+    bool after_sep;  /* at the start or after a 0x20, so that a separator would add nothing */
     bool split;      /* the last word is one character of a split script */
     bool ascii;      /* no byte >= 0x80 so far */
     bool odd;        /* the text may contain U+FFFD or a control (unreadable.h) */
@@ -76,14 +76,14 @@ typedef struct bm_slices {
 
 typedef struct bm_shingle_ops {
     bm_isa isa;
-    /* Append the joined form of the plain bytes at the beginning of `in`; returns how many of `len`
-     * were taken. `out` has space for len + 1 bytes. If rules->composes, the last character before
-     * one that is not plain is not taken either. */
+    /* Append the joined form of the plain bytes at the beginning of `in`; returns how many of the
+     * `len` bytes were taken. `out` has space for len + 1 more bytes. If rules->composes, the last
+     * character before one that is not plain is not taken. */
     size_t (*join)(const bm_join_rules *rules, const char *in, size_t len, bm_joined *out);
-    /* Fill `starts` with the position after each 0x20 in joined[begin … end-1], ascending; returns
-     * how many. `starts` has space for end - begin + 16. */
+    /* Fill `starts` with the index after each 0x20 in joined[begin … end-1], ascending; returns how
+     * many. `starts` has space for end - begin + 16. */
     size_t (*word_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
-    /* The same for the position of the first byte of each code point. */
+    /* Like word_starts, for the index of the first byte of each code point. */
     size_t (*char_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     /* XXH3_64bits of the first n slices. */
     void (*hash_slices)(const bm_slices *slices, size_t n);
@@ -101,5 +101,5 @@ extern const bm_shingle_ops bm_shingle_ops_neon;
 
 /* shingle_choose -- the inner loops of one instruction set. */
 
-/* The loops for an instruction set that this processor has. */
+/* The loops for `isa`, which this processor must have. */
 const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is eight
- * words of eight bytes. For processors without a file of their own, and as a reference for testing
- * the other files.
+/* shingle_scalar.c -- the loops of the shingler without vector instructions. A block is eight words
+ * of eight bytes. For processors without a file of their own, and the reference in tests of the
+ * other files.
  *
  * A comparison leaves its result in the top bit of each byte; a multiplication gathers the eight
  * top bits. Little-endian, like the whole library.
@@ -39,13 +39,13 @@ static inline void block_store(char *p, bm_block b)
     memcpy(p, b.word, sizeof b.word);
 }
 
-/* The top bits of the eight bytes, byte 0 first. */
+/* One bit for each of the eight bytes, byte 0 lowest, from the bytes' top bits. */
 static inline uint64_t gather(uint64_t tops)
 {
     return (tops >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* The top bit of each byte with low <= byte < low + n. low + n <= 0x80. */
+/* Sets the top bit of each byte with low <= byte < low + n. low + n <= 0x80. */
 static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
 {
     uint64_t seven = v & ~TOPS;
@@ -53,13 +53,13 @@ static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
     return from & ~past & ~v & TOPS;
 }
 
-/* The top bit of each byte that is zero. */
+/* Sets the top bit of each byte that is zero. */
 static inline uint64_t zero(uint64_t v)
 {
     return ~(((v & ~TOPS) + ~TOPS) | v) & TOPS;
 }
 
-/* All ones in each byte that has its top bit set in `tops`. */
+/* All ones in each byte whose top bit is set in `tops`. */
 static inline uint64_t whole_bytes(uint64_t tops)
 {
     return (tops >> 7) * 0xFF;

@@ -2,12 +2,12 @@
 /* shingler.c -- from the text of a document to distinct hashes: first joined text, then the hashes
  * of its shingles, then the distinct ones among them.
  *
- * Joined text (shingle_ops.h) is the only copy made of a text. It is processed in windows of 4 KiB,
- * so that word starts and hashes stay in the first-level cache, and so that scratch other than
- * joined text does not grow with the document. Most documents are one window.
+ * Joined text (shingle_ops.h) is the only copy made of a text. It is processed in windows of 4 KiB.
+ * So word starts and hashes stay in the first-level cache, and scratch other than joined text does
+ * not grow with the document. Most documents are one window.
  *
- * Limits: 2^32-2 distinct shingles per document. Scratch of more than SCRATCH_MAX bytes is freed
- * after the document. */
+ * Limits: 2^32-2 distinct shingles in a document. Scratch buffers of more than SCRATCH_MAX bytes
+ * are freed after the document. */
 #include "text/shingler.h"
 
 #include <string.h>
@@ -35,18 +35,19 @@ struct bm_shingler {
     bm_codes codes[2];
     bm_distinct distinct;
     bm_content_parts *content; /* for a document of several windows */
-    bm_hash64_fn *hash64;      /* for joined text */
+    bm_hash64_fn *hash64;      /* for the whole joined text */
     bm_stream_hash *sequence;  /* over the hashes of stop word shingles; else NULL */
     size_t units;              /* per shingle */
-    size_t *starts;            /* starts of the units of a window: units + WINDOW + 17 */
-    uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
-    bm_stop_table stop;        /* for stop word shingles; else empty */
-    size_t *picked;            /* where stop word shingles begin and end in a window:
-                                * 2 * (WINDOW + 1) */
-    uint32_t *counts;          /* counts of the document's hashes, for a bag */
+    size_t *starts;            /* starts of the units of a window: room for units + WINDOW + 17 */
+    uint64_t *run;             /* the hashes of a window, with repeats: room for WINDOW + 1 */
+    bm_stop_table stop;        /* stop words, for stop word shingles; else empty */
+    /* starts, then ends, of the stop word shingles of a window: room for 2 * (WINDOW + 1); else
+     * NULL */
+    size_t *picked;
+    uint32_t *counts; /* for a bag: how often each distinct hash occurs */
     size_t cap_counts;
     uint64_t limit;  /* the most bytes of a document; 0: no limit */
-    uint64_t needed; /* bytes that a document over the limit would have needed */
+    uint64_t needed; /* bytes that a document over the limit needs */
 };
 
 /* The document being added. */
@@ -54,9 +55,9 @@ typedef struct document {
     bm_shingle_batch *batch;
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
     bm_content_sums content;  /* sums for the content hash, if the document is one window */
-    bool streamed;            /* the document has several windows, and shingler->content has their
-                               * hashes */
-    bm_shingle_run_fn *scan;  /* receives the hashes, which are then not added; else NULL */
+    /* the document has several windows, and shingler->content has its hashes */
+    bool streamed;
+    bm_shingle_run_fn *scan; /* receives the hashes, which are then not added; else NULL */
     void *scan_ctx;
     bm_shingle_run place; /* for `scan`: where the hashes of a window begin */
 } document;
@@ -195,8 +196,8 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Check that the document fits with `n` hashes. The need is reported for the whole document, as if
- * the rest consisted of new shingles only (or, in a bag, of more occurrences). */
+/* Check that the document fits the limit with `n` hashes. An error reports the need of the whole
+ * document, as if the rest were new shingles only (or, in a bag, further occurrences). */
 static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
     const bool bag = shingler->options.bag;
@@ -208,7 +209,8 @@ static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64
     return over_limit(shingler, bytes_of(joined, most, bag), err);
 }
 
-/* Check that joined text fits, if `left` of `len` bytes of text are still to come. */
+/* Check that joined text fits the limit, if `left` of `len` bytes of text are still to be
+ * joined. */
 static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
 {
     const double joined = (double)shingler->joined.len, done = (double)(len - left);
@@ -251,10 +253,10 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 
 /* --- joined text to hashes --- */
 
-/* Add the first n hashes of shingler->run; `whole`: the document has no others. */
+/* Add the first n hashes of shingler->run. `whole`: the document has no other hashes. */
 static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
-    if (n == 0) /* there may be no array of hashes yet */
+    if (n == 0) /* the batch may have no array of hashes yet */
         return BM_OK;
     if (doc->scan != NULL) {
         doc->place.hashes = shingler->run;
@@ -303,7 +305,7 @@ static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err
     return status;
 }
 
-/* Hash documents in which each byte is a unit: byte shingles, and char shingles of ASCII. */
+/* Hash a document in which each byte is a unit: byte shingles, or char shingles of ASCII. */
 static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const size_t k = shingler->units, len = shingler->joined.len;
@@ -322,9 +324,9 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
-/* Find the stop words among the first m units of shingler->starts, as slices of k units: first all
- * starts, then all ends. Returns how many there are. There is no branch on whether a word is a stop
- * word, because it could not be predicted. */
+/* Find the stop words among the first m units of shingler->starts. Fills shingler->picked with the
+ * slices of k units that begin at them: first all starts, then all ends. Returns how many there
+ * are. There is no branch on whether a word is a stop word, since it would be unpredictable. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
     const bm_stop_table stop = shingler->stop; /* a copy, so that stores cannot alias it */
@@ -342,8 +344,8 @@ static size_t pick_stop_words(bm_shingler *shingler, size_t m)
     return n;
 }
 
-/* Hash the shingles that begin with the first m units of shingler->starts, or only with the stop
- * words among them. Returns how many. */
+/* Hash the shingles that start at the first m units in shingler->starts; if shingler->picked is
+ * set, only those that start at a stop word. Returns how many. */
 static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
 {
     bm_slices slices = {shingler->joined.data, shingler->starts, shingler->units, gap,
@@ -357,9 +359,9 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
     return m;
 }
 
-/* Hash documents whose units are found by their starts: words (gap 1) and code points (gap 0).
+/* Hash a document whose units are found by their starts: words (gap 1) or code points (gap 0).
  * Shingle i ends `gap` bytes before unit i + k starts; there is one more start after the last unit.
- * The starts of the last k units of a window are carried over to the next window. */
+ * The last k starts of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const bool words = bm_shingle_is_of_words(shingler->options.shingle);
@@ -462,7 +464,7 @@ out:
 
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined **out, bm_error *err)
 {
-    trim_scratch(shingler); /* left by the document before */
+    trim_scratch(shingler); /* may be left from the document before */
     *out = &shingler->joined;
     return join_text(shingler, text, err);
 }

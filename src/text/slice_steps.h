@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slice_steps.h -- hashes slices of many lengths with XXH3 without branching on the length.
  *
- * Nearly all shingles of words have 17 to 64 bytes, and XXH3 has two more terms for those longer
- * than 32 bytes. Which slices are longer changes all the time, and a mispredicted branch costs as
- * much as a hash. So slices are hashed in steps of BM_SLICE_STEP:
+ * Nearly all shingles of words have 17 to 64 bytes, and XXH3 adds two terms for slices of more than
+ * 32. Short and long slices alternate irregularly, and a mispredicted branch costs as much as a
+ * hash. So slices are hashed in steps of BM_SLICE_STEP:
  *
- *     begin      in vectors: the terms common to all slices of 17 to 64 bytes; and two lists, of
- *                slices of 33 to 64 bytes and of slices of other lengths
+ *     begin      in vectors: the terms that all slices of 17 to 64 bytes have. Makes two lists:
+ *                slices of 33 to 64 bytes, and slices of other lengths
  *     more       one by one: the further terms of the first list
  *     finish     in vectors: the final mix
- *     other      one by one: the second list, with the library's hash
+ *     other      one by one: the second list, hashed by the library
  *
- * May read from 16 bytes before a slice to 32 after its start. Used by the files shingle_<isa>.c of
- * instruction sets that have a vector multiply. */
+ * Reads from 16 bytes before a slice to 32 bytes after its start, whatever its length. Used by the
+ * shingle_<isa>.c of instruction sets that have a vector multiplication. */
 #pragma once
 
 #include "text/shingle_ops.h"
@@ -31,7 +31,7 @@ typedef void (*bm_slices_begin_fn)(const bm_slices *s, size_t first, size_t n,
                                    bm_slice_lists *lists);
 typedef void (*bm_slices_finish_fn)(uint64_t *hashes, size_t n);
 
-/* Hash n slices; returns how many were hashed: none if there are fewer than `lanes`, else all. */
+/* Hash n slices. Returns how many were hashed: none if n < lanes, else all. */
 static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const bm_slices *s,
                                                                          size_t n, size_t lanes,
                                                                          bm_slices_begin_fn begin,

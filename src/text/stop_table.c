@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own bucket.
+/* stop_table.c -- a hash table with buckets of two keys, whose factor is chosen so that each word
+ * fits into its own bucket.
  *
- * The table has two to four buckets per word; the table of the default list is 8 KB. Several
- * factors are tried, then tables of twice and four times the size, until no bucket would get a
- * third word. With thousands of words there is no such factor: words that do not fit then go to the
- * next bucket with room, and are searched for there.
+ * The table has two to four buckets for each word; the table of the default list takes 8 KB.
+ * Several factors are tried, then tables of twice and four times the size, until no bucket would
+ * get a third word. With thousands of words there is no such factor: words that do not fit then go
+ * to the next bucket with room, and are searched for there.
  *
- * A list constructed to need many steps slows down only the jobs that use it.
+ * A list made to need many steps slows down only the jobs that use it.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_table.h"
@@ -27,7 +28,7 @@ static size_t count_words(const char *words)
     return n;
 }
 
-/* The key of a word of the list, around which no bytes may be read. */
+/* The key of a word of the list. Unlike bm_stop_key, reads no bytes around the word. */
 static uint64_t key_of(const char *word, size_t len)
 {
     char block[24] = {0};
@@ -37,8 +38,8 @@ static uint64_t key_of(const char *word, size_t len)
     return bm_stop_key(block + 8, len);
 }
 
-/* Put all words into the table. False: one does not fit into its own bucket; with `any` such words
- * go into a later one. */
+/* Put all words into the table. If a word does not fit into its own bucket, it goes into a later
+ * one if `any`; else false is returned. */
 static bool fill(bm_stop_table *table, size_t len, bool any)
 {
     memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);

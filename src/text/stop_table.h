@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stop_table.h -- tells whether a word is a stop word.
  *
- * Every word of a text is looked up, and the answer cannot be predicted, so the look-up has no
- * branch: a word becomes a 64-bit key, which is compared with the keys of one bucket.
+ * Every word of a text is looked up, and the answer is unpredictable, so the look-up has no branch:
+ * the word is made a 64-bit key, which is compared with the keys of one bucket.
  *
- *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the
- *                      word
- *     longer           a mix of its first and last eight bytes and its length, and 0xFF in the
- *                      highest byte; if the key is found, the whole word is compared
+ *     length 1 … 7     the key is the bytes of the word, and its length in the highest byte, so it
+ *                      identifies the word
+ *     longer           the key is a mix of the first and last eight bytes and the length, with 0xFF
+ *                      in the highest byte; if the key is found, the whole word is compared
  *     bucket           the upper bits of key * factor */
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BM_STOP_BUCKET 2u /* keys */
+#define BM_STOP_BUCKET 2u /* keys in a bucket */
 
 typedef struct bm_stop_table {
     uint64_t *keys;  /* owned; BM_STOP_BUCKET per bucket; 0: empty */
@@ -27,10 +27,10 @@ typedef struct bm_stop_table {
     uint64_t factor; /* odd */
     size_t mask;     /* mask of bucket numbers */
     unsigned shift;
-    bool overflows; /* some words did not fit into their own buckets and are in a later one */
+    bool overflows; /* some words did not fit into their own bucket and are in a later one */
 } bm_stop_table;
 
-/* Make a table of `words`, a list from bm_stop_words_load, which is copied. The caller calls
+/* Make a table of `words`, a list from bm_stop_words_load, which is copied. The caller must call
  * bm_stop_table_reset, even after a failure. */
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
@@ -42,7 +42,8 @@ static inline uint64_t bm_stop_load(const char *p)
     return value;
 }
 
-/* May read eight bytes from `word` on, and eight before its end, whatever its length; len > 0. */
+/* The key of a word of len > 0 bytes. May read eight bytes from `word` on, and eight before its
+ * end, whatever `len`. */
 static inline uint64_t bm_stop_key(const char *word, size_t len)
 {
     const uint64_t first = bm_stop_load(word), last = bm_stop_load(word + len - 8);
@@ -57,12 +58,12 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
     return (size_t)(key * table->factor >> table->shift);
 }
 
-/* Look up a word that is long and was found in its own bucket, or any word if the table overflows.
- * Out of line, since it is rare. */
+/* Search for a word of 8 bytes or more whose key was found in its own bucket, or for any word if
+ * the table overflows. Out of line, since it is rare. */
 bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
-/* Is the word in the table? Reads around it like bm_stop_key. It may be empty; no list has such a
- * word. */
+/* Is the word in the table? Reads bytes around the word like bm_stop_key. An empty word is never in
+ * the table. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
 {
     const uint64_t key = bm_stop_key(word, len);

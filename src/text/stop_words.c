@@ -86,7 +86,7 @@ static bm_status add_lines(reading *r, bm_str file, bm_error *err)
     return BM_OK;
 }
 
-/* *out: the words in order, each once, separated by blanks. */
+/* Set *out to the words in byte order, each once, separated by blanks. The caller frees it. */
 static bm_status join_words(const reading *r, char **out, bm_error *err)
 {
     bm_buf list = {0};
@@ -119,7 +119,7 @@ bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const
 {
     reading r = {.name = name};
     bm_text_options words = *options;
-    words.stopwords = NULL; /* not needed, since lines are only joined */
+    words.stopwords = NULL; /* not needed here, since lines are only joined */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_shingler_open(&words, NULL, &r.shingler, err));
     BM_TRY_OUT(add_lines(&r, file, err));

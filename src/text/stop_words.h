@@ -12,27 +12,29 @@
 #define BM_STOP_WORDS_EN  "en"
 #define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a canonical list */
 
-/* The file of stop words that options name, before they are loaded; NULL: none. */
+/* The path of the file of stop words in options that are not loaded yet; NULL: none. */
 const char *bm_stop_words_path(const bm_text_options *options);
-/* Replace the name in the options (types.h) by the list, or by none if the shingles are not stop
- * word shingles. *owned: the memory of a list from a file, which the caller frees; else NULL. The
- * options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
+/* Replace the name in options->stopwords (types.h) by the list, or by NULL if the shingles are not
+ * stop word shingles. *owned becomes the memory of a list from a file, which the caller frees, else
+ * NULL. The options must be valid. BM_ERR_INPUT names the line of the file. BM_ERR_IO. */
 bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
-/* Copy the list of loaded options into *owned and free the old *owned, unless the list is English,
- * or is *owned already. */
+/* If the list of loaded options is neither English nor *owned already, copy it into *owned and free
+ * the old *owned. */
 bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *err);
-/* Set the list of otherwise complete options to the one of a manifest (NULL: none), which they
- * borrow. False: it is no list, or the options' shingles need none. */
+/* Set the list of otherwise complete options to `words`, the list in a manifest (NULL: none), which
+ * the options borrow. False: `words` is no list, or it does not go with the kind of shingles. */
 bool bm_stop_words_recorded(const char *words, bm_text_options *out);
-/* Loaded options with the name of the English list instead of the list, as in public options. */
+/* A copy of loaded options with the name of the English list in place of that list, as in public
+ * options. */
 bm_text_options bm_stop_words_shown(const bm_text_options *loaded);
-/* Make the canonical list of a file's contents, which the caller frees. `name` is for messages. */
+/* Make the canonical list of a file's contents. The caller frees it. `name` is the file's name in
+ * messages. */
 bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
                               char **out, bm_error *err);
 /* Does the string have the form of a canonical list? */
 bool bm_stop_words_is_list(const char *words);
-/* The display name of a list: "en", or its digest as 16 hexadecimal digits; fills `out`. */
+/* Fill `out` with the display name of a list: "en", or its digest. */
 #define BM_STOP_WORDS_NAME 17
 void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME]);
-/* The 64-bit XXH3 of the list, as 16 hexadecimal digits. */
+/* Fill `out` with the 64-bit XXH3 of the list, as 16 hexadecimal digits. */
 void bm_stop_words_digest(const char *words, char out[BM_STOP_WORDS_NAME]);

@@ -5,7 +5,7 @@
  * the list ourselves. No normaliser changes these words, and each is one word under every word
  * rule.
  *
- * Its digest is provenance: signatures made with a changed list do not match.
+ * The digest of this list is recorded with signatures: those made with a changed list do not match.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_words_en.h"

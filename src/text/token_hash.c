@@ -24,7 +24,7 @@ static uint64_t hash_xxh64(const bm_token_hasher *hasher, const char *bytes, siz
     return XXH64(bytes, len, hasher->seed);
 }
 
-/* Hash joined words, with another byte in place of each space between them. */
+/* Hash joined words, with hasher->joint in place of each space. */
 static uint64_t hash_joined(const bm_token_hasher *hasher, const char *bytes, size_t len)
 {
     XXH64_state_t state;

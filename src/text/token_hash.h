@@ -6,10 +6,10 @@
  *     sha1      the first 8 bytes of the SHA-1, little-endian
  *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: the high half of XXH3_64bits
  *
- * Under the scheme nemo murmur3 has a seed; under lance xxh64 has one, and words are joined by the
- * byte 0x1F (bm_scheme_set_hashing).
+ * Under the scheme nemo, murmur3 has a seed. Under lance, xxh64 has a seed, and words are joined by
+ * the byte 0x1F (bm_scheme_set_hashing).
  *
- * Schemes of 32 bits take the low half, which is therefore what others call the token hash:
+ * Schemes of 32 bits use the low half, which is therefore what other programs call the token hash:
  * SHA-1[0:4], MurmurHash3. Sets keep all 64 bits, so that exact similarities are equally exact
  * under every hash. With 32 bits alone, most documents of 100,000 shingles would have two different
  * shingles with equal hashes. */
@@ -34,14 +34,14 @@ typedef struct bm_sha1_calls {
 } bm_sha1_calls;
 
 struct bm_token_hasher {
-    const bm_shingle_ops *ops; /* loops for XXH3 */
+    const bm_shingle_ops *ops; /* has the loops for XXH3 */
     bm_token_hash_fn *fn;
     bm_sha1_calls sha1; /* from libcrypto; empty for other hashes */
     uint32_t seed;      /* for xxh64 and murmur3: 0, or the scheme's seed */
     char joint;         /* hashed in place of the space between words */
 };
 
-/* Any thread may use the hasher afterwards. BM_ERR_IO: libcrypto (for SHA-1) cannot be opened. */
+/* Open a hasher, which any thread may use. BM_ERR_IO: libcrypto (for SHA-1) cannot be opened. */
 bm_status bm_token_hasher_open(const bm_text_options *text, const bm_shingle_ops *ops,
                                bm_token_hasher *out, bm_error *err);
 static inline uint64_t bm_token_hash_one(const bm_token_hasher *hasher, const char *bytes,
@@ -50,6 +50,6 @@ static inline uint64_t bm_token_hash_one(const bm_token_hasher *hasher, const ch
     return hasher->fn(hasher, bytes, len);
 }
 
-/* Like hash_slices and hash_windows of shingle_ops.h, with any hash. */
+/* Like hash_slices and hash_windows of shingle_ops.h, but with the hasher's hash. */
 void bm_token_hash_slices(const bm_token_hasher *hasher, const bm_slices *slices, size_t n);
 void bm_token_hash_windows(const bm_token_hasher *hasher, const bm_slices *windows, size_t n);

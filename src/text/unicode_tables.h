@@ -3,11 +3,11 @@
  * White_Space, Mn, Nd, P, whether it is assigned or invisible, simple lower case, canonical
  * combining class.
  *
- * The tables are ours because they define signatures and must be the same on every machine:
- * scripts/gen-unicode-tables.py makes unicode_tables.c from the Unicode Character Database, and
- * both are committed. They are a two-level trie with 128 code points per block, which gives the
- * row of properties that a code point shares with others: a look-up is three loads, the last from
- * 1.2 KiB. Everything is const and usable from any thread.
+ * The tables are part of this project because signatures depend on them and must be the same on
+ * every machine. scripts/gen-unicode-tables.py makes unicode_tables.c from the Unicode Character
+ * Database, and both are committed. The tables are a two-level trie with 128 code points in each
+ * block, which leads to a row of properties that code points share: a look-up is three loads, the
+ * last from 1.2 KiB. Everything is const and usable from any thread.
  *
  * "Script" is the property Script, not Script_Extensions: U+30FC, the prolonged sound mark, is
  * Common and hence an ordinary letter; U+3099 is Inherited and a mark. */
@@ -44,8 +44,8 @@ extern const char bm_unicode_tables_version[];
 extern const uint8_t bm_char_stage1[8704];
 extern const uint8_t bm_char_stage2[31488];
 extern const bm_char_row bm_char_rows[159];
-/* Compatibility decompositions newer than Unicode 13.0: pairs of a code point and the one that it
- * maps to, ordered by code point. */
+/* Compatibility decompositions newer than Unicode 13.0: pairs of a code point and the code point
+ * that it maps to, ordered by the first. */
 #define BM_N_LATE_COMPAT 121u
 extern const uint32_t bm_late_compat[2 * BM_N_LATE_COMPAT];
 
@@ -66,11 +66,12 @@ static inline bm_char_class bm_char_class_of(uint32_t cp)
     return (bm_char_class)(bm_char_info(cp) & BM_CLASS_BITS);
 }
 
-/* The normaliser `invisible` turns it into a blank. */
+/* The normaliser `invisible` turns this code point into a blank. */
 #define BM_ZERO_WIDTH_SPACE 0x200Bu
 
-/* Does `invisible` keep a code point with these bits? *after_base: the last code point kept is a
- * letter, a number, or a mark after one; false at the beginning of a text. */
+/* Does `invisible` keep a code point with these bits? *after_base is whether the last code point
+ * kept is a letter, a number, or a mark after one; false at the beginning of a text. Updates
+ * *after_base. */
 static inline bool bm_char_is_kept(uint32_t info, bool *after_base)
 {
     const uint32_t is = UINT32_C(1) << (info & BM_CLASS_BITS);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text.c -- finds how many slots a document has, where its words begin, and whether a device
- * can take it; and maps units back to the text.
+ * can process it; and maps units back to the text.
  *
  * The text is the shingler's joined text; nothing is normalised a second time. Words are found by
- * the shingler's own loop; code points are left to the device, which recognizes them by their lead
- * bytes. A char shingle of a document that is not ASCII may have 4*K bytes, so with K past 60 the
- * host takes such a document without a closer look.
+ * the shingler's own loop. Code points are found by the device, which recognizes lead bytes. A char
+ * shingle of a document that is not ASCII may have 4*K bytes, so if K exceeds 60, such a document
+ * is left to the host without a closer check.
  *
  * Tests: tests/reference/test_measure.py, tests/unit/text/test_text_units.c,
  *        tests/unit/text/test_unit_text.c */
@@ -27,8 +27,8 @@
 #define LEN_MAX ((size_t)1 << 30)
 #define BLOCK   ((size_t)64 << 10) /* bytes of text made into units at a time */
 
-/* Count the slots for byte and char shingles: the bytes before the last K-1 units; 0: fewer than K
- * units. */
+/* Count the slots for byte and char shingles: the bytes before the last K-1 units. 0: there are
+ * fewer than K units. */
 static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 {
     size_t at = joined->len;
@@ -41,8 +41,8 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
     return at;
 }
 
-/* Append the starts of the document's words, and one after the last; *longest: the bytes of its
- * longest shingle. */
+/* Append the starts of the document's words, and one more after the last. Sets *longest to the
+ * bytes of the longest shingle. */
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
 {
@@ -85,7 +85,7 @@ typedef struct extent {
     bool is_short;
 } extent;
 
-/* Fill `out`; starts of words are appended to the batch. */
+/* Fill `out`. For word shingles, appends the starts of words to the batch. */
 static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_text_batch *batch,
                          extent *out, bm_error *err)
 {
@@ -114,8 +114,8 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     return BM_OK;
 }
 
-/* Append the text of a document. A blank also separates the last word from the next document, so
- * that starts never decrease. */
+/* Append the joined text of a document. For word shingles, a blank also separates the last word
+ * from the next document, so that starts never decrease. */
 static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
                            bm_error *err)
 {
@@ -136,7 +136,7 @@ static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Make the complete document the batch's last. Space for it was reserved. */
+/* Make the complete document the batch's last one. Space for it must have been reserved. */
 static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, bool empty)
 {
     doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
@@ -214,7 +214,7 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 /* === text units ===
  *
  * Makes joined text (join_exact.h) segment by segment, so that each of its bytes can be traced to
- * its place in the text.
+ * its offset in the text.
  *
  *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: no normaliser
  *                                                               composes it with text before it
@@ -223,23 +223,23 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  *
  * A character begins a segment if its combining class is 0, it is not dropped as invisible, and the
  * normal form of both segments together is the normal form of the first followed by that of the
- * second. That works for all text that we know; if the segments' forms do not add up to the form of
- * the whole text, only cuts that are proved to be safe are made instead (normalize.h). */
+ * second. That works for all text that we know. If the segments' forms do not add up to the form of
+ * the whole text, the text is cut only where this is proved to be safe (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;
     bm_shingle_kind kind;
-    bm_str text;      /* a block of the text, which may be cut before and after it */
+    bm_str text;      /* a block of the text that begins and ends where the text may be cut */
     size_t place;     /* offset of the block in the text */
-    bm_joined joined; /* holds the units that are not complete */
-    size_t *begins;   /* n_begins + 1 */
+    bm_joined joined; /* joined text from the first incomplete unit on */
+    size_t *begins;   /* where each segment begins in `text`, then its end: n_begins + 1 */
     size_t n_begins, cap_begins;
-    bool after_base; /* before the last segment; see bm_normalize_run */
+    bool after_base; /* state before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
-    /* The unit that has begun. */
-    size_t begin;    /* where its bytes begin in `joined` */
-    size_t from, to; /* its place in the text */
-    uint64_t n;      /* units before it */
+    /* The unit that is incomplete. */
+    size_t begin;    /* where it begins in `joined` */
+    size_t from, to; /* its offsets in the text so far */
+    uint64_t n;      /* number of units before it */
     bm_text_unit_fn *fn;
     void *ctx;
 } mapping;
@@ -270,8 +270,8 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof *a->data) == 0);
 }
 
-/* *may: the text may be cut at `at`, after the segment that begins at `begin`; the character at the
- * cut ends at `end`. */
+/* Set *may to whether the text may be cut at `at`, after the segment that begins at `begin`. The
+ * character after the cut ends at `end`. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
@@ -326,8 +326,8 @@ static bm_status make_segments(mapping *m, bm_error *err)
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 
-/* A block of the text at offset `at`: at least BLOCK bytes, up to where the text may be cut, or all
- * that is left. */
+/* The block of the text that begins at offset `at`: at least BLOCK bytes, up to where the text may
+ * be cut, or all that is left. */
 static bm_str block_at(bm_str text, size_t at)
 {
     const char *const begin = text.data + at, *const end = text.data + text.len;
@@ -342,8 +342,8 @@ static bm_str block_at(bm_str text, size_t at)
 
 /* --- units --- */
 
-/* End the current unit before byte `end` of the joined text and at `to` in the text; the next unit
- * begins at byte `next`. */
+/* End the incomplete unit before byte `end` of the joined text, and before offset `to` in the text.
+ * The next unit begins at byte `next`. */
 static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_error *err)
 {
     BM_TRY(m->fn(m->ctx, m->n++, (bm_str){m->joined.data + m->begin, end - m->begin}, m->from, to,
@@ -352,7 +352,7 @@ static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_err
     return BM_OK;
 }
 
-/* Process byte i of the joined text, which comes from the segment from … to-1. */
+/* Process byte i of the joined text, which comes from the segment at offsets from … to-1. */
 static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error *err)
 {
     const char byte = m->joined.data[i];
@@ -396,8 +396,8 @@ static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err
     return BM_OK;
 }
 
-/* Add the rest as a unit, unless it is the separator at the end of a text, or the text has no
- * units. With BM_JOIN_EACH an empty piece after the last separator is a unit too. */
+/* End the last unit, if it has bytes left after bm_joined_end drops a separator. With BM_JOIN_EACH,
+ * an empty piece after the last separator is a unit too, if the text has other units. */
 static bm_status end_units(mapping *m, size_t len, bm_error *err)
 {
     bm_joined_end(&m->joined, m->rules.rule);
@@ -407,7 +407,7 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* Process bytes from … to-1 of the text, whose characters do not combine with any outside. */
+/* Process bytes from … to-1 of the text. No character in them combines with one outside. */
 static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
 {
     const bm_str stretch = {text.data, to};
@@ -428,7 +428,7 @@ static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, b
 /* Normalisers that change nothing in ASCII except the case of letters. */
 #define ASCII_NORMS (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_INVISIBLE)
 
-/* Are words of ASCII unchanged except for case, and ended by its White_Space or punctuation? */
+/* Are words of ASCII unchanged except for case, and ended by ASCII White_Space or punctuation? */
 static bool has_plain_words(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD &&
@@ -476,7 +476,8 @@ static bm_status add_plain_words(mapping *m, const bm_text_options *options, bm_
     return BM_OK;
 }
 
-/* Process words of ASCII directly; other characters are processed with the words around them. */
+/* Process words of ASCII directly. Other characters, and the words around them, are processed
+ * exactly. */
 static bm_status walk_by_words(mapping *m, const bm_text_options *options, bm_str text,
                                bm_error *err)
 {

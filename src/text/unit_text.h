@@ -12,17 +12,18 @@
 /* Append one document to `batch`, which has the shingler's options. On failure the batch is
  * unchanged. */
 bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *batch, bm_error *err);
-/* Append the shingles of a document of `batch` to `out`, as bm_shingler_add would from its text,
- * except that out->n_empty and n_short count only documents left to the host; `batch` counts the
- * others. */
+/* Append the shingles of a document of `batch` to `out`, as bm_shingler_add does from the text,
+ * except that out->n_empty and out->n_short count only documents left to the host; `batch` has
+ * counted the others. */
 bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, size_t doc,
                             bm_shingle_batch *out, bm_error *err);
 
-/* text_units -- splits a text into the units that shingles consist of, with their places. */
+/* text_units -- splits a text into the units that shingles consist of, with their offsets in the
+ * text. */
 
 typedef struct bm_text_unit {
     uint64_t hash;   /* hash of the normalised unit */
-    size_t from, to; /* bytes from … to-1 of the text */
+    size_t from, to; /* offsets in the text: bytes from … to-1 */
 } bm_text_unit;
 
 typedef struct bm_text_units {
@@ -30,18 +31,18 @@ typedef struct bm_text_units {
     size_t n, cap;
 } bm_text_units; /* {0} is empty */
 
-/* Receives the units in order: number, normalised bytes, and place in the text. */
+/* Receives the units in order: number, normalised bytes, and offsets in the text. */
 typedef bm_status bm_text_unit_fn(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                                   bm_error *err);
 
-/* Call back for the units of a text of valid UTF-8, by the options' kind of shingle: words (also
+/* Call `fn` for the units of a text of valid UTF-8, by the options' kind of shingle: words (also
  * for stop word shingles), code points of normalised text (a run of White_Space is one), or bytes
- * of normalised text. If normalisation merges characters, the unit has the place of all of them.
- * Memory does not grow with the text, unless it can be cut nowhere. BM_ERR_NOMEM, BM_ERR_INPUT, and
- * any status of `fn` except BM_OK. */
+ * of normalised text. If normalisation merges characters, the unit covers all of them. Memory does
+ * not grow with the text, unless the text can be cut nowhere. BM_ERR_NOMEM, BM_ERR_INPUT, and any
+ * status of `fn` except BM_OK. */
 bm_status bm_text_units_walk(const bm_text_options *options, bm_str text, bm_text_unit_fn *fn,
                              void *ctx, bm_error *err);
-/* The same as a list. */
+/* Make a list of the units of a text. */
 bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
                              bm_error *err);
 void bm_text_units_reset(bm_text_units *units);

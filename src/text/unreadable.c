@@ -19,12 +19,13 @@ static unsigned is_replacement(unsigned char first, unsigned char second, unsign
     return (first == 0xEF) & (second == 0xBF) & (third == 0xBD);
 }
 
-/* Counts of code points: all, and those that count against the text. */
+/* Numbers of code points: of all, and of U+FFFD and controls. */
 typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Count in at most STRIDE bytes; `behind`: the two bytes before s[0] also belong to the text. */
+/* Count code points in at most STRIDE bytes. `behind`: the two bytes before s[0] also belong to the
+ * text. */
 static tally count(const unsigned char *s, size_t len, bool behind)
 {
     unsigned char leads = 0, bad = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* xxh3_inline.h -- XXH3 (seed 0) inlined into the loops that hash millions of short slices.
  *
- * Lengths from 17 to 64, which nearly all shingles of words have, are hashed here by code that is
- * small enough to be inlined into a loop and to stay in general registers; it takes 0.8 to 0.9 of
- * the time of the library's inline code. For all other lengths the library is called. (Always
- * computing all four mixes and masking two, to save the branch at length 32, was slower: 1.05 to
- * 1.1.) Formula and secret are from the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test
+ * Lengths from 17 to 64, which nearly all shingles of words have, are hashed here, by code small
+ * enough to be inlined into a loop and to stay in general registers; it takes 0.8 to 0.9 of the
+ * time of the library's inline code. All other lengths are hashed by the library. (Always computing
+ * all four mixes and masking two, to save the branch at length 32, was slower: 1.05 to 1.1.) The
+ * formula and secret are from the xxHash specification (doc/xxhash_spec.md, "XXH3"); a test
  * compares every length with the library. */
 #pragma once
 
@@ -38,7 +38,7 @@ static const uint64_t bm_xxh3_secret[8] = {
 static inline uint64_t bm_xxh3_mix16(const char *p, const uint64_t *secret)
 {
     uint64_t a = bm_load64(p) ^ secret[0], b = bm_load64(p + 8) ^ secret[1];
-    /* Keep both in general registers: compilers pair the two in a vector and then take them apart
+    /* Keep both in general registers: compilers pair them in a vector and then take them apart
      * again, which costs more than it saves. */
     __asm__("" : "+r"(a), "+r"(b));
     bm_uint128 product = (bm_uint128)a * b;
@@ -52,7 +52,7 @@ static inline uint64_t bm_xxh3_finish(uint64_t hash)
     return hash ^ hash >> 32;
 }
 
-/* 17 <= len <= 64: two mixes; four if it is more than 32. */
+/* For 17 <= len <= 64: two mixes, or four if len is more than 32. */
 static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
 {
     const uint64_t *secret = bm_xxh3_secret;
@@ -64,8 +64,8 @@ static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
     return bm_xxh3_finish(hash);
 }
 
-/* The hash for any length. Out of line, since inlining would cost the surrounding loops their
- * registers. */
+/* The hash for any length. Out of line, since inlining would take registers from the surrounding
+ * loops. */
 static __attribute__((noinline)) uint64_t bm_xxh3_any(const char *p, size_t len)
 {
     return XXH3_64bits(p, len);
