@@ -3,12 +3,12 @@
  *
  *     draw    the n least priorities of the distinct documents, in a heap
  *     index   their sets (lsh/set_overlaps.h)
- *     walk    the hashes of each distinct document are looked up, on all threads, which gives its
- *             common hashes with every drawn document, and so the similarity
+ *     walk    on all threads, the hashes of each distinct document are looked up in the index; the
+ *             number of hashes in common with each drawn document gives the similarity
  *
- * Every pair of a drawn document with another one is counted, about n * D pairs, at a cost that
- * depends on the hashes of the corpus and the common hashes. Sets in a file are read once more, in
- * order. Only whole numbers are summed, atomically, so the order of the walk changes nothing.
+ * About n * D pairs are counted, each pair of a drawn document with another one. The cost depends
+ * only on the number of hashes in the corpus and on the number of common hashes. Sets in a file are
+ * read once more, in order. Only integers are summed, so the order of the walk changes nothing.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_census_parts.c,
@@ -35,39 +35,42 @@
 
 /* === trial runs ===
  *
- * For each seed: permutations, keys, buckets, pairs. Threads share the seeds.
+ * A run draws permutations from its seed, computes the band keys of the documents, groups the
+ * documents into buckets by key, and counts the pairs that share a bucket. The runs are divided
+ * among the threads.
  *
- * A pair that shares several bands counts once: pairs are bits of a square matrix. A large bucket
- * is a row of bits, which is ORed into the rows of its documents, 64 bits at a time, so that a
- * crowd costs little.
+ * Pairs are bits of a square matrix, so a pair that shares several bands counts once. A large
+ * bucket becomes a row of bits, which is ORed into the matrix row of each of its documents, 64 bits
+ * at a time, so that a crowd costs little.
  *
- * The work is bounded: if it would exceed WORK_MAX, runs use fewer documents, drawn at random. */
+ * If the work would exceed WORK_MAX, the runs use fewer documents, drawn at random. */
 
-#define WORK_MAX     8e9 /* minima: a second or two */
+#define WORK_MAX     8e9 /* of all runs, in minima; this takes a second or two */
 #define WORK_KEY     64u /* cost of a key, in minima */
-#define SMALL_BUCKET 32u
-#define Z_90         1.6448536269514722 /* nine tenths of a normal distribution are within this */
+#define SMALL_BUCKET 32u /* the greatest number of documents in a bucket that is not large */
+#define Z_90         1.6448536269514722 /* 90 % of normal values are within Z_90 sigma */
 #define NO_DOC       UINT32_MAX
 
 /* The data of one thread. */
 typedef struct worker {
-    _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
-    uint32_t block[BM_SIGN_BLOCK];
+    _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX]; /* the signature of one document */
+    uint32_t block[BM_SIGN_BLOCK];                           /* premixed hashes */
     uint64_t *keys; /* for each document, a key for each band */
-    uint64_t *bits; /* for each document, a row of `n_words`: the documents with which it shares a
-                       band */
-    uint64_t *mask; /* documents of one bucket */
-    uint32_t *next; /* the next document in the bucket */
-    bm_hash_table heads; /* the first document for each key of `band` */
-    uint32_t band, bands;
+    /* For each document, a row of trying.n_words words: a bit for each document with which it
+     * shares a band. */
+    uint64_t *bits;
+    uint64_t *mask;       /* bits for the documents of one bucket */
+    uint32_t *next;       /* for each document: the next one in the list of its bucket, or NO_DOC */
+    bm_hash_table heads;  /* key of `band` -> the first document in the list of the bucket */
+    uint32_t band, bands; /* the current band, and the number of bands */
 } worker;
 
 typedef struct trying {
     const bm_trial_job *job;
     bm_hash_sets docs;
-    size_t n_words;
+    size_t n_words; /* words in a row of bits, one bit for each document */
     const bm_sign_loops *loops;
-    worker *benches;
+    worker *benches; /* one for each thread */
     bm_trials *to;
 } trying;
 
@@ -83,7 +86,7 @@ static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
            n * sizeof(uint32_t) + bm_hash_table_bytes(n) + sizeof(worker);
 }
 
-/* Bytes needed for n drawn documents. */
+/* Bytes that the trial runs need if n documents are drawn. */
 static uint64_t trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
 {
     const size_t most = n < BM_TRIAL_DOCS ? (size_t)n : BM_TRIAL_DOCS;
@@ -126,7 +129,7 @@ static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
     return bm_hash_seeded(key_of(owner, doc), 0, seed);
 }
 
-/* Put each document at the head of the bucket of its key. */
+/* Insert each document at the head of the list of its bucket, for the current band. */
 static bm_status fill_buckets(const trying *t, worker *b, bm_error *err)
 {
     bm_hash_table *heads = &b->heads;
@@ -178,8 +181,8 @@ static void join_bucket(const trying *t, uint32_t head, worker *b)
         }
 }
 
-/* Each pair has two bits. A document of a large bucket also has one with itself, which does not
- * count. */
+/* The number of pairs in b->bits. Each pair has two bits. A document that was in a large bucket
+ * also has a bit for itself, which does not count. */
 static uint64_t count_pairs(const trying *t, const worker *b)
 {
     uint64_t n = 0;
@@ -218,8 +221,8 @@ static bm_status run_range(void *ctx, uint32_t thread, size_t begin, size_t end,
 
 /* --- the documents of a run --- */
 
-/* Choose the documents of the runs: all, or fewer if that would be too much work. Their order is
- * kept. */
+/* Choose the documents of the runs: all drawn documents, or fewer if there are more than
+ * BM_TRIAL_DOCS or the work would be too much. The chosen ones stay in order. */
 static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, trying *t,
                         const uint64_t **sets, uint32_t *sizes)
 {
@@ -273,9 +276,9 @@ out:
     return status;
 }
 
-/* Make runs of the drawn documents, or of as many as the work allows. No runs are made if the plan
- * has more words than a signature may have, or if there are fewer than two documents. The result
- * does not depend on the number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
+/* Make runs with the drawn documents (choose_docs). No runs are made if the plan has more words
+ * than a signature may have, or if there are fewer than two documents. The result does not depend
+ * on the number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: job->cpu is not available. */
 static bm_status trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
                              bm_trials *out, bm_error *err)
 {
@@ -304,10 +307,11 @@ out:
     return status;
 }
 
-/* The range that holds nine in ten runs, for a corpus of n_docs where `candidates` are expected
- * with a standard error; both NAN: unknown. If runs had all documents, the range consists of counts
- * themselves; else of their ratios to the mean, applied to the expectation minus and plus 1.645
- * errors. */
+/* Set *low and *high to the range of candidates in nine of ten runs. n_docs: the distinct documents
+ * of the corpus; `candidates`: the expected number, with the standard error `error`. If the trial
+ * runs used all distinct documents, the ends of the range are counts of trial runs. Otherwise they
+ * are the expectation minus or plus 1.645 errors, times the ratio of such a count to the mean
+ * count. Both ends are NAN if there are no trial runs, or if the mean count is needed and is 0. */
 static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
                          double *low, double *high)
 {
@@ -326,8 +330,8 @@ static void trials_range(const bm_trials *trials, uint64_t n_docs, double candid
     }
 }
 
-#define GRAIN       64u    /* documents that a thread takes at once */
-#define OFFSET_UNIT 65536u /* parts of a thousandth */
+#define GRAIN       64u    /* documents that a thread processes at once */
+#define OFFSET_UNIT 65536u /* units of `offsets` in a thousandth of similarity */
 #define NOT_DRAWN   UINT32_MAX
 
 typedef struct census_drawn {
@@ -339,8 +343,9 @@ typedef struct census_drawn {
 typedef struct walker {
     bm_overlaps overlaps;
     bm_set_reader reader;
+    /* For each cell, the sum over its pairs of similarity minus the beginning of the cell. */
     uint64_t offsets[BM_CENSUS_CELLS];
-    uint64_t sample_pairs[BM_HISTOGRAM_BINS];
+    uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* bm_pair_census.sample_pairs of this thread */
 } walker;
 
 typedef struct walk {
@@ -348,7 +353,7 @@ typedef struct walk {
     bm_pair_census *census;
     bm_overlap_index index;
     walker *walkers;
-    uint64_t walked; /* documents so far, for the meter */
+    uint64_t walked; /* rows done so far, for the meter */
 } walk;
 
 /* --- drawing --- */
@@ -408,8 +413,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* Check that the memory needed beside the corpus fits into `memory`, if necessary after moving the
- * sets to a file. */
+/* Check that the memory needed in addition to the corpus fits into the memory limit. If not, and
+ * there is a temporary directory, move the sets to a file and check again. */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);
@@ -480,8 +485,8 @@ static uint8_t levels_of(double similarity)
     return bits;
 }
 
-/* Count a pair of the drawn document at `place` and the document `row`. `both`: `row` is drawn
- * too, and is the later of the two. */
+/* Count the pair of drawn document number `place` and the document in row `row`. `both`: the latter
+ * is drawn too, and is the later of the two. */
 static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, bool both)
 {
     bm_pair_census *census = w->census;
@@ -500,7 +505,7 @@ static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, b
         own->sample_pairs[bm_histogram_bin(similarity)]++;
 }
 
-/* The index of a row among the drawn documents; NOT_DRAWN. */
+/* The index of a row among the drawn documents, or NOT_DRAWN. */
 static uint32_t place_of(const bm_pair_census *census, uint32_t row)
 {
     const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, bm_order_u32);
@@ -517,7 +522,7 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
-        if (other != place) /* a pair of two drawn documents is found twice */
+        if (other != place) /* a pair of two drawn documents is found twice, once from each */
             count_pair(w, own, other, row, place != NOT_DRAWN && other < place);
     }
     return BM_OK;
@@ -567,8 +572,8 @@ static void add_up(const walk *w)
     census->sample_pairs[0] += in_sample; /* pairs with nothing in common */
 }
 
-/* The thousandth of a threshold: no pair below the threshold is in a later one, and no pair that
- * reaches it in an earlier one. */
+/* The thousandth that contains the threshold. Pairs below the threshold are in this thousandth or
+ * earlier ones; pairs that reach the threshold are in this one or later ones. */
 static uint32_t thousandth_of(double threshold)
 {
     uint32_t bin = (uint32_t)(threshold * BM_CENSUS_BINS);
@@ -655,8 +660,8 @@ static double variance(const double *halves, size_t n, uint64_t n_docs)
     return d * d * (1 - (double)n / d) * squares / ((double)n - 1) / (double)n;
 }
 
-/* t and the root of v. `halves`: y_i of the n documents drawn from D. n >= 2, or n = D: then the
- * total is exact and the error is 0. */
+/* t, and the root of v as its error. `halves`: y_i of the n drawn documents; n_docs: D. n must be
+ * at least 2, or equal to D. If n = D, the total is exact and the error is 0. */
 static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
 {
     double sum = 0;
@@ -666,9 +671,9 @@ static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
                       sqrt(variance(halves, n, n_docs))};
 }
 
-/* Like pair_total, with an error that allows for pairs that the sample does not show: as if one
- * more pair with f = `most` had been seen once. Otherwise a sample without any pair would mean that
- * there are none. */
+/* Like pair_total, but with a greater error, which allows for pairs that the sample does not show:
+ * as if one more pair with f = `most` had been seen once. Without this increase, a sample without
+ * pairs would give the error 0, as if the corpus certainly had none. */
 static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
 {
     bm_total total = pair_total(halves, n, n_docs);
@@ -681,24 +686,24 @@ static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs,
 
 /* === plan forecast ===
  *
- * Sums over the census, weighted by the curves of plans.
+ * A forecast is a sum over the pairs of the census, weighted by P, the curve of the plan.
  *
- * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth wide,
- * and P is nearly linear within it: the error due to curvature is P''/24 millionths, far below any
- * digit shown. Cells are split at the threshold, so no pair is on its wrong side.
+ * All pairs of a cell have the same weight: P at the mean of their similarities. A cell is a
+ * thousandth wide, and P is nearly linear within it: the error due to curvature is P''/24
+ * millionths, far below any digit shown. No cell contains pairs from both sides of the threshold.
  *
- * Plans are computed in parallel, but each is summed in a fixed order, so digits do not depend on
- * threads. */
+ * Plans are computed in parallel, but each is summed in a fixed order, so that the digits do not
+ * depend on the number of threads. */
 
 typedef struct forecasting {
     const bm_pair_census *census;
     const bm_tune_result *plans;
     bm_tune_documents *to;
-    double **halves; /* for each thread, a number for each drawn document */
+    double **halves; /* for each thread, scratch: a number for each drawn document */
 } forecasting;
 
-/* For each drawn document, half the sum over its pairs in the cells begin … end-1, where a pair of
- * cell c counts weights[c], or 1 if weights is NULL. */
+/* Set halves[i] for each drawn document i to half the sum over its pairs in the cells begin …
+ * end-1. A pair in cell c counts weights[c], or 1 if weights is NULL. */
 static void add_halves(const bm_pair_census *census, const double *weights, uint32_t begin,
                        uint32_t end, double *halves)
 {
@@ -751,7 +756,8 @@ static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t
 
 /* --- the histogram --- */
 
-/* Add, for each document, half of its pairs with nothing in common, which are in no cell. */
+/* For each drawn document, add half the number of its pairs without common hashes, which are in no
+ * cell. */
 static void add_unlike(const bm_pair_census *census, double *halves)
 {
     for (size_t i = 0; i < census->n; i++) {
@@ -784,8 +790,8 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Copies are counted exactly. Any other drawn document that reaches a level counts for as many
- * documents as it represents in the corpus. */
+/* Count the documents that have an earlier one at each level. Identical documents are counted
+ * exactly. The number of other documents is estimated from the drawn ones. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {

@@ -2,16 +2,16 @@
 /* pair_census.h -- the exact similarities of a sample of documents to all documents of a corpus.
  *
  * Of identical documents only the first counts, and documents without shingles do not count. The
- * remaining D distinct documents are those that banding compares. n of them are drawn by their
- * priorities (bm_sample_priority), and each is compared with all others. For each drawn document
- * its pairs are counted by cells:
+ * remaining D distinct documents are those that banding compares. The n documents with the least
+ * priorities (bm_sample_priority) are drawn, and each is compared with all others. The pairs of
+ * each drawn document are counted in cells of one thousandth of similarity. The thousandth k that
+ * contains the threshold has two cells, one for each side of the threshold:
  *
- *     cell   0 … k           thousandths 0 … k of similarities below the threshold, which is in k
- *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, of similarities that reach it
+ *     cell   0 … k           thousandths 0 … k, pairs below the threshold
+ *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, pairs that reach the threshold
  *
- * The thousandth of a pair with c common hashes of u in the union is floor(1000 c / u). Pairs
- * without common hashes are in no cell: for one document, their number is n_docs - 1 minus the sum
- * of its cells. */
+ * A pair with c common hashes, of u in the union, is in thousandth floor(1000 c / u). Pairs without
+ * common hashes are in no cell. A document has n_docs - 1 minus the sum of its cells of them. */
 #pragma once
 
 #include <stddef.h>
@@ -28,24 +28,25 @@
 
 /* trial_runs -- measures by trial how much runs of a plan differ.
  *
- * The number of candidates of a run depends on its permutations: if one common shingle is the
- * minimum of a permutation, all documents that have it agree at once. Such crowds are rare and
- * large, so neither a standard deviation nor a few bands show what a run may give. So BM_TRIALS
- * runs are made with the drawn documents, each with its own seed, and their candidates are counted.
- * Another run with the same documents is one more of the same kind: its count is between the third
- * smallest and the third largest with a probability of 94 in 100, whatever the distribution, since
- * all ranks among 100 are equally likely. The claim is nine in ten, since 99 runs estimate that
- * share only to two or three in 100.
+ * The number of candidates of a run depends on its permutations: if a shingle that many documents
+ * share is the minimum of a permutation, all these documents agree at once. Such crowds are rare
+ * and large, so neither a standard deviation nor a few bands show how many candidates a run may
+ * find. Therefore BM_TRIALS runs are made with the drawn documents, each run with its own seed, and
+ * the candidates of each run are counted. The count of one further run is equally likely to have
+ * any of the 100 ranks among all counts, whatever the distribution. So it is between the third
+ * smallest and the third largest of the 99 counts with a probability of 94 in 100. The range is
+ * reported as that of only nine in ten runs, since 99 runs estimate this share only to two or three
+ * in 100.
  *
- * Runs of the whole corpus vary by the same relative amount as runs of its sample, or less: a crowd
- * has the same share of both, but the few pairs of a sample also vary by chance. */
+ * The relative variation of runs of the whole corpus is at most that of runs of its sample: a crowd
+ * is the same share of both, but the few pairs of a sample also vary by chance. */
 
 #define BM_TRIALS      99u   /* runs */
-#define BM_TRIALS_TAIL 3u    /* ranks beyond the range on each side: 6 of 100 together */
-#define BM_TRIAL_DOCS  2000u /* documents of a run, at most */
+#define BM_TRIALS_TAIL 3u    /* of 100 ranks, those below the range, and those above it */
+#define BM_TRIAL_DOCS  2000u /* the greatest number of documents of a run */
 
-/* Trial runs of a plan. The seeds of the runs are derived from `seed`; `cpu` is an instruction set
- * (bm_device_options.cpu). */
+/* Which trial runs to make. The seeds of the runs are derived from `seed`. `cpu` names an
+ * instruction set (bm_device_options.cpu). */
 typedef struct bm_trial_job {
     const bm_band_plan *plan;
     uint32_t seed;
@@ -53,7 +54,7 @@ typedef struct bm_trial_job {
 } bm_trial_job;
 
 typedef struct bm_trials {
-    size_t n_docs;              /* documents in each run; 0: there are no runs */
+    size_t n_docs;              /* documents in each run; 0: no runs were made */
     uint64_t counts[BM_TRIALS]; /* candidates of each run, ascending */
 } bm_trials;
 
@@ -61,61 +62,66 @@ typedef struct bm_trials {
 #define BM_CENSUS_CELLS (BM_CENSUS_BINS + 2)
 
 typedef struct bm_census_job {
-    bm_corpus *corpus; /* complete, with hashes, and with identical documents found */
+    bm_corpus *corpus; /* complete, with hashes, and with identical documents marked */
     bm_pool *pool;
     bm_meter *meter;
-    size_t wanted; /* documents to draw, at least 2; all if there are fewer */
+    size_t wanted; /* documents to draw, at least 2; if there are fewer, all are drawn */
     uint64_t seed;
     double threshold;
-    bm_trial_job trial; /* for runs of a plan with the drawn documents */
+    bm_trial_job trial; /* the trial runs to make with the drawn documents */
 } bm_census_job;
 
 typedef struct bm_pair_census {
-    uint64_t n_docs;                    /* D */
-    size_t n;                           /* number of drawn documents */
-    uint32_t *rows;                     /* rows of the drawn documents in the corpus, ascending */
-    uint32_t *seen;                     /* n times BM_CENSUS_CELLS: each document's pairs with other
-                                           documents */
+    uint64_t n_docs; /* D, the number of distinct documents */
+    size_t n;        /* number of drawn documents */
+    uint32_t *rows;  /* rows of the drawn documents in the corpus, ascending */
+    /* n times BM_CENSUS_CELLS counts: for each drawn document, its pairs in each cell */
+    uint32_t *seen;
     double similarity[BM_CENSUS_CELLS]; /* mean of the cell's pairs; 0 if there are none */
-    uint64_t pairs[BM_CENSUS_CELLS];    /* pairs of all drawn documents */
-    uint32_t first_at;                  /* the first cell of pairs that reach the threshold */
-    uint8_t *levels; /* for each drawn document: bit l is set if an earlier document reaches
-                        bm_tune_level(l) */
-    uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* pairs of two drawn documents, including those with
-                                                 nothing in common */
+    /* Sums of `seen` over the drawn documents. A pair of two drawn documents counts twice. */
+    uint64_t pairs[BM_CENSUS_CELLS];
+    uint32_t first_at; /* the first cell of pairs that reach the threshold */
+    /* For each drawn document: bit l is set if the similarity to an earlier document of the corpus
+     * reaches bm_tune_level(l). */
+    uint8_t *levels;
+    /* For each hundredth of similarity: pairs of two drawn documents, including pairs without
+     * common hashes. */
+    uint64_t sample_pairs[BM_HISTOGRAM_BINS];
     bm_trials trials;
 } bm_pair_census; /* {0} is empty */
 
-/* Make a census. The result does not depend on the number of threads. BM_ERR_NOMEM, BM_ERR_IO,
- * BM_ERR_FORMAT (a damaged temporary file), BM_ERR_CANCELLED. */
+/* Make a census. The result does not depend on the number of threads. If necessary, this moves the
+ * sets of the corpus to a temporary file. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (a damaged
+ * temporary file), BM_ERR_USAGE (trial.cpu is not available), BM_ERR_CANCELLED. */
 bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_error *err);
 void bm_pair_census_reset(bm_pair_census *census);
 
 /* pair_total -- estimates a total over all pairs of a corpus from the pairs of a sample of
  * documents with all others.
  *
- * For a corpus of D documents, let T be the sum of f over its pairs, for some f between 0 and 1 (1
- * for each pair that reaches the threshold; P(s) for candidates). Let y_i be half the sum of f over
- * the pairs of document i with all other documents; then T is the sum of y_i over all documents. n
- * documents are drawn without replacement, every set of n being equally likely, and all their pairs
- * are examined. Then, for any corpus (Cochran, Sampling Techniques, 3rd edition, 1977, theorems
- * 2.1, 2.2 and 2.4),
+ * For a corpus of D documents, let T be the sum of f over all pairs, for some f between 0 and 1. To
+ * count the pairs that reach the threshold, f is 1 for these and 0 for others; to count candidates,
+ * f is P(s). Let y_i be half the sum of f over the pairs of document i with all other documents;
+ * then T is the sum of y_i over all documents. n documents are drawn without replacement, every set
+ * of n being equally likely, and every pair with a drawn document is examined. Then, for any corpus
+ * (Cochran, Sampling Techniques, 3rd edition, 1977, theorems 2.1, 2.2 and 2.4),
  *
  *     t = D/n sum y_i                            has the mean T,
  *     v = D^2 (1 - n/D) s^2 / n                  has the mean squared error of t as its mean, where
  *     s^2 = sum (y_i - y)^2 / (n - 1).
  *
  * Pairs that share a document are not independent, and need not be, since documents are drawn, not
- * pairs. Pairs within the sample, by contrast, would be only (n/D)^2 of all pairs, with none of the
- * rare ones. */
+ * pairs. Only about (n/D)^2 of all pairs consist of two drawn documents; if only these were
+ * examined, rare pairs would rarely be among them. */
 
 typedef struct bm_total {
-    double value, error;
+    double value, error; /* t, and the root of v: the standard error of t */
 } bm_total;
 
-/* plan_forecast -- what each plan would find in the corpus of a census. */
+/* plan_forecast -- estimates what each plan would find in the corpus of a census. */
 
-/* Fill in `to`: the histogram, the pairs at the threshold, and a forecast for each plan;
- * to->forecasts must have room for them. */
+/* Fill in `to`: the histogram, the pairs that reach the threshold, the removed documents, the range
+ * of candidates, and a forecast for each plan. to->forecasts must have room for plans->n_plans
+ * entries, and to->sample.identical must be set. BM_ERR_NOMEM. */
 bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
                            bm_tune_documents *to, bm_pool *pool, bm_error *err);

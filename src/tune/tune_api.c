@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_api.c -- the public calls of bandmill/tune.h.
+/* tune_api.c -- bm_tune, and the calls that read its result.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_tune_api.c */
@@ -24,11 +24,12 @@
 
 /* === tune documents ===
  *
- * Makes a census of the documents and forecasts from it, once for each text setting.
+ * For each text setting, makes a census of the documents and forecasts from this census.
  *
  *     inputs -> ingest -> corpus (sets in memory or in a file) -> census -> forecasts
  *
- * Nothing is signed: similarities are exact, and the effect of banding is computed. */
+ * The documents are not signed: similarities are exact, and the effect of banding is computed from
+ * the curves of the plans. */
 
 _Static_assert(BM_TUNE_BINS == BM_HISTOGRAM_BINS, "one histogram");
 
@@ -124,7 +125,7 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
         else if (corpus->rep[row] != row) {
             to->identical++;
             to->identical_pairs +=
-                ++copies[corpus->rep[row]]; /* pairs with the first one and earlier copies */
+                ++copies[corpus->rep[row]]; /* pairs with the first one and each earlier copy */
         }
     }
     bm_free(copies);
@@ -184,8 +185,8 @@ out:
     return status;
 }
 
-/* Read the documents once for each text setting, and fill in `samples` for the plans of the
- * result. */
+/* Read the documents once for each text setting, and set result->samples. result->plans must be
+ * set. */
 static bm_status tune_documents_read(const bm_tune_options *o, bm_tune_result *result,
                                      bm_error *err)
 {
@@ -275,8 +276,8 @@ static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shap
     return BM_OK;
 }
 
-/* The plan that dedup and pairs choose (bm_band_plan_choose): the most rows, and then the fewest
- * bands. */
+/* The index of the plan that dedup and pairs choose (bm_band_plan_choose): the one with the most
+ * rows, and of several with as many rows, the one with the fewest bands. */
 static size_t most_rows(const bm_tune_result *result)
 {
     size_t best = 0;
@@ -299,7 +300,7 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     BM_TRY_OUT(bm_plan_list_make(&goal, &list, err));
     BM_TRY_OUT(store_plans(o, list.shapes, list.n, result, err));
     if (!(o->ceiling_similarity > 0))
-        result->chosen = most_rows(result); /* else the first plan */
+        result->chosen = most_rows(result); /* with a ceiling, the first plan is chosen */
 out:
     bm_plan_list_reset(&list);
     return status;

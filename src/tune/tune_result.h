@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_result.h -- the result of bm_tune, and its forms as text. */
+/* tune_result.h -- the result of bm_tune, and functions that write it as a table, JSON or SVG. */
 #pragma once
 
 #include <bandmill/tune.h>
@@ -14,7 +14,7 @@ typedef struct bm_tune_documents {
     bm_tune_forecast *forecasts; /* for each plan */
 } bm_tune_documents;
 
-/* For the chosen plan, the similarities at which P has these values are reported. */
+/* Values of P. The result has the similarities at which the chosen plan reaches them. */
 #define BM_TUNE_STEPS 5u
 extern const double bm_tune_steps[BM_TUNE_STEPS];
 
@@ -23,14 +23,15 @@ struct bm_tune_result {
     double ceiling_similarity, ceiling_probability;
     uint32_t perms;
     bm_tune_plan *plans;
-    size_t n_plans, chosen;
-    bm_tune_documents *samples; /* one for each text */
+    size_t n_plans, chosen;     /* `chosen`: the index of the chosen plan */
+    bm_tune_documents *samples; /* one for each entry of bm_tune_options.texts */
     size_t n_samples;
     char *table, *json;
 };
 
-/* Fill in `table` and `json`. */
+/* Set result->table. BM_ERR_NOMEM. */
 bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err);
+/* Set result->json. BM_ERR_NOMEM. */
 bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err);
-/* Append a complete SVG document; see tune_write.c. */
+/* Append a complete SVG document, described in tune_write.c. */
 bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);

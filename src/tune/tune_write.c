@@ -172,7 +172,7 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
 
 /* === tune svg ===
  *
- * The plans as a picture: a panel for each text, side by side.
+ * The plans as a picture: side by side, a panel for each text setting.
  *
  *     0 +--------------------------------------------------+ 580   | next panel
  *       | word:5, line of words                            |
@@ -183,11 +183,11 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
  *       |         similarity                               |
  *   430 +--------------------------------------------------+
  *
- * Bars show the expected pairs for each hundredth of similarity, on the left axis; curves show the
+ * Bars show the expected pairs for each hundredth of similarity, on the left axis. Curves show the
  * probability that a pair becomes a candidate, on the right axis. At most three plans are shown:
- * the chosen one, the cheapest and the most expensive; they differ in colour, dashes and legend.
- * Without documents there is one panel with curves only. title and desc describe the picture in
- * words, and each bar and curve has its numbers as a tooltip. */
+ * the chosen one, the cheapest and the most expensive. They differ in colour and dashes, which the
+ * legend explains. Without documents there is one panel with curves only. The elements title and
+ * desc describe the picture in words. Each bar and each curve has a tooltip with its numbers. */
 
 #define PANEL      580
 #define LEFT       124
@@ -201,7 +201,7 @@ typedef struct drawing {
     const bm_tune_result *result;
     size_t curves[CURVES_MAX]; /* plan numbers; the chosen plan is last, so that it is on top */
     size_t n_curves;
-    double left; /* of the current panel */
+    double left; /* x of the left edge of the current panel */
 } drawing;
 
 /* --- a panel --- */
@@ -239,7 +239,7 @@ static void put_curves(drawing *d)
     }
 }
 
-/* `of` NULL: curves only. */
+/* Draw a panel. If `of` is NULL, it has curves only. */
 static void put_panel(drawing *d, const bm_tune_documents *of)
 {
     bm_figure *f = &d->figure;
@@ -310,8 +310,9 @@ bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err)
 
 /* === tune table ===
  *
- * The result as tables of tab-separated rows, separated by empty lines (docs/formats.md). The
- * header line identifies a table; numbers have up to six digits. */
+ * The result as tables of tab-separated rows (docs/formats.md). Empty lines separate the tables,
+ * and each table is identified by its header line. Real numbers have up to six significant
+ * digits. */
 
 const double bm_tune_steps[BM_TUNE_STEPS] = {0.001, 0.01, 0.5, 0.99, 0.999};
 
@@ -333,7 +334,7 @@ static void put_uint(page *p, uint64_t number, const char *end)
         p->status = bm_buf_add_format(&p->buf, p->err, "%" PRIu64 "%s", number, end);
 }
 
-/* NAN: an empty cell. */
+/* Write a number and `end`. NAN gives an empty cell. */
 static void put_real(page *p, double number, const char *end)
 {
     if (p->status == BM_OK && !isnan(number))
