@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edges.c -- verification in parallel, one chunk of pairs at a time; edges and groups change only
- * between chunks.
+/* edges.c -- verifies pairs in parallel, one chunk at a time; edges and groups change only between
+ * chunks.
  *
  * Tests: tests/reference/test_against.py, tests/reference/test_contained.py,
  *        tests/reference/test_lost.py, tests/unit/job/test_corpus_spill.c,
@@ -23,11 +23,11 @@
 
 /* === known ===
  *
- * Links are appended, and sorted now and then. Only the first link of a known document is kept; the
- * documents of its other links are joined with the document of the first. */
+ * Links are appended, and sorted now and then. Only the first link of each known document is kept;
+ * the documents of its other links are joined with the document of the first. */
 
-#define LEAST_TAIL ((size_t)1 << 16) /* least number of new links that are sorted at once */
-#define PAGE       4096u             /* bytes of memory that an edge touches */
+#define LEAST_TAIL ((size_t)1 << 16) /* the new links are sorted if there are at least so many */
+#define PAGE       4096u             /* bytes of memory that an edge of the column touches */
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -108,7 +108,7 @@ bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shing
     return status;
 }
 
-/* The index of a known document's link. */
+/* The index of the link of known document `number`. */
 static size_t known_place(const bm_known *known, uint32_t number)
 {
     bm_bisect b = {1, known->n_links};
@@ -136,8 +136,8 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* For each group in which a member found a known document, keep the first of these known
- * documents. */
+/* Set out->known[i]: the known document that i's representative found, else the first one that a
+ * member of i's group found. */
 static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 {
     const bm_known *from = out->from;
@@ -152,7 +152,8 @@ static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err)
 {
-    bm_union_find over = {0}, joined = out->from->joined; /* halving paths changes no root */
+    /* a copy: shortening paths changes no root */
+    bm_union_find over = {0}, joined = out->from->joined;
     uint32_t *first = bm_alloc(out->n, sizeof *first);
     bm_status status = BM_OK;
     BM_TRY_OUT(first == NULL ? bm_fail_nomem(err, out->n * sizeof *first)
@@ -174,7 +175,8 @@ out:
 bm_status bm_known_group(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
-    uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* of each link: its label */
+    /* of each link: the first document for which it is kept */
+    uint32_t *first = bm_alloc(from->n_links, sizeof *first);
     if (first == NULL)
         return bm_fail_nomem(err, from->n_links * sizeof *first);
     for (size_t i = 0; i < from->n_links; i++)
@@ -191,7 +193,7 @@ bm_status bm_known_group(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Note for each group the known document that is kept, if there is one. */
+/* List for each group the known document that is kept, if there is one. */
 static void gather_kept(bm_grouping *out)
 {
     uint64_t n = 0;
@@ -203,7 +205,8 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
-/* The known document whose star the group is, if its component was divided; else BM_NO_KNOWN. */
+/* If the group's component was divided: the known document that is kept for the group; else
+ * BM_NO_KNOWN. */
 static uint32_t known_of_group(const bm_grouping *out, size_t group)
 {
     const uint32_t first = out->members[out->begin[group]];
@@ -229,8 +232,8 @@ bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
     for (size_t g = 0; g < out->n_groups; g++)
         for (uint64_t i = out->begin[g]; i < out->begin[g + 1]; i++)
             group[out->members[i]] = (uint32_t)g;
-    /* known_begin[g + 2] counts; then known_begin[g + 1] is where the next entry of group g is
-     * stored. */
+    /* First known_begin[g + 2] counts the entries of group g; then known_begin[g + 1] is the index
+     * of the group's next entry. */
     for (size_t i = 0; i < n; i++)
         out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
     for (size_t g = 0; g < out->n_groups; g++)
@@ -267,9 +270,9 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
 
 /* === turn links ===
  *
- * Each edge is sorted twice, once for each end, by the turn of that end. */
+ * Each edge is sorted twice, once for each of its documents, by the turn of that document. */
 
-/* Add each edge twice, with the turn of one end as its key. */
+/* Add each edge twice, with the turn of one of its documents as the key. */
 static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_sorted_runs *by_turn,
                               bm_error *err)
 {
@@ -336,7 +339,7 @@ void bm_turn_links_close(bm_turn_links *links)
 
 /* === holders ===
  *
- * One walk over the turns, and for each kept document over its edges.
+ * One walk over the turns, and over the edges of each kept document.
  *
  * The number of shingles that two documents share is computed from the similarity of their edge
  * (bm_jaccard_common). */
@@ -360,7 +363,7 @@ static void holders_reset(bm_holders *holders)
     *holders = (bm_holders){0};
 }
 
-/* Initially only known documents hold others. BM_ERR_NOMEM: `out` is empty. */
+/* At first, only known documents are holders. BM_ERR_NOMEM: *out is empty. */
 static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
                               const bm_turns *turns, bm_holders *out, bm_error *err)
 {
@@ -378,15 +381,15 @@ out:
     return status;
 }
 
-/* A representative has the rank of the best of its copies. */
+/* The rank of a representative: the rank of the best of its copies. */
 static uint32_t place_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
 }
 
-/* An edge of this similarity between `kept`, a kept representative, and `doc`: `kept` becomes the
- * holder of `doc` if `doc` comes later, `kept` contains enough of it, and no other holder contains
- * more. */
+/* Handle an edge of this similarity between `kept`, a kept representative, and `doc`. `kept`
+ * becomes the holder of `doc` if `doc` comes later in keep order, `kept` contains enough of it, and
+ * no other holder contains more. */
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
@@ -458,12 +461,13 @@ out:
  *
  * Documents take their turns while edges are still being found.
  *
- * Pairs of centres are collected in a chunk, so that many are verified at once. Only then is it
- * known which documents are taken. So the chunk is verified before the turn of any document in it,
- * and before a later centre takes a document of it by an edge that was already known. The result is
- * as if each pair were verified immediately; so edges and counts do not depend on threads. */
+ * Pairs of centres are collected in a chunk, so that many are verified at once. Only after that is
+ * it known which documents are taken. So the chunk is verified before the turn of any document in
+ * it, and before a later centre takes a document in the chunk by an edge that was already known.
+ * The result is as if each pair were verified immediately, so edges and counts do not depend on
+ * threads. */
 
-#define ASK_TURNS 4096u /* turns between two checks whether to stop */
+#define ASK_TURNS 4096u /* turns between two checks for cancellation */
 
 typedef struct star_walk {
     bm_match *match;
@@ -481,8 +485,8 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_remove(&s->crowded, doc);
 }
 
-/* There is an edge between a kept document and another. A document that is held completely needs no
- * more pairs; another may find a holder that contains more of it. */
+/* Handle an edge between a kept document and `doc`. If `doc` is held completely, it needs no more
+ * pairs; otherwise it may find a holder that contains more of it. */
 static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     holders_offer(s->holders, kept, doc, similarity);
@@ -490,7 +494,7 @@ static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double simil
         assign(s, kept, doc);
 }
 
-/* A bm_candidates_fn: each pair is a centre and a document that has not had its turn. */
+/* A bm_candidates_fn for pairs of a centre and a document whose turn has not come. */
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     star_walk *s = ctx;
@@ -510,7 +514,7 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The turn of a document that was not taken: it becomes a centre. */
+/* Handle the turn of a document that was not taken: it becomes a centre. */
 static bm_status make_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
                              bm_error *err)
 {
@@ -593,7 +597,7 @@ out:
 
 /* === lost shingles ===
  *
- * The lost shingles of each removed document, and totals. */
+ * The lost shingles of each removed document, and the totals. */
 
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
 {
@@ -670,8 +674,8 @@ static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, c
     }
 }
 
-/* Sets of m and n shingles, m < n, have at most the similarity m/n. Signatures of K independent
- * words then agree in all of them with the probability (m/n)^K at most. */
+/* Sets of m and n shingles, m < n, have a similarity of at most m/n. So signatures of K independent
+ * words agree in all words with a probability of at most (m/n)^K. */
 #define UNLIKELY 1e-6
 
 static void count_unlikely(bm_match *match, const bm_pair *edge)

@@ -18,27 +18,29 @@
 /* known -- documents of an earlier collection (an index, signatures or inputs) that reach the
  * threshold with documents of this job.
  *
- * For each document of the job the most similar known document is stored, and documents that found
+ * For each document of the job, the most similar known document is stored, and documents that found
  * the same known document are joined. Copies share the result of their representative. Memory grows
- * with the number of known documents found, not with the pairs. Threads: one at a time. */
+ * with the number of known documents found, not with the pairs. One thread at a time. */
 
 #define BM_NO_KNOWN  UINT32_MAX
-#define BM_KNOWN_DOC 28u /* bytes for each document: 16 here, and 12 during grouping */
+#define BM_KNOWN_DOC 28u /* bytes for each document: 16 in bm_known, and 12 during grouping */
 
-/* A known document (`number`) that the document `doc` of the job found. */
+/* The document `doc` of the job has found the known document `number`. */
 typedef struct bm_known_link {
     uint32_t number, doc;
 } bm_known_link;
 
 typedef struct bm_known {
-    size_t n;       /* documents of the job */
-    uint32_t *best; /* of each representative: the most similar known document; BM_NO_KNOWN: none */
-    double *similarities; /* of each representative to its `best` */
+    size_t n; /* documents of the job */
+    /* of each representative: the most similar known document found; BM_NO_KNOWN: none */
+    uint32_t *best;
+    double *similarities; /* of each representative to `best` */
     bm_union_find joined; /* representatives that found the same known document */
-    bm_known_link *links; /* once ended: each known document found, ascending, and the first
-                           * document that found it */
+    /* after bm_known_end: each known document found, ascending, with the first document that found
+     * it */
+    bm_known_link *links;
     size_t n_links, cap;
-    size_t n_sorted; /* links that are sorted, with one for each known document */
+    size_t n_sorted; /* the first n_sorted links are sorted, with one for each known document */
     bm_buf ids;      /* ids of the known documents, concatenated in the order of the links */
     uint64_t *id_ends;
     uint32_t *sizes; /* number of distinct shingles of each known document */
@@ -48,13 +50,13 @@ typedef struct bm_known {
  * reset. */
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err);
 void bm_known_reset(bm_known *known); /* {0} is fine */
-/* Document `doc`, a representative, reaches the threshold with a known document. For each document
- * the most similar known document must be added first. */
+/* Record that a representative, link.doc, reaches the threshold with a known document. For each
+ * representative, its most similar known document must be added first. */
 bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, bm_error *err);
-/* End adding: afterwards there is one link for each known document. */
+/* End adding. Then there is one link for each known document. */
 bm_status bm_known_end(bm_known *known, bm_error *err);
-/* Add the id and the number of distinct shingles of the known document of link i; i = 0, 1 … in
- * order. */
+/* Add the id and the number of distinct shingles of the known document of link i. Call this for i =
+ * 0, 1 … in order. */
 bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err);
 /* The id of a known document that was found. */
 bm_str bm_known_id(const bm_known *known, uint32_t number);
@@ -63,50 +65,54 @@ typedef struct bm_match_settings {
     bm_corpus *corpus;
     bm_pool *pool;
     bm_meter *meter;
-    bm_verify verify;     /* never AUTO */
-    uint32_t judged_from; /* SIGNATURE: an edge may count as `unlikely` (bm_match_counts) if its
-                           * smaller document has at least this many shingles */
-    bm_measure measure;   /* CONTAINMENT: only with all candidates and EXACT */
-    double threshold;     /* 0 with CONTAINED: every pair that has a similarity is an edge */
-    bm_share share;       /* for CONTAINED */
-    bool only_groups;     /* edges are not stored, and pairs within one group are not verified */
-    bool all_candidates;  /* candidates are all pairs that share a shingle (exact), instead of pairs
-                           * that share a band */
-    const bm_keep_rank *stars; /* only stars are wanted, with turns in this order: pairs of crowded
-                                * buckets that stars do not need are left out; NULL: all pairs */
-    const bm_known *known;     /* known documents, to which no more may be added; grouping borrows
+    bm_verify verify; /* never AUTO */
+    /* SIGNATURE: an edge may count as `unlikely` (bm_match_counts) if both documents have at least
+     * this many shingles */
+    uint32_t judged_from;
+    bm_measure measure; /* CONTAINMENT: only with all candidates and EXACT */
+    double threshold;   /* 0 with CONTAINED: every pair with a similarity is an edge */
+    bm_share share;     /* for CONTAINED */
+    /* edges are not stored, and pairs of documents in one group are not verified */
+    bool only_groups;
+    /* candidates are all pairs that share a shingle (exact), not pairs that share a band */
+    bool all_candidates;
+    /* the order of turns, if only stars are wanted: pairs of crowded buckets that stars do not need
+     * are left out; NULL: all pairs */
+    const bm_keep_rank *stars;
+    const bm_known *known; /* known documents, to which no more may be added; grouping borrows
                                 * them too. NULL: none */
 } bm_match_settings;
 
 typedef struct bm_earlier_edge {
     double similarity;
-    uint32_t behind; /* 1 + the earlier document; 0: no edge */
+    uint32_t behind; /* 1 + the number of the earlier document; 0: no edge */
 } bm_earlier_edge;
 
-/* With only_groups and verification: for each document, its edge to the earliest document. The
- * survivor of a group is often that document, and then need not be compared again. Else {0}. */
+/* With only_groups and verification: for each document, its edge to the earliest document. The kept
+ * document of a group is often that one, and then need not be compared again. Else {0}. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
-    bm_column column;   /* the column that holds `edges` (bm_corpus_new_column) */
-    uint64_t n_touched; /* edges changed since pages of the column were removed from memory */
+    bm_column column;   /* holds `edges` (bm_corpus_new_column) */
+    uint64_t n_touched; /* edges changed since the column's pages were last removed from memory */
 } bm_earlier_edges;
 
 typedef struct bm_match_counts {
     uint64_t candidates, verified, edges;
     uint64_t not_compared; /* with only_groups: upper bound of skipped pairs of crowded buckets */
     double verify_seconds; /* elapsed time of sorting and comparing */
-    /* Edges between equal signatures, although their numbers of shingles differ so much that this
-     * should happen less than once in a million times (edges.c); and the first such edge. After a
-     * resume with only_groups: edges found since then. */
+    /* Edges between equal signatures whose numbers of shingles differ so much that this should
+     * happen less than once in a million times (edges.c), and the first such edge. After a resume
+     * with only_groups: only edges found since then. */
     uint64_t unlikely;
     bm_pair first_unlikely;
 } bm_match_counts;
 
 typedef struct bm_match_result {
-    bm_band_keyset keys;   /* the keys that candidates came from; 0 bands: none */
-    bm_union_find groups;  /* representatives, joined by the edges */
-    bm_sorted_runs *edges; /* pairs of representatives that reach the threshold (model/ids.h:
-                              key, value); NULL: there are none, or only_groups */
+    bm_band_keyset keys;  /* the keys that candidates were found by; 0 bands: none */
+    bm_union_find groups; /* the representatives, joined by edges */
+    /* pairs of representatives that reach the threshold, as key and value of model/ids.h; NULL:
+     * there are none, or only_groups */
+    bm_sorted_runs *edges;
     bm_earlier_edges earlier;
     bm_match_counts counts;
 } bm_match_result;
@@ -119,90 +125,94 @@ typedef struct bm_match {
 /* A bm_candidates_fn whose ctx is the bm_match: compare n candidates, and add the edges among
  * them. */
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
-/* The same for pairs that were compared already: add the edges among them. */
+/* The same for pairs whose similarity is known. */
 bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
-/* Add n pairs with their similarity. Pairs that reach the threshold, or have an unknown similarity
- * (NAN), are edges: they join groups, and are stored unless only groups are wanted. */
+/* Add those of n pairs that are edges: pairs that reach the threshold, or have an unknown
+ * similarity (NAN). Edges join groups, and are stored unless only_groups. */
 bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
 
 /* Begin to read the edges found so far, in order of a, then b. */
 bm_status bm_edges_begin(const bm_match *match, bm_error *err);
-/* BM_NOT_FOUND (and no error) at the end. */
+/* Read the next edge. BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err);
-/* Open runs for edges, or for records made from edges. In memory they use half of the budget's
- * share and a quarter of the free memory. */
+/* Open runs for edges, or for records made from edges. Their memory is at most half of the budget's
+ * share and a quarter of the memory that the corpus leaves free. */
 bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err);
 
 /* group_columns -- the result of grouping for each document and each group. */
 
 typedef enum bm_reason {
     BM_REASON_KEPT,
-    BM_REASON_IDENTICAL, /* the text of the kept document, byte for byte */
-    BM_REASON_EQUAL,     /* the same shingles in the same order, but another or an unknown text */
+    BM_REASON_IDENTICAL, /* has the text of the kept document, byte for byte */
+    /* has the same shingles in the same order, but another or an unknown text */
+    BM_REASON_EQUAL,
     BM_REASON_NEAR,      /* reaches the threshold with the kept document */
     BM_REASON_CHAINED,   /* joined to the kept document only through others */
     BM_REASON_CONTAINED, /* held by the kept document (edges.h) */
-    BM_REASON_KNOWN,     /* reaches the threshold with the kept document, which is a known
-                          * document */
+    BM_REASON_KNOWN,     /* reaches the threshold with the kept document, which is a known one */
     BM_REASON_OVERLAP    /* contains an item of a test set (parts/overlap_parts.h) */
 } bm_reason;
 
-#define BM_NO_KEPT UINT32_MAX /* no document of its group is kept */
+#define BM_NO_KEPT UINT32_MAX /* no document of the group is kept */
 
 typedef struct bm_grouping {
     size_t n;
-    uint32_t *label;    /* of each document: the smallest document of its group */
-    uint32_t *kept;     /* of each document: the document kept for it (itself if it is kept), or
-                     * BM_NO_KEPT */
-    uint8_t *reason;    /* bm_reason of each */
-    double *similarity; /* similarity of each removed document to its kept one; NAN: unknown */
-    uint32_t *members;  /* documents of each group in input order; a group of one document is
-                         * omitted unless it found a known document */
-    uint64_t *begin;    /* n_groups + 1 places in members */
-    bm_column column;   /* holds label, kept, similarity and begin (bm_corpus_new_column) */
+    uint32_t *label; /* of each document: the smallest document of its group */
+    /* of each document: the document kept for it, maybe itself; or BM_NO_KEPT */
+    uint32_t *kept;
+    uint8_t *reason; /* of each document: its bm_reason */
+    /* of each removed document to its kept one; NAN: unknown; 1 for kept documents */
+    double *similarity;
+    /* documents of each group in input order; groups of one are omitted unless that one found a
+     * known document */
+    uint32_t *members;
+    uint64_t *begin;  /* n_groups + 1 indexes into `members` */
+    bm_column column; /* holds label, kept, similarity and begin (bm_corpus_new_column) */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_equal, n_known, largest;
-    uint8_t *divided;   /* of each document: was its component divided into stars? NULL: none was */
-    uint64_t n_divided; /* divided components */
-    const bm_known *from;    /* borrowed; NULL: no known documents, and the members below are NULL
-                              * too */
+    /* of each document: whether its component was divided into stars; NULL: none was */
+    uint8_t *divided;
+    uint64_t n_divided; /* number of divided components */
+    /* borrowed; NULL: no known documents, and the members below are NULL */
+    const bm_known *from;
     uint32_t *known;         /* of each document: the known document kept for it, or BM_NO_KNOWN */
     uint32_t *known_members; /* known documents of each group, ascending */
-    uint64_t *known_begin;   /* n_groups + 1 places in known_members */
+    uint64_t *known_begin;   /* n_groups + 1 indexes into `known_members` */
 } bm_grouping;
 
-/* known_groups -- the effect of known documents on groups: the steps of grouping.c for them, in
- * order. */
+/* known_groups -- the effect of known documents on groups: the steps that grouping.c takes for
+ * them, in order. */
 
-/* Allocate the columns of a grouping that has `from`. */
+/* Allocate the column `known` of a grouping whose `from` is set. */
 bm_status bm_known_begin(bm_grouping *out, bm_error *err);
-/* For components: give documents that found the same known document one label; members of a group
+/* For components: give documents that found the same known document one label. Members of a group
  * that found none themselves get the group's first known document. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* For stars and holders: documents for which the same known document is kept form a group. */
 bm_status bm_known_group(bm_grouping *out, bm_error *err);
-/* List the known documents of each group, once the groups are gathered. `joined`: groups are
- * components, which may have several; else a group has only the one that is kept. */
+/* List the known documents of each group, after the groups were gathered. `joined`: groups are
+ * components, which may have several known documents; else a group has only the one that is
+ * kept. */
 bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
-/* Set reason and similarity of a document for which a known document is kept. */
+/* Set the reason and similarity of a document for which a known document is kept. */
 void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
 
-/* Set the similarity of a removed document to the known document kept for it, and count it as
- * chained unless it reaches the threshold. */
+/* Set the similarity of a removed document to the known document kept for it. If it reaches the
+ * threshold, the document no longer counts as chained. */
 void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold);
 
 #define BM_GROUPING_LEAVE                                                                          \
     16384u /* after this many documents, pages of columns in files are removed from memory */
 
-/* Call it for each document while walking over the columns in order. */
+/* Call this for each document while walking over the columns in order. */
 static inline void bm_grouping_leave(const bm_grouping *grouping, size_t doc)
 {
     if (doc % BM_GROUPING_LEAVE == 0)
         bm_column_leave(&grouping->column);
 }
 
-/* is_divided: was the component of the document divided into stars? leaves: were others divided,
- * but not this one? */
+/* is_divided: was the document's component divided into stars? leaves: were components divided, but
+ * not the document's? is_known: is a known document kept for it? */
 static inline bool bm_grouping_is_divided(const bm_grouping *grouping, size_t doc)
 {
     return grouping->divided != NULL && grouping->divided[doc] != 0;
@@ -222,32 +232,32 @@ static inline bool bm_grouping_is_known(const bm_grouping *grouping, size_t doc)
 typedef struct bm_turn_links {
     const bm_turns *turns; /* borrowed */
     bm_sorted_runs *by_turn;
-    bm_run_record link; /* the next record of by_turn */
+    bm_run_record link; /* the record of by_turn that was read last and not used yet */
     bool ended;         /* by_turn has no more records */
-    uint32_t *docs;     /* neighbours of the document whose turn it is */
+    uint32_t *docs;     /* neighbours of the document of the current turn */
     double *similarities;
     size_t cap, cap_alike;
 } bm_turn_links;
 
-/* Open the links of the edges found so far, without later ones. Memory is bounded like the memory
- * of edges (bm_edges_open_runs). On failure `out` may still be closed. */
+/* Open the links of the edges found so far; later edges are not included. Memory is bounded as by
+ * bm_edges_open_runs. Call bm_turn_links_close even after a failure. */
 bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
                              bm_error *err);
-/* *docs and links->similarities: the neighbours of turns->order[turn], valid until the next call.
- * Call it for every turn in ascending order. */
+/* Set *docs and links->similarities to the *n neighbours of turns->order[turn], valid until the
+ * next call. Must be called for every turn in ascending order. */
 bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
                              bm_error *err);
 void bm_turn_links_close(bm_turn_links *links);
 
-/* grouping -- makes groups from edges, and chooses the document of each to keep.
+/* grouping -- makes groups from edges, and chooses the document of each group that is kept.
  *
- * Components are the connected components of the edges, each copy with its representative. Stars
- * are formed as in lsh/groups.h, documents in order of preference, so each removed document has an
- * edge to its kept one. The label of a group is its smallest document.
+ * Components are the connected components of the edges; each copy is in the group of its
+ * representative. Stars are formed as in lsh/groups.h, with documents in order of preference, so
+ * each removed document has an edge to its kept one. The label of a group is its smallest document.
  *
- * Documents of an earlier collection (edges.h) are kept in preference to all others. In components,
- * documents that found the same known document are joined, and a group that found one keeps none of
- * its own. In stars, known documents have their turns first. */
+ * Known documents are kept in preference to all others. In components, documents that found the
+ * same known document are joined, and a group that found one keeps no document of the job. In
+ * stars, known documents have their turns first. */
 
 typedef struct bm_grouping_options {
     const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
@@ -255,28 +265,28 @@ typedef struct bm_grouping_options {
     uint64_t most; /* a component of more documents is divided into stars; 0: never */
 } bm_grouping_options;
 
-/* `match` must have run. Removed documents whose similarity to the kept one is unknown are compared
- * with it; if a known document is kept, they count as chained instead, with NAN
- * (bm_grouping_compared). BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
+/* `match` must have run. Compares removed documents with their kept one if that similarity is
+ * unknown. If a known document is kept, they count as chained with similarity NAN instead, until
+ * bm_grouping_compared is called. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and *out is empty. */
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err);
 void bm_grouping_reset(bm_grouping *grouping);
 
 /* match_stars -- finds the edges that stars need: all edges of small buckets, and in crowded
- * buckets edges from each centre to the documents that no star has taken when the centre has its
+ * buckets the edges from each centre to the documents that no star has taken at the centre's
  * turn. */
 
-/* settings.stars orders the turns. `job`: the search for candidates, with the keys of the result.
+/* settings.stars orders the turns. `job` is the search for candidates, with the keys of the result.
  * If stats->n_cut is 0, grouping makes the same stars from these edges as from the edges of all
  * candidates. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
                          bm_error *err);
 
-/* lost_shingles -- what is lost with the removed documents: their shingles that the kept document
- * lacks.
+/* lost_shingles -- what is lost with the removed documents: those of their shingles that the kept
+ * document does not have.
  *
  * No sets are compared for this. Grouping stores the Jaccard similarity of each removed document to
- * its kept one, and the number of shared shingles can be recovered exactly from that double
+ * its kept one, from which the number of shared shingles is computed exactly
  * (bm_jaccard_common). */
 
 typedef struct bm_lost_source {
@@ -284,11 +294,11 @@ typedef struct bm_lost_source {
     const bm_corpus *corpus;
 } bm_lost_source; /* both are borrowed */
 
-/* How many distinct shingles of a removed document its kept one lacks; UINT64_MAX: unknown, since
- * no sets were compared or elements have weights. */
+/* How many distinct shingles of a removed document its kept one does not have. UINT64_MAX: unknown,
+ * since no sets were compared, or elements have weights. */
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
 
-/* totals of all removed documents; UINT64_MAX: unknown */
+/* Totals of all removed documents; UINT64_MAX: unknown. */
 typedef struct bm_losses {
     uint64_t removed_bytes; /* bytes of their texts, as read */
     uint64_t removed_shingles, lost_shingles;
@@ -296,33 +306,34 @@ typedef struct bm_losses {
 
 bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 
-/* holders -- which kept document contains each of the others (`verify` contained), and how much of
- * it.
+/* holders -- for `verify` contained: which kept document contains each of the others, and how much
+ * of it.
  *
- * Documents have their turns in keep order. A document that no earlier one holds is kept; it may
+ * Documents have their turns in keep order. A document that no earlier one holds is kept, and may
  * hold later documents with which it has an edge. If several kept documents could hold a document,
- * the one that shares most shingles does, and among equals the first in keep order. There are no
- * chains: only kept documents hold others. Known documents are kept in preference to all.
+ * the holder is the one that shares most of its shingles, and among equals the first in keep order.
+ * There are no chains: only kept documents hold others. Known documents are kept in preference to
+ * all.
  *
- * A copy has the holder of its representative. Threads: one at a time. */
+ * A copy has the holder of its representative. One thread at a time. */
 
 #define BM_HELD_BY_KNOWN (UINT32_MAX - 1) /* the holder is not a document of the job */
 
 typedef struct bm_holders {
-    const bm_match *match;    /* borrowed, like those below */
-    const bm_keep_rank *rank; /* the order in which documents have their turns */
+    const bm_match *match;    /* borrowed, like rank and turns */
+    const bm_keep_rank *rank; /* keep order */
     const bm_turns *turns;
     uint32_t *docs;   /* of each representative: its holder; BM_NO_DOC: none yet */
-    uint32_t *shared; /* how many shingles it shares with its holder */
+    uint32_t *shared; /* of each representative: how many shingles it shares with its holder */
 } bm_holders;
 
-/* Does the holder contain all of the document, so that no other can contain more? */
+/* Does the holder contain all of `doc`, so that no other document can contain more? */
 static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
 {
     return holders->shared[doc] == holders->match->settings.corpus->sizes[doc];
 }
 
-/* Fill labels, kept and known documents and similarities of a grouping from the edges found by
+/* Fill labels, kept and known documents, and similarities of a grouping from the edges found by
  * matching. */
 bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                            bm_error *err);

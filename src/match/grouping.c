@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grouping.c -- labels, the document to keep, and the reason for each removal.
  *
- * Components come from the union-find that matching filled. Stars (lsh/groups.h) walk the
- * neighbours of the representatives (edges.h) in the order of turns. Memory: 29 bytes for each
- * document with components. 20 of them (labels, kept documents, similarities and groups, which are
- * accessed in order) are in a file if columns of the corpus are. One thread, except for comparing,
- * since all steps take linear time.
+ * Components come from the union-find that matching filled. Stars (lsh/groups.h) are formed by
+ * walking the neighbours of the representatives (edges.h) in the order of turns. Memory: 29 bytes
+ * for each document with components. 20 of them (labels, kept documents, similarities and groups,
+ * which are accessed in order) are in a file if columns of the corpus are. One thread, except for
+ * comparing, since all steps take linear time.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -38,8 +38,8 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = out->members;               /* memory that is not needed yet */
-    bm_union_find groups = match->result.groups; /* halving paths changes no root */
+    uint32_t *best = out->members;               /* scratch: the members are listed later */
+    bm_union_find groups = match->result.groups; /* a copy: shortening paths changes no root */
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* Form stars among all documents, or among documents of divided components. */
+/* Form stars of all documents or, if components were divided, of the documents of these. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -108,7 +108,7 @@ out:
 
 /* --- components that are too large --- */
 
-/* Mark the documents of components of more than `most` documents. */
+/* Mark the documents of components of more than `most` documents, and count these components. */
 static bm_status mark_large(bm_grouping *out, uint64_t most, bm_error *err)
 {
     uint32_t *sizes = NULL;
@@ -152,8 +152,8 @@ out:
 
 /* --- labels, members, reasons --- */
 
-/* Change the label of each group from any of its documents to the smallest. `scratch` has space for
- * n. */
+/* Change each group's label, which may be any of its documents, to its smallest document. `scratch`
+ * has space for n. */
 static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -166,14 +166,14 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
     }
 }
 
-#define NO_PLACE UINT32_MAX /* the group has one document */
+#define NO_PLACE UINT32_MAX /* the group is not listed */
 
-/* List the members of each group, by counting. Groups come in the order of their labels, which are
+/* List the members of each group, by counting. Groups are in the order of their labels, which are
  * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
-    uint32_t *place = NULL; /* of each label: number of documents, then the position of the next
-                             * one */
+    /* of each label: number of documents, then the index of the next one in `members` */
+    uint32_t *place = NULL;
     uint64_t total = 0;
     BM_TRY(bm_new_zero(&place, out->n, err));
     for (size_t i = 0; i < out->n; i++) {
@@ -201,8 +201,8 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Is the removed document a near the kept document b? Without verification: were they
- * candidates? */
+/* Does the removed document a reach the threshold with the kept document b? Without verification:
+ * do they share a band key? */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
 {
     if (match->settings.verify != BM_VERIFY_NONE)
@@ -223,7 +223,7 @@ static void set_reason(const bm_match *match, bm_grouping *out, uint32_t doc, do
         is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
 }
 
-/* Compare each removed document (a) with the kept one (b), and set its reason. */
+/* Compare n removed documents (a) with their kept ones (b), and set their reasons. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
@@ -231,14 +231,14 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
                                .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
-        if (i % BM_DOC_LEAVE_ROWS == 0) /* these documents are far apart */
+        if (i % BM_DOC_LEAVE_ROWS == 0) /* the documents of the pairs are far apart */
             bm_column_leave(&out->column);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
     }
     return BM_OK;
 }
 
-/* Did matching already find an edge between the document and the kept one? */
+/* Did matching find an edge between the document and the kept one? If so, sets *similarity. */
 static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
 {
     uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
@@ -250,7 +250,7 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
     return true;
 }
 
-/* The reason of a document that is a copy of `other`. */
+/* The reason of a removed document that is a copy of `other`. */
 static uint8_t copy_reason(const bm_corpus *corpus, size_t doc, size_t other)
 {
     return bm_corpus_same_text(corpus, doc, other) ? BM_REASON_IDENTICAL : BM_REASON_EQUAL;
@@ -275,7 +275,7 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
             continue;
         const bool copy = rep[i] == rep[out->kept[i]];
         if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
-            out->reason[i] = BM_REASON_CONTAINED; /* its similarity is set already */
+            out->reason[i] = BM_REASON_CONTAINED; /* the similarity was set by bm_holders_group */
             continue;
         }
         out->similarity[i] = 1.0;
@@ -300,12 +300,12 @@ out:
     return status;
 }
 
-/* The texts of documents that are copies or have copies, as hashes of shingles and text, ascending.
- * Unknown texts are omitted. */
+/* The texts of documents that are copies or have copies: hashes of shingles and text, ascending.
+ * Unknown texts have the value 0. */
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
-    bm_column column; /* holds the list, and equally much scratch memory for sorting it */
+    bm_column column; /* holds the list, and equally much scratch for sorting it */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
@@ -346,7 +346,7 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
     const bm_corpus *corpus = match->settings.corpus;
     const uint32_t *rep = corpus->rep;
     const bool known = corpus->cfg.docs != NULL && corpus->cfg.docs->n == corpus->n;
-    uint8_t *copied = NULL; /* of each representative: does it have a copy? */
+    uint8_t *copied = NULL; /* of each representative: whether it has a copy */
     copied_texts texts = {0};
     bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&copied, out->n, err));
@@ -420,8 +420,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
-    if (options->rank->none) /* this comes first, so that no documents are compared with kept
-                              * ones */
+    /* before set_reasons, which then compares no removed documents with kept ones */
+    if (options->rank->none)
         BM_TRY_OUT(keep_none(match, out, err));
     status = set_reasons(match, out, err);
 out:

@@ -3,8 +3,8 @@
  *
  * Sets in memory are sorted, and pairs are found with their similarity. For sets in a file,
  * prefixes are made and written first, and an index of them is built for one block of documents
- * after another. Pairs that pass its filters are compared like candidates of bands: chunk by chunk,
- * with sets read back in order of their places. Both ways compare the same pairs.
+ * after another. Pairs that pass the index's filters are compared like candidates of bands: chunk
+ * by chunk, with sets read back in the order of their offsets. Both ways compare the same pairs.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
  *        tests/unit/match/test_all_pairs_parts.c, tests/unit/match/test_all_pairs_prefixes.c,
@@ -26,35 +26,35 @@
  *
  * A table of counters that is larger than memory, computed part by part.
  *
- * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles with the same first
- * part_bits are a part: no other shingle touches their counters.
+ * A shingle's counter is selected by the leading bits of its mixed hash. Shingles with the same
+ * first part_bits bits form a part; no other shingles use their counters.
  *
  *     1. add     hashes are written to a file by part, 2,048 in a block
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
- *     2. end     part by part: its blocks are read, counted, and read again, and their counts are
- *                stored in a column in the same order, one part after another
+ *     2. end     for each part: its blocks are read and counted, then read again, and the counts of
+ *                their hashes are stored in a column in the same order, one part after another
  *                    [ counts of part 0 | of part 1 | of part 2 | … ]
- *     3. next    the same hashes, in the same order, each get the next count of their part
+ *     3. next    the same hashes, passed in the same order, each get the next count of their part
  *
- * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one adds and reads counts; counting
- * uses the pool.
+ * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one thread adds and reads counts;
+ * counting uses the pool.
  *
  * The table could be a column over a file instead, one method for all sizes. Then hashes would have
- * to be sorted by place, M bytes of memory at a time, so that the table's pages are traversed once
- * for each M / 8 shingles. Updating a table of T bytes for n shingles would read and write 16 n T /
- * M bytes, and with the later look-ups 40 n T / M in all, T being 1 to 2 bytes for each shingle.
- * Counting by parts transfers 30 n bytes. The column would be better only if the table nearly fits
- * into memory. */
+ * to be sorted by their index in the table, M bytes of memory at a time, so that the table's pages
+ * are traversed once for each M / 8 shingles. Updating a table of T bytes for n shingles would read
+ * and write 16 n T / M bytes, and with the later look-ups 40 n T / M in all, T being 1 to 2 bytes
+ * for each shingle. Counting by parts transfers 30 n bytes. So the column would be better only if
+ * the table nearly fits into memory. */
 
 #define BLOCK       2048u
-#define LEAVE       16u /* about how many blocks have their counts in memory */
+#define LEAVE       16u /* about how many blocks of counts stay in memory */
 #define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
-    uint64_t n;       /* shingles */
-    uint64_t at;      /* counts that were read */
+    uint64_t n;       /* number of shingles */
+    uint64_t at;      /* number of counts that part_counts_next has returned */
     uint64_t first;   /* index in the column of the part's first count */
-    uint64_t *blocks; /* places in the file of hashes */
+    uint64_t *blocks; /* offsets of the blocks in the file of hashes */
     size_t cap;
     uint64_t *hashes; /* the block being filled */
     uint16_t *counts; /* the block whose counts are being read */
@@ -69,7 +69,7 @@ struct bm_part_counts {
     uint16_t *counts;
     bm_spill_file *hash_file;
     bm_column column; /* all counts */
-    uint64_t written;
+    uint64_t written; /* bytes written to files */
 };
 
 /* The part that is being counted. */
@@ -80,7 +80,8 @@ typedef struct counting {
     bool shared;
 } counting;
 
-/* The most bytes of memory, for n shingles and a whole table of 2^table_bits counters. */
+/* The most bytes of memory for n shingles and a table that would have 2^table_bits counters as a
+ * whole. */
 static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
@@ -104,7 +105,7 @@ static void part_counts_close(bm_part_counts *c)
 }
 
 /* Files are made in `dir`. Counts are the same as in a table of 2^table_bits counters
- * (lsh/shingle_counts.h), made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+ * (lsh/shingle_counts.h), but made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
 static bm_status part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                                   bm_part_counts **out, bm_error *err)
 {
@@ -131,7 +132,7 @@ out:
     return BM_OK;
 }
 
-/* bytes written to files */
+/* Bytes written to files. */
 static uint64_t part_counts_written(const bm_part_counts *c)
 {
     return c->written;
@@ -158,7 +159,7 @@ static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
     return bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
 }
 
-/* Count a mixed hash. */
+/* Add a mixed hash to its part. */
 static bm_status part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
@@ -217,7 +218,7 @@ out:
     return status;
 }
 
-/* Space for all counts, and where the counts of each part begin. */
+/* Make space for all counts, and set where the counts of each part begin. */
 static bm_status make_column(bm_part_counts *c, bm_error *err)
 {
     uint64_t n = 0;
@@ -229,7 +230,8 @@ static bm_status make_column(bm_part_counts *c, bm_error *err)
     return bm_column_open_file(&c->column, (size_t)n * sizeof *c->counts, c->dir, err);
 }
 
-/* Close the file of hashes, which are not needed any more, and use their memory for counts. */
+/* Close the file of hashes, which is no longer needed, and free memory of hashes for buffers of
+ * counts. */
 static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
 {
     bm_column_leave(&c->column);
@@ -243,7 +245,7 @@ static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
     return BM_OK;
 }
 
-/* End adding and count. BM_ERR_CANCELLED if the meter is told to stop. */
+/* End adding, and count. BM_ERR_CANCELLED if the caller cancels. */
 static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
@@ -263,7 +265,7 @@ static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *met
 
 /* --- 3. next --- */
 
-/* The count of a hash. Hashes must come in the order in which they were added. */
+/* Set *count to the count of a hash. Hashes must come in the order in which they were added. */
 static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
@@ -278,10 +280,10 @@ static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *c
 
 /* === all pairs window ===
  *
- * Documents ordered by size, but read in order of their places.
+ * Documents in order of size, but read from the file in order of offsets.
  *
  *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
- *     reading     documents of the window by number, which is the order of their places in the file
+ *     reading     documents of the window by number, which is the order of their offsets
  *
  * If the sets do not fit into one window, the file is traversed once for each window, forward and
  * with gaps. All threads read. */
@@ -297,8 +299,8 @@ static void set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* The most bytes that a window of one range can have: the bytes of the last whole range, and of the
- * documents after it. */
+/* The bytes of the largest window that consists of one range: at most those of the last whole
+ * range, and of the documents after it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
@@ -307,7 +309,7 @@ static uint64_t set_window_least(const bm_set_window *w)
     return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
 }
 
-/* Find the end of the window that begins at w->begin, and return the words that it needs. */
+/* Find the end of the window that begins at w->begin. Returns the words that the window needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {
     size_t words = 0;
@@ -363,8 +365,9 @@ out:
     return status;
 }
 
-/* Read the next documents, beginning with the first ones. The first five fields must be set before.
- * BM_NOT_FOUND (and no error) after the last; the call after that starts again. */
+/* Read the next window, at first the one that begins at position 0. corpus, order, n, most and pool
+ * must be set. After the last window, returns BM_NOT_FOUND (and no error); the next call starts
+ * again. */
 static bm_status set_window_next(bm_set_window *w, bm_error *err)
 {
     size_t end, at = 0;
@@ -392,17 +395,18 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  *
  * Makes prefixes from sets in two passes over the file of sets.
  *
- *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
- *                    fit, part by part
- *     2. prefixes    of each document overwrite its set, and are written in the order of sizes:
- *                    a record for 16 documents, which is what an index and a search read
+ *     1. count       every shingle is counted in a table of 1 to 2 bytes a shingle; if that does
+ *                    not fit into memory, part by part
+ *     2. prefixes    each document's prefix overwrites its set in the window. Prefixes are written
+ *                    in the order of sizes: a record for 16 documents, which an index and a search
+ *                    read
  *
  *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
- *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
+ *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same memory
  *
- * In text most shingles occur in only one document and have no key, so this file is small compared
+ * In text, most shingles occur in only one document and have no key. So this file is small compared
  * with the file of sets, and each block of the search reads only this file. Counts, prefixes and
- * the compared pairs are the same as if all were in memory.
+ * the compared pairs are the same as if all sets were in memory.
  *
  * Memory besides the table: a window of sets, which takes an eighth of the given memory, and for
  * each thread a buffer for the longest set. All threads read, count and cut sets. */
@@ -417,8 +421,8 @@ typedef struct prefix_maker {
     const bm_set_prefixes_job *job;
     bm_set_prefixes *out;
     bm_set_window window;
-    bm_shingle_counts table; /* the counts, if they fit into memory */
-    bm_part_counts *parts;   /* the counts part by part; NULL: `table` is used */
+    bm_shingle_counts table; /* the counters, if they fit into memory */
+    bm_part_counts *parts;   /* the counters in parts; NULL: `table` is used */
     size_t longest;
     uint64_t n_shingles;
     bool shared;
@@ -443,7 +447,7 @@ static uint64_t fixed_bytes(const prefix_maker *m)
     return order_bytes(m) + (sorting > making_them ? sorting : making_them);
 }
 
-/* Choose how counters are computed: in one table, or in the fewest parts that fit. */
+/* Choose how to count: in one table, or in the fewest parts that fit into memory. */
 static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
@@ -507,8 +511,8 @@ static bm_status count_window(prefix_maker *m, bm_error *err)
 
 /* --- 2. prefixes --- */
 
-/* If counting is by parts: overwrite each set with its keys, and store their number in the head of
- * the range. */
+/* If counting is by parts: overwrite each set with its keys, and store their number in the set's
+ * head. */
 static bm_status make_keys(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
@@ -688,9 +692,9 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
  * Compares all documents with all, in squares of 256 times 256 documents.
  *
  *            b ->
- *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however
- *                [ 1,1 ][ 1,2 ]       many there are, so that those in a file are read n / 256
- *                       [ 2,2 ]       times
+ *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of at most 512 documents, so sets in
+ *                [ 1,1 ][ 1,2 ]       a file are read n / 256 times
+ *                       [ 2,2 ]
  *
  * No pair can be skipped: each pair is a row of the result, and writing rows takes most of the
  * time. */
@@ -701,7 +705,7 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
 typedef struct compared {
     uint32_t *docs;
     size_t n;
-    bm_pair *pairs; /* pairs of a square */
+    bm_pair *pairs; /* scratch: the pairs of a square */
 } compared;
 
 static bm_status compare_square(bm_match *match, compared *c, size_t first_a, size_t first_b,
@@ -738,10 +742,11 @@ out:
     return status;
 }
 
-#define ROOM_LEAST ((uint64_t)1 << 20) /* least bytes beyond the minimum for the search */
+/* bytes beyond the minimum that the search gets if possible */
+#define ROOM_LEAST ((uint64_t)1 << 20)
 
-/* The share of the search: half of the memory that is left, since edges will need the rest; more
- * only if the search could not work otherwise. */
+/* How much of `left` bytes the search may use: half, since edges will need the rest; more only if
+ * the search could not work otherwise. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;
@@ -750,8 +755,8 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Move sets to a file if they leave little space for an index: with less than an eighth of their
- * size there would be so many blocks that reading the sets back costs less. */
+/* Move sets to a file if they leave little space for an index. With less than an eighth of the
+ * sets' size for an index, there would be so many blocks that reading the sets back costs less. */
 static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;

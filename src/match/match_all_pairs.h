@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match_all_pairs.h -- edges of --candidates all: all pairs, exact, without bands. */
+/* match_all_pairs.h -- the edges of --candidates all: all pairs, exact, without bands. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -12,31 +12,35 @@
 #include "match/edges.h"
 
 /* all_pairs_counts -- counts the documents of each shingle if the counters do not fit into memory:
- * part by part, with files. */
+ * part by part, in files. */
 
 #define BM_PART_BITS_MAX 8u
 
 typedef struct bm_part_counts bm_part_counts;
 
 /* all_pairs_window -- sets of a corpus, read back from its file in the order of the documents'
- * sizes, as many at a time as a bound allows. */
+ * sizes, as many at a time as a limit allows.
+ *
+ * `words` has for each range of BM_PREFIX_RANGE positions: BM_PREFIX_RANGE words for the caller's
+ * use, then the sets of the documents as in the file, one after another. */
 
 /* `words` holds for each range of BM_PREFIX_RANGE positions: BM_PREFIX_RANGE words for the caller's
  * use, then the sets of the documents in the form of the file, one after another. */
 typedef struct bm_set_window {
     bm_corpus *corpus;
-    const uint32_t *order; /* documents by size */
+    const uint32_t *order; /* n documents by size */
     size_t n;
-    uint64_t most; /* most bytes of a window; a single range may need more */
+    uint64_t most; /* the most bytes of a window; a single range may need more */
     bm_pool *pool;
-    size_t begin, end; /* positions in the window: begin is a multiple of BM_PREFIX_RANGE */
+    /* positions in the window are begin … end-1; begin is a multiple of BM_PREFIX_RANGE */
+    size_t begin, end;
     uint64_t *words;
-    size_t *at; /* of each position in the window: where its set begins */
+    size_t *at; /* for each position in the window: index of its set in `words` */
     uint64_t *places;
     size_t cap_words, cap_docs;
 } bm_set_window;
 
-#define BM_SET_WINDOW_DOC 24u /* bytes of a document besides its set */
+#define BM_SET_WINDOW_DOC 24u /* bytes of a window for each document, besides the set */
 
 static inline size_t bm_set_window_size(const bm_set_window *window, size_t position)
 {
@@ -48,39 +52,40 @@ static inline uint64_t *bm_set_window_set(const bm_set_window *window, size_t po
     return window->words + window->at[position - window->begin];
 }
 
-/* all_pairs_prefixes -- prefixes of all documents in a file, for --candidates all if the sets are
- * in a file (lsh/prefix_index.h explains their use). */
+/* all_pairs_prefixes -- the prefixes of all documents in a file, used by --candidates all if the
+ * sets are in a file (see lsh/prefix_index.h). */
 
 typedef struct bm_set_prefixes {
     bm_prefix_store store;
     uint32_t *order; /* n documents by size */
     size_t n;
     bm_spill_file *file;
-    uint64_t *places;       /* place in the file of each range's record */
-    uint32_t *n_keys;       /* keys of each range */
-    uint64_t bytes_held;    /* bytes of memory that they take until they are reset */
-    uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
+    uint64_t *places;       /* offset in the file of each range's record */
+    uint32_t *n_keys;       /* number of keys of each range */
+    uint64_t bytes_held;    /* bytes of memory in use until reset */
+    uint64_t bytes_written; /* bytes written to temporary files, including closed ones */
     unsigned part_bits;     /* counting used 2^part_bits parts */
 } bm_set_prefixes;
 
 typedef struct bm_set_prefixes_job {
-    bm_corpus *corpus; /* its sets are in a file */
+    bm_corpus *corpus; /* the sets are in a file */
     bm_join_rule rule;
     uint64_t memory; /* bytes that may be used; 0: no bound */
     bm_pool *pool;
     bm_meter *meter;
 } bm_set_prefixes_job;
 
-/* `out` must not move while it is used. Prefixes do not depend on memory and pool. BM_ERR_NOMEM:
- * `memory` is too little, and the message names the least. BM_ERR_IO, BM_ERR_FORMAT,
- * BM_ERR_CANCELLED. Stages "count" and "prefixes", unit "documents". */
+/* Make the prefixes. `out` must not move while it is used. The prefixes do not depend on memory and
+ * pool. BM_ERR_NOMEM: `memory` is too little, and the message says how much is needed. BM_ERR_IO,
+ * BM_ERR_FORMAT, BM_ERR_CANCELLED. Progress is reported as stages "count" and "prefixes", unit
+ * "documents". */
 bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err);
 void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
 
-/* Fill the result of `match`, whose groups must be set up. BM_ERR_NOMEM: `memory` is too little for
- * the search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
+/* Fill the result of `match`, after bm_match_begin. BM_ERR_NOMEM: `memory` is too little for the
+ * search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
-/* The same for a threshold of 0: all pairs of representatives that have shingles
- * (match_all_pairs.c). */
+/* Like bm_match_all_pairs for a threshold of 0: compares all pairs of representatives that have
+ * shingles. */
 bm_status bm_match_every_pair(bm_match *match, bm_error *err);

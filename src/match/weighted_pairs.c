@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of earlier
- * documents.
+/* weighted_pairs.c -- looks documents up in an index of the heaviest shingles of earlier documents.
  *
- *     block    documents first … end-1, as many as fit into the index of their heaviest shingles
- *     probe    each document from `first` on, by all its shingles: those of the block before it
- *              with which it shares a shingle are candidates, once each, unless their sums rule
- *              them out
- *     compare  candidates, a chunk at a time, like the candidates of bands
+ *     block    documents first … end-1: as many as fit into the index of their heaviest shingles
+ *     probe    each document after `first` is looked up by all of its shingles. Documents of the
+ *              block that come before it and share a shingle are candidates, once each, unless the
+ *              sums of the weights rule them out
+ *     compare  candidates are compared in chunks, like the candidates of bands
  *
  * The comment of the weighted index below proves that no pair is lost. The similarity is at most
- * the smaller sum of weights divided by the greater one, so a pair with sums too far apart is
+ * the smaller sum of weights divided by the greater one. So a pair whose sums are too far apart is
  * skipped, with the same allowance for rounding.
  *
- * If the documents do not fit into one block, the sets after a block are read once for each block.
- * All threads probe, one document at a time, until there are enough candidates to compare. */
+ * If the documents do not fit into one block, all sets after a block's first document are read once
+ * for each block. All threads probe, one document at a time, until there are enough candidates to
+ * compare. */
 #include "match/weighted_pairs.h"
 
 #include <stdatomic.h>
@@ -27,14 +27,14 @@
 
 /* === weighted index ===
  *
- * The heaviest shingles of each document, in buckets by their leading bits.
+ * The heaviest shingles of each document, in buckets by the leading bits of their mixed hashes.
  *
  * Omitting the lighter shingles loses no pair. Let x and y be documents of similarity J >= t, S the
  * sum of the weights of x, and M the sum, over shared shingles, of the smaller weight. J = M / (sum
  * of the greater weights), and that sum is at least S, so M >= t S. Omit elements of x, the
  * lightest first, as long as the omitted ones together weigh less than t S. If y had none of the
- * remaining elements, all shared shingles would be omitted ones, and M < t S. So at least one
- * remaining element of x, which the index has, is in y. That holds for any x and any order of
+ * remaining elements, all shared shingles would be omitted ones, and M < t S. So y has at least one
+ * remaining element of x, and that element is in the index. This holds for any x and any order of
  * omission; the heaviest elements are kept because they are the fewest, and mostly the rarest.
  * Omitting on one side of a pair is enough: y is looked up with all of its elements.
  *
@@ -44,15 +44,15 @@
  * this is below 8 (L + 1) e of t S and of S. weighted_share subtracts more than that from the
  * share, which keeps more elements. */
 
-#define PER_BUCKET 2u /* about how many entries */
+#define PER_BUCKET 2u /* about how many entries a bucket has */
 
 typedef struct heavy {
     uint64_t hash;
     double weight;
 } heavy;
 
-/* The share of a set's weight that a pair of at least this computed similarity must have in common.
- * Sets have at most `longest` elements. */
+/* The share of a set's weight that a pair of at least this computed similarity has in common. Sets
+ * have at most `longest` elements. */
 static double weighted_share(double threshold, size_t longest)
 {
     const double off = 0x1p-49 * ((double)longest + 1);
@@ -67,8 +67,8 @@ static int heaviest_first(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* Add the next document of the block: its heaviest elements, so that those omitted have less than
- * `share` of its weight. `scratch`: set.n elements. BM_ERR_NOMEM. */
+/* Add the next document of the block: only its heaviest elements, chosen so that the omitted ones
+ * have less than `share` of its weight. `scratch` has space for set.n elements. BM_ERR_NOMEM. */
 static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
                                     void *scratch, bm_error *err)
 {
@@ -105,7 +105,8 @@ static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
         bm_free(ordered);
         return bm_fail_nomem(err, index->n * sizeof *ordered);
     }
-    size_t *ends = index->starts + 1; /* of bucket b: its begin, until its entries are placed */
+    /* where bucket b begins; while entries are placed, where its next one goes */
+    size_t *ends = index->starts + 1;
     for (size_t i = 0; i < index->n; i++)
         ends[(index->entries[i].key >> (64 - bits)) + 1]++;
     for (size_t b = 0; b < n_buckets; b++)
@@ -118,14 +119,14 @@ static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
     return BM_OK;
 }
 
-/* Prefetch the entries of a hash that will soon be looked up. */
+/* Prefetch the bucket of a hash that will soon be looked up. */
 static void weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
 {
     __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
 }
 
-/* Find the range that contains all entries of `hash`: entries[*begin] … entries[end - 1]. Returns
- * the end. */
+/* Find the bucket of `hash`: entries[*begin] … entries[end - 1], which contains all entries with
+ * its mixed hash, *key. Returns the end. */
 static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                                   size_t *begin)
 {
@@ -155,7 +156,7 @@ static void weighted_index_reset(bm_weighted_index *index)
 
 /* The state of one thread. */
 typedef struct prober {
-    uint32_t *met; /* of each document of the block: 1 + the last probe that met it */
+    uint32_t *met; /* for each document of the block: 1 + the last probed document that met it */
     bm_set_reader reader;
     bm_pair *pairs;
     size_t n, cap;
@@ -168,11 +169,11 @@ typedef struct search {
     size_t first, end; /* the block */
     double share;
     size_t longest;
-    uint64_t index_bytes; /* most bytes of the index */
+    uint64_t index_bytes; /* the most bytes of the index */
     prober *probers;
     uint32_t n_probers;
     atomic_size_t next;    /* the next document to probe */
-    atomic_size_t n_found; /* pairs waiting to be compared */
+    atomic_size_t n_found; /* pairs found that are not compared yet */
 } search;
 
 /* --- sets --- */
@@ -187,7 +188,7 @@ static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out
 
 /* --- the index of a block --- */
 
-/* Bytes that a document of the block takes besides its entries. */
+/* Bytes that a document of the block takes besides its entries in the index. */
 static uint64_t doc_bytes(const search *s)
 {
     return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
@@ -330,7 +331,7 @@ static void reset(search *s)
     weighted_index_reset(&s->index);
 }
 
-/* Decide how much memory the index may take; move sets to a file if they leave too little. */
+/* Decide how much memory the index may use. Moves sets to a file if they leave too little. */
 static bm_status budget_index(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;

@@ -9,27 +9,28 @@
 /* weighted_index -- finds the documents of a block that have a given shingle among their heaviest
  * ones.
  *
- * Threads: one builds; then any number may look up. */
+ * One thread builds the index; then any number of threads may read it. */
 
 typedef struct bm_weighted_entry {
     uint64_t key; /* the mixed hash of the shingle */
-    uint32_t doc; /* number in the block: 0, 1, 2 … */
+    uint32_t doc; /* number of the document in the block: 0, 1, 2 … */
 } bm_weighted_entry;
 
 typedef struct bm_weighted_index {
     uint32_t n_docs;
-    double *sums; /* sum of the weights of each document */
+    double *sums; /* for each document: sum of its weights */
     size_t cap_docs;
-    bm_weighted_entry *entries; /* once built: sorted by the leading bits of their keys */
+    bm_weighted_entry *entries; /* once built: grouped by the leading bits of their keys */
     size_t n, cap;
-    size_t *starts; /* 2^bits + 1 */
+    size_t *starts; /* 2^bits + 1 used: where each bucket's entries begin */
     unsigned bits;
 } bm_weighted_index; /* {0} is empty */
 
-#define BM_WEIGHTED_ENTRY (2 * sizeof(bm_weighted_entry) + 2 * sizeof(size_t)) /* about, in bytes */
+/* bytes of an entry, about */
+#define BM_WEIGHTED_ENTRY (2 * sizeof(bm_weighted_entry) + 2 * sizeof(size_t))
 
-#define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t)) /* bytes of scratch for an element */
+#define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t)) /* bytes of scratch for an element of a set */
 
-/* The corpus must be complete and have weighted sets, in memory or in a file. The compared pairs
- * depend on neither threads nor memory. */
+/* The corpus must be complete and have weighted sets, in memory or in a file. Which pairs are
+ * compared depends on neither threads nor memory. */
 bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err);
