@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* against.c -- compares the documents of a job with known documents: ranges of the corpus are
- * searched for in an index of the known ones.
+/* against.c -- compares the documents of a job with known documents: looks up ranges of the corpus
+ * in an index of the known documents.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
@@ -35,9 +35,9 @@
 
 /* === against open ===
  *
- * Known documents are given in one of three forms: an index, which is used unchanged; signatures,
- * whose inputs are located if exact similarities may be needed; or documents, from which an index
- * is made. */
+ * Known documents are given in one of three forms: as an index, which is used unchanged; as
+ * signatures, whose inputs are located if exact similarities may be needed; or as documents, which
+ * are made into an index. */
 
 void bm_against_close(bm_against *against)
 {
@@ -83,7 +83,8 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
     bm_status status = bm_recipe_apply(&against->recipe, known, err);
-    known->input.patterns = (bm_name_patterns){0}; /* the patterns select the job's own inputs */
+    /* the patterns select only the job's own inputs */
+    known->input.patterns = (bm_name_patterns){0};
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
     known->plan.rows = settings->bands.rows;
@@ -101,8 +102,8 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 
 /* --- verification --- */
 
-/* Refuse the `verify` that an option asked for. `what`: what is stored of the known documents;
- * `verify`: the ways in which they can be compared. */
+/* Refuse the verification that an option requested. `what` says what is stored of the known
+ * documents, `verify` which verifications are possible. */
 static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
                                bm_error *err)
 {
@@ -129,7 +130,7 @@ static bm_status resolve_index(const bm_against *against, bm_settings *settings,
     return BM_OK;
 }
 
-/* Locate the inputs from which sets are made again, and check that no output is one of them. */
+/* Locate the inputs from which sets can be made again, and check that no output is one of them. */
 static bm_status find_inputs(bm_against *against, const bm_settings *settings, bm_error *err)
 {
     bm_input_options *input = &against->known.input;
@@ -185,7 +186,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 
 /* --- opening --- */
 
-/* An index, or a directory of signatures, must be the only path. */
+/* Determine the kind of the known documents. An index, or a directory of signatures, must be the
+ * only path. */
 static bm_status find_kind(const bm_settings *settings, bm_against_kind *out, bm_error *err)
 {
     const bm_pair_settings *pairs = &settings->pairs;
@@ -368,29 +370,30 @@ static void row_mark(row_marks *marks, uint64_t row)
 
 /* === against sets ===
  *
- * Sets of known documents, made again from the inputs that were signed. The inputs are read through
- * the ingest with the options they were signed with. Only inputs that hold marked documents are
- * opened, and each is read to its end. Only the sets of marked documents are kept: in a temporary
+ * Makes sets of known documents again from the inputs that were signed. The inputs are read through
+ * the ingest, with the options they were signed with. Only inputs with marked documents are opened,
+ * and each of them is read to the end. Only the sets of marked documents are stored: in a temporary
  * file, in the order of the documents.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
  *     marked                    *    *  |             |    *
- *     read                     ----------             ----------       documents in order are rows
- *                                                                      in order
+ *     read                     ----------             ----------       documents are in the order
+ *                                                                      of the rows
  *
  * Only the digest, known after the last byte, proves that a file is the one that was signed. A
- * document with another number of shingles proves earlier that it is not. */
+ * document with a different number of shingles proves earlier that it is not. */
 
 typedef struct marked_sets {
     row_marks rows;
-    bm_spill_file *file; /* per marked row: its n_shingles hashes in any order; bm_spill_close */
+    /* for each marked row: its n_shingles hashes in any order; bm_spill_close */
+    bm_spill_file *file;
 } marked_sets;
 
 /* The inputs that are read. Every array has part.n_inputs entries. */
 typedef struct chosen {
-    bm_recipe part;  /* borrows from the full recipe, except for the arrays */
+    bm_recipe part;  /* borrows all but the arrays from the full recipe */
     uint64_t *begin; /* first row of each input */
-    uint64_t *end;   /* one past its last row */
+    uint64_t *end;   /* one past the last row of each input */
 } chosen;
 
 typedef struct reading {
@@ -398,7 +401,7 @@ typedef struct reading {
     const row_marks *rows;
     chosen inputs;
     size_t file;  /* index of the chosen input that is being read */
-    uint64_t row; /* row of its next document */
+    uint64_t row; /* row of the next document */
     bm_spill_file *out;
 } reading;
 
@@ -471,8 +474,8 @@ static bm_status other_documents(const reading *r, bm_error *err)
                       bm_sign_dir_path(r->against->dir));
 }
 
-/* The next document belongs to `file`, so the files before it must have given all their
- * documents. */
+/* The next document belongs to `file`. Check that the files before it had all their documents, and
+ * move on to it. */
 static bm_status move_to(reading *r, size_t file, bm_error *err)
 {
     for (; r->file < file; r->row = r->inputs.begin[++r->file])
@@ -492,7 +495,7 @@ static bm_status add_set(reading *r, const bm_shingle_batch *shingles, size_t i,
                         NULL, err);
 }
 
-/* A sink's `place`. Nothing is taken from a batch that failed. */
+/* A sink's `place`. Batches that failed are ignored. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -523,8 +526,9 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     return BM_OK;
 }
 
-/* Make the sets of marked documents. If memory is short, the job's own documents in `corpus` are
- * spilled. BM_ERR_FORMAT, and against->changed: an input is not the one that was signed. */
+/* Make the sets of the marked documents. If memory is short, the job's own documents in `corpus`
+ * are spilled. If an input is not the one that was signed, returns BM_ERR_FORMAT and sets
+ * against->changed. */
 static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               marked_sets *sets, bm_error *err)
 {
@@ -555,24 +559,24 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
  *
  * Computes band keys from the rows of signatures.npy and builds an index from the keys.
  *
- * For estimates, one index is enough: all documents, with their words. Exact similarities need
+ * For estimates, one index is enough: of all documents, with their words. Exact similarities need
  * sets, but only of documents that share a band with a document of the job:
  *
  *     keys of all known documents -> index without words
- *                                 -> which are found by keys of the corpus -> marks
- *     marked documents' inputs, read again -> sets (pairing_inputs.h) -> index of these alone
+ *     keys of the corpus, looked up in that index -> marked documents
+ *     inputs of the marked documents, read again -> sets -> index of the marked documents alone
  *
- * The second index gives the same answers as an index of all known documents: it holds every
+ * The second index gives the same results as an index of all known documents, since it has every
  * candidate, in the same order. */
 
 #define BLOCK_ROWS 4096u
 #define SORT_GRAIN 16u
-#define HIT_BYTES  16u /* per hit, while a list of hits is sorted */
+#define HIT_BYTES  16u /* bytes of a hit while a list of hits is sorted */
 #define HITS_LEAST ((size_t)1 << 16)
 
 /* --- blocks of rows --- */
 
-/* The rows loaded from one block: all, or the marked ones. */
+/* The rows loaded from one block: all, or only the marked ones. */
 typedef struct block {
     bm_sign_dir *dir;
     const bm_band_plan *plan;
@@ -611,7 +615,7 @@ static void reset_block(block *b)
     bm_buf_reset(&b->ids);
 }
 
-/* Load the next rows from `at` on, at most BLOCK_ROWS. marks: only the marked ones; NULL: all. */
+/* Load the rows from `at` on, at most BLOCK_ROWS; with `marks`, only the marked rows of these. */
 static bm_status load_block(block *b, uint64_t at, const row_marks *marks, bm_error *err)
 {
     const uint64_t left = bm_sign_dir_docs(b->dir) - at;
@@ -695,8 +699,9 @@ static void mark_found(const bm_search_hits *hits, size_t n, row_marks *marks, u
         *left += hits->left[i];
 }
 
-/* Mark the known documents that all->n documents find. A look-up that finds too much is repeated
- * with half of the documents. *left grows by the documents that are not compared. */
+/* Mark the known documents that share a band with any of the all->n documents. A look-up that finds
+ * too many is repeated with half of the documents. Adds to *left an upper bound of the pairs that
+ * are not compared. */
 static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -721,7 +726,7 @@ static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, 
     return status;
 }
 
-/* Copies and documents without shingles are not looked up. */
+/* Look up all documents of the corpus except copies and documents without shingles. */
 static bm_status ask_rows(const bm_against *against, bm_job_context *context,
                           const bm_corpus *corpus, asking *a, bm_error *err)
 {
@@ -766,8 +771,8 @@ typedef struct filling {
     bm_store *store;
     bm_pool *pool;
     const bm_spill_file *file;
-    uint64_t place; /* the next record in the file of sets */
-    uint64_t most;  /* most bytes of sets held in memory */
+    uint64_t place; /* offset of the next record in the file of sets */
+    uint64_t most;  /* the most bytes of sets in memory */
 } filling;
 
 static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -783,8 +788,8 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Read the sets of the block's documents from `first` on. Reads n of them, or as many as fit in
- * memory (at least one), and sets *n to their number. */
+/* Read the sets of the block's documents from `first` on: as many as fit into f->most bytes, but at
+ * least one. Sets *n to their number. */
 static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_error *err)
 {
     uint64_t hashes = b->docs[first].n_shingles;
@@ -870,10 +875,10 @@ out:
     return status;
 }
 
-/* Build the index of known documents, once plan and verification are settled: of all of them with
- * their words; or, if similarities are exact, of the candidates alone with sets made again from the
- * inputs. Called before bm_corpus_end_adding. If the known documents already are an index, do
- * nothing. */
+/* Build the index of known documents, after plan and verification are resolved. It has all known
+ * documents with their words or, if similarities are exact, only the candidates with sets made
+ * again from the inputs. Called before bm_corpus_end_adding. Does nothing if the known documents
+ * are not a directory of signatures. */
 static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               bm_error *err)
 {
@@ -897,9 +902,9 @@ static uint64_t against_documents(const bm_against *against)
     return bm_store_view_counts(against->view).documents;
 }
 
-#define RANGE_BYTES  ((uint64_t)32 << 20) /* bytes of sets in a range, if the job has no arena */
+#define RANGE_BYTES  ((uint64_t)32 << 20) /* bytes of sets in a range, at most */
 #define SHARES_A_BIT 1e-300               /* a threshold that one shared shingle reaches */
-#define LINK_BYTES   64u                  /* rough bytes per known document found */
+#define LINK_BYTES   64u                  /* bytes for each known document found, about */
 
 /* --- finding --- */
 
@@ -910,12 +915,13 @@ typedef struct finding {
     bm_known *known;
     bm_corpus_range range;
     bm_search_result result;
-    uint8_t *all_held; /* CONTAINED only, per document: does a known one hold all of it? */
+    /* only for CONTAINED, for each document: whether a known document holds all of it */
+    uint8_t *all_held;
     bm_share share;
 } finding;
 
 /* Link a document to the known document that shares the most shingles with it, among those that
- * share a band. Make no link if fewer shingles are shared than f->share asks for. */
+ * share a band. Make no link if it shares fewer shingles than f->share requires. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -997,9 +1003,9 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* Skip documents that were found among the known ones, where stars are made and pairs are not
- * written. With CONTAINED, skip only documents that a known document holds completely: for others,
- * another document of the job may hold more. */
+/* If stars are made and pairs are not written, skip documents for which known documents were found.
+ * With CONTAINED, skip only documents that a known document holds completely, since another
+ * document of the job may hold more of the others. */
 static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;
@@ -1036,7 +1042,7 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* find_candidates, if it ran, has already counted over all known documents */
+    /* find_candidates, if it ran, has counted this for all known documents already */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
@@ -1049,12 +1055,12 @@ out:
 
 /* --- chained documents --- */
 
-/* Buffers for the sets (or words) of a known document and of one of the job. */
+/* Buffers for the sets (or words) of a known document and of a document of the job. */
 typedef struct comparing {
     const bm_against *against;
     bm_set_reader reader; /* reads the corpus */
     bm_store_doc doc;
-    uint32_t number; /* number of the known document in `known`; BM_NO_KNOWN: none */
+    uint32_t number; /* number of the known document in the buffer `known`; BM_NO_KNOWN: none */
     void *known, *own;
     size_t cap_known, cap_own;
 } comparing;

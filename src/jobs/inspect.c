@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect.c -- what a file or directory of ours holds, as one JSON object.
+/* inspect.c -- describes a file or directory of ours as one JSON object.
  *
  *     a directory      kind, version, provenance, plan, counts, its files with bytes and shapes,
- *                      "digests":"ok" after SHA-256 of every listed output was compared
- *     a manifest       the same without files and digests
+ *                      and "digests":"ok" if the SHA-256 of every listed output is right
+ *     an index         as bm_index_inspect
+ *     a manifest       as a directory, without files and digests
  *     .npy             type and shape
- *     groups.jsonl     groups, their documents, the largest
- *     other tables     recognised by their header line: kind, columns, rows; of pairs.tsv the least
- *                      and greatest similarity
- *     ids.txt, kept_ids.txt   recognised by name: ids
+ *     groups.jsonl     number of groups and of their documents, size of the largest
+ *     other tables     recognised by their header line: kind, columns, rows; for pairs.tsv also the
+ *                      least and greatest similarity
+ *     ids.txt, kept_ids.txt   recognised by name: number of ids
  *
- * A file's kind is recognised from its bytes where they suffice, otherwise from its name. Anything
- * else is BM_ERR_FORMAT. Text is read line by line. A row of more than 64 MiB belongs to no table
- * of ours, but a group may have as many documents as memory allows. A manifest and the text made
- * from it are held in memory; their size is checked before the text is written.
+ * A file's kind is recognised by its bytes if they suffice, else by its name. Anything else is
+ * BM_ERR_FORMAT. Text is read line by line. A row of more than 64 MiB is in no table of ours, but a
+ * group may have as many documents as memory allows. A manifest and the text made from it are in
+ * memory; their size is checked before the text is written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/index.h>
@@ -51,12 +52,12 @@ typedef struct target {
 
 /* --- lines --- */
 
-/* Called for each line without its newline; any status except BM_OK stops. */
+/* Called for each line without its newline. Any status except BM_OK ends the reading. */
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
 typedef struct bound {
-    size_t longest;     /* bytes of the longest line allowed */
-    bm_status too_long; /* the error for a longer line */
+    size_t longest;     /* bytes of the longest line that is allowed */
+    bm_status too_long; /* the status for a longer line */
 } bound;
 
 static const bound row = {BM_TABLE_ROW_MAX, BM_ERR_FORMAT};
@@ -86,7 +87,7 @@ typedef struct table {
     const target *t;
     size_t columns;
     bool pairs;
-    const char *measure; /* the similarity that the pairs list */
+    const char *measure; /* name of the pairs' similarity */
     uint64_t rows, with_value;
     double least, greatest;
 } table;
@@ -176,7 +177,7 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* The longest group that fits in memory. The error for a longer line names a sufficient
+/* Bytes of the longest group that fits into memory. The error for a longer line names a sufficient
  * `memory`. */
 static size_t longest_group(const target *t)
 {
@@ -216,7 +217,7 @@ static bm_status show_npy(const target *t, bm_error *err)
 {
     bm_npy_header header;
     bm_status status = bm_npy_header_read(t->fd, t->path, &header, err);
-    if (status == BM_ERR_INPUT) { /* the file itself was asked about */
+    if (status == BM_ERR_INPUT) { /* here the file is the caller's argument */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -255,7 +256,8 @@ static uint64_t pretty_bytes(bm_str value)
     return bytes;
 }
 
-/* The most bytes that show_output writes for a file: a byte of its name may take five. */
+/* An upper bound of the bytes that show_output writes for a file: a byte of the name may take
+ * five. */
 static uint64_t output_bytes(const char *name)
 {
     uint64_t bytes = 160;
@@ -264,7 +266,7 @@ static uint64_t output_bytes(const char *name)
     return bytes;
 }
 
-/* Does the description of a manifest fit into memory? */
+/* Check that the description of a manifest fits into memory. */
 static bm_status check_budget(const target *t, const bm_manifest *manifest, bm_error *err)
 {
     uint64_t bytes = bm_manifest_bytes(manifest);
@@ -305,7 +307,7 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
     return BM_OK;
 }
 
-/* Write a key, and a path escaped as in our tables. */
+/* Write a key and a path, which is escaped as in our tables. */
 static bm_status show_path(bm_json *json, const char *key, const char *path, bm_error *err)
 {
     bm_buf shown = {0};
@@ -337,9 +339,9 @@ out:
     return status;
 }
 
-/* Set *out to the manifest of the directory. It belongs to *signatures if the directory holds
- * signatures (the shapes of their arrays are then checked), else to *own. Close whichever of the
- * two is not NULL. */
+/* Set *out to the manifest of the directory. If the directory has signatures, it belongs to
+ * *signatures (and the shapes of the arrays are checked), else to *own. The caller closes both; the
+ * other one is NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
 {
@@ -414,8 +416,8 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* If the name does not identify a manifest, look for "tool", its second member: kept documents
-     * begin with a brace too. */
+    /* If the name does not identify a manifest, look for "tool", a manifest's second member: kept
+     * documents begin with a brace too. */
     if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
         (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
+/* job_cluster.c -- makes groups from any list of pairs, at one threshold or at several in one pass.
  *
  * Components are built while rows are read, and no row stays in memory (lsh/groups.h). Stars need
- * all rows (16 bytes each): they are sorted by similarity once, and each threshold takes a prefix.
+ * all rows (16 bytes each): these are sorted by similarity once, and each threshold uses a prefix.
  *
  * Documents are numbered in the order in which the file first names them. If the report of the
- * `dedup` that wrote the file is beside it, documents are in the order of that job's input, and
- * copies share the links of the first copy (listed_order.h). The groups are then the same as those
- * of `dedup`. A row without a similarity counts at every threshold. Single-threaded.
+ * `dedup` that wrote the file is in the same directory, documents are ordered as in the input of
+ * that job, and copies share the links of the first copy (listed_order.h). Then the groups are
+ * those of `dedup`. A row without a similarity counts at every threshold. Single-threaded.
  *
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>
@@ -36,17 +36,17 @@
 /* === cluster groups ===
  *
  * Makes groups from the labels of documents, and rows of groups.jsonl from groups. A counting sort:
- * count sizes by label, number groups in the order of their first members, then put each document
- * into its place. Linear time; 8 temporary bytes per document. */
+ * it counts sizes by label, numbers groups in the order of their first members, and then puts each
+ * document into its group. Linear time; 8 bytes of scratch for each document. */
 
 #define NO_GROUP UINT32_MAX
 
 typedef struct bm_cluster_groups {
     size_t n;
-    size_t *begins;    /* n + 1 places in `members` */
-    uint32_t *members; /* members by group; groups in the order of their first members, members
-                        * ascending */
-    uint32_t *kept;    /* the kept document of each group */
+    size_t *begins; /* n + 1 indexes into `members` */
+    /* members by group; groups in the order of their first members, and members ascending */
+    uint32_t *members;
+    uint32_t *kept; /* of each group: the kept document */
     uint64_t n_members, largest;
 } bm_cluster_groups; /* {0} is empty */
 
@@ -76,8 +76,8 @@ static void cluster_groups_reset(bm_cluster_groups *groups)
     memset(groups, 0, sizeof *groups);
 }
 
-/* labels[i] is the kept document of i's group, which is its own label. Groups of one are left
- * out. */
+/* Make the groups of two documents and more. labels[i] is the kept document of i's group; it is
+ * labelled with itself. */
 static bm_status cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
                                      bm_error *err)
 {
@@ -117,8 +117,8 @@ static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
     return bm_id_set_id(ids, numbers != NULL ? numbers[doc] : doc);
 }
 
-/* `numbers`: the number in the set of ids of each document; NULL: the same number. `keeps`: is one
- * member of each group kept? */
+/* Write the row of a group. numbers[doc] is the number of document `doc` in `ids`; NULL: `doc`
+ * itself. `keeps`: a member of each group is kept. */
 static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
                                     const uint32_t *numbers, size_t group, bool keeps,
                                     bm_rows *rows, bm_error *err)
@@ -134,16 +134,17 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }
 
-#define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
-#define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read beside a file */
+/* rows between two reports of progress and checks for cancellation */
+#define ROWS_A_LOOK  65536u
+#define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read */
 
 /* Facts from the report beside a pairs.tsv, if `dedup --pairs` wrote both. */
 typedef struct listed_pairs {
     bm_manifest *report;
-    bm_listed *listed; /* NULL: no report lists the file, and the other members are empty */
-    double threshold;  /* threshold of the job that wrote the pairs */
-    bool against;      /* that job compared with known documents, whose pairs are not in the file */
-    bool stars;
+    bm_listed *listed;   /* NULL: no report lists the file, and the members below are unused */
+    double threshold;    /* threshold of the `dedup` that wrote the pairs */
+    bool against;        /* it compared with known documents, whose pairs are not in the file */
+    bool stars;          /* it made stars */
     bm_listed_docs docs; /* the documents named in the file */
 } listed_pairs;
 
@@ -152,14 +153,15 @@ typedef struct cluster {
     bool star;
     bm_pair_levels levels;
     bm_id_set ids;
-    listed_pairs ours;     /* the report beside the file */
-    bm_listed_order order; /* order of places; empty without a report: a document's number is then
-                            * its place */
-    bm_keep_rank rank;     /* ranks the places in that order */
-    bm_pair *pairs;        /* star only */
+    listed_pairs ours; /* from the report beside the file */
+    /* maps documents to places in the input; empty without a report: a document's place is then its
+     * number */
+    bm_listed_order order;
+    bm_keep_rank rank; /* rank of each place */
+    bm_pair *pairs;    /* only for stars */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;
-    bm_cluster_result *results; /* one per threshold given, in the caller's order */
+    bm_cluster_result *results; /* one for each threshold, in the caller's order */
     bm_meter meter;
 } cluster;
 
@@ -197,7 +199,7 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
     return BM_OK;
 }
 
-/* Set *out to the report beside a file. NULL: there is no report, or another program wrote it. */
+/* Set *out to the report in the directory of the file `path`. NULL: there is no report of ours. */
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;
@@ -217,8 +219,8 @@ out:
     return status;
 }
 
-/* Look for a report of `dedup` beside `path` that lists it under its name. Borrows path until
- * close. Without such a report, out->listed stays NULL. */
+/* Look for a report of `dedup` in the directory of `path` that lists the file under its name.
+ * out->listed stays NULL if there is none. Borrows `path` until close_listed. */
 static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -269,7 +271,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&c->meter, err);
 }
 
-/* Fail for options whose results cannot be derived from the file. */
+/* Refuse options whose results cannot be derived from the file. */
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)
@@ -288,7 +290,8 @@ static bm_status check_listed(const cluster *c, bm_error *err)
 static void warn(cluster *c)
 {
     const bm_cluster_options *o = c->options;
-    const bool counts_alone = c->levels.n > 1 && !c->star; /* order does not matter */
+    /* the groups are only counted: their order does not matter */
+    const bool counts_alone = c->levels.n > 1 && !c->star;
     if (c->ours.listed == NULL && !counts_alone)
         bm_meter_log(&c->meter, BM_LOG_WARNING,
                      "%s: no report of dedup beside it: documents are in order of first "
@@ -301,7 +304,7 @@ static void warn(cluster *c)
                          c->ours.threshold, o->thresholds[i]);
 }
 
-/* Read the rows of any file. If a report lists the file, it has to match the report. */
+/* Read the rows of the file. If a report lists the file, it must match the report. */
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
@@ -354,7 +357,7 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-/* labels[i]: the document of i's group that is kept. */
+/* Set labels[i] to the document that is kept of i's group. */
 static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
                                   bm_error *err)
 {
@@ -387,8 +390,8 @@ out:
     return status;
 }
 
-/* Make the groups of one level, whose threshold `n_pairs` rows reach. Sets its counts, and writes
- * its rows if they were requested. */
+/* Make the groups of one level, whose threshold `n_pairs` rows reach. Sets the level's counts and,
+ * if it is the only level, writes its groups. */
 static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
                               bm_error *err)
 {

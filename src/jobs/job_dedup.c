@@ -2,8 +2,8 @@
 /* job_dedup.c -- the `dedup` command: finds groups of documents, and writes removed and kept
  * documents.
  *
- * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
- * records as they are.
+ * Reads, signs, buckets, verifies and groups the documents. Then the inputs are read a second time,
+ * and the kept records are copied unchanged.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
@@ -36,7 +36,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->largest_group = grouping->largest;
 }
 
-/* Write pairs.tsv, and count the similarities into `histogram`. */
+/* Write pairs.tsv, and add the similarities to `histogram`. */
 static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram, bm_out_dir *dir,
                                   bm_error *err)
 {
@@ -139,7 +139,7 @@ static bm_status pair_units(bm_settings *of_units, bm_error *err)
     return bm_pairing_job(of_units, end_units, &none, err);
 }
 
-/* Run `dedup` on parts of documents. Parts need texts, which signatures do not have. */
+/* Run `dedup` on parts of documents. Signatures are refused, since parts need texts. */
 static bm_status dedup_units(bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bool is_signatures = false;
@@ -168,7 +168,7 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
  *
  * The `pairs` command: writes every pair at or above the threshold. */
 
-/* Write the text to a file at `path`, and free it. */
+/* Write the text to a file at `path`, and empty the buffer. */
 static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
     bm_rows rows = {0};

@@ -2,12 +2,12 @@
 /* job_filter.c -- the `filter` command: copies the kept documents from the inputs of a directory
  * that `dedup` wrote, so that finding and removing are two steps.
  *
- * The tables of the directory list the records to leave out; the inputs are read once and the rest
- * is copied. If records are known only by their ids, or a format keeps only ids, the inputs are
- * first read for their ids. Inputs are matched to those of the report by position, so files may
- * have moved; their digests must be the same.
+ * The tables of the directory list the records to leave out. The inputs are read once, and the
+ * other records are copied. If records are known only by their ids, or if only ids are kept for a
+ * format, the inputs are first read for their ids. Inputs are matched to those of the report by
+ * position, so files may have been moved; but their digests must be the same.
  *
- * With `annotate` every record is written, removed ones too, each with its group.
+ * With `annotate`, every record is written, including removed ones, together with its group.
  *
  * Tests: tests/cli/cases/annotate.sh, tests/cli/cases/dedup.sh, tests/cli/cases/filter.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_annotation.c,
@@ -48,17 +48,17 @@
  *
  * The records to leave out: those that `dedup` removed, and those that it skipped.
  *
- * removed.tsv and skipped.tsv list them in input order, and sources.tsv counts them per input; so
- * the input of a row is known even if two inputs have the same name.
+ * removed.tsv and skipped.tsv list the records in input order, and sources.tsv counts them for each
+ * input. So the input of a row is known even if two inputs have the same name.
  *
- * A record is identified by its line, if no two records can begin in the same line. Otherwise, or
- * if there are no lines (dedup had only signatures), or if only ids are kept, it is identified by
- * its id (`by_id`): the inputs are read once for their ids, and a place is the number of a record,
- * from 0, among the records of all inputs. */
+ * A record is identified by its line if no two records can begin in the same line. It is identified
+ * by its id (`by_id`) if they can, if there are no lines (dedup had only signatures), or if only
+ * ids are kept. Then the inputs are read once for their ids, and a place is the number of a record
+ * among the records of all inputs, from 0. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
-    uint64_t place; /* line of the record, or its number (by_id) */
+    uint64_t place; /* line of the record; if by_id, its number */
 } bm_drop;
 
 /* Records in input order. */
@@ -69,24 +69,25 @@ typedef struct bm_drop_list {
 
 typedef struct bm_drops {
     bool by_id;
-    bool no_lines;                 /* dedup had only signatures */
-    bm_id_set bases;               /* if no_lines: the id X of each removed document X#N */
-    const bm_settings *settings;   /* borrowed; holds the memory limit */
-    bm_drop_list removed, skipped; /* if by_id, both kinds go into `removed`, while the tables are
-                                    * read */
-    bm_id_set ids;                 /* if by_id: ids of the removed documents */
+    bool no_lines; /* dedup had only signatures */
+    /* if no_lines: for each removed document whose id is X#N, the id X */
+    bm_id_set bases;
+    const bm_settings *settings; /* borrowed; has the memory limit */
+    /* if by_id, both kinds are in `removed`, found while the inputs are read */
+    bm_drop_list removed, skipped;
+    bm_id_set ids; /* if by_id: ids of the removed documents */
     uint64_t n_removed, n_skipped;
-    uint64_t bytes; /* upper bound of the memory that the drops take */
+    uint64_t bytes; /* upper bound of the memory of the drops */
 } bm_drops;         /* {0} is empty, except for `settings` */
 
-/* Loads one table after another into the drops. */
+/* Loads the tables into the drops, one after another. */
 typedef struct loading {
     bm_drops *out;
     bm_source_walk rows;
-    bool removed;             /* removed.tsv; else skipped.tsv */
-    uint64_t n;               /* rows of this table so far */
+    bool removed;             /* true: removed.tsv; false: skipped.tsv */
+    uint64_t n;               /* rows of this table read so far */
     uint64_t budget;          /* bytes available; 0: no limit */
-    uint64_t n_ids, id_bytes; /* numbers so far */
+    uint64_t n_ids, id_bytes; /* number and bytes of the ids so far */
 } loading;
 
 static int by_place(bm_drop a, bm_drop b)
@@ -103,13 +104,13 @@ static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
     return BM_OK;
 }
 
-/* Bytes of the rows, known once sources.tsv is read. Ids take more memory. */
+/* Bytes of the rows, which are known after sources.tsv was read. Ids take more. */
 static uint64_t bytes_of_rows(const bm_drops *drops)
 {
     return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
 }
 
-/* Add an id; once the ids no longer fit, only count its bytes. */
+/* Add an id. Once the ids no longer fit into memory, only count its bytes. */
 static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
 {
     uint32_t number;
@@ -180,9 +181,10 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-/* Read the tables of the directory whose report is open. out->by_id, set by the caller: identify
- * records by id in any case. BM_ERR_FORMAT: the message names file and line, or a file that does
- * not match its digest in the report. BM_ERR_NOMEM: the message names a sufficient `memory`. */
+/* Read the tables of the directory whose report is open as `manifest`. If the caller has set
+ * out->by_id, records are identified by id in any case. BM_ERR_FORMAT: the message names file and
+ * line, or a file that does not match its digest in the report. BM_ERR_NOMEM: the message names a
+ * sufficient `memory`. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
@@ -190,7 +192,7 @@ static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
-    /* read both sums first, because they determine the memory of the rows */
+    /* both sums are read first, since they determine the memory of the rows */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_budget(out, &now, err));
@@ -243,14 +245,14 @@ static bool drops_match(bm_drops *drops, bm_drop here)
     return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
 }
 
-/* Records left out so far. */
+/* Number of records that drops_match has found so far. */
 static uint64_t drops_matched(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
 }
 
-/* For ids of the form X#N when lines are unknown: is it uncertain whether the input has this id or
- * `sign` made it from a repeated X, and does a removal depend on that? */
+/* If lines are unknown: does it depend on an id of the form X#N whether a document is removed,
+ * while it is uncertain whether the input has that id or `sign` made it from a repeated X? */
 static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
@@ -268,37 +270,39 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
 
 /* === annotation ===
  *
- * Adds the group to a record: one more field at the end of a JSON object, three more columns at the
- * end of a row of tsv or csv. All other bytes stay.
+ * Adds the group to a record: as one more field at the end of a JSON object, or as four more
+ * columns at the end of a row of tsv or csv. All other bytes are unchanged.
  *
- *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,
- *                                  "jaccard":0.843750}}
- *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
- *     a,...                    ->  a,...,1,false,0.843750
+ *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"size":2,
+ *                                  "kept":false,"jaccard":0.843750}}
+ *     id,text                  ->  id,text,bandmill_group,bandmill_size,bandmill_kept,
+ *                                  bandmill_jaccard
+ *     a,...                    ->  a,...,1,2,false,0.843750
  *
- * Arrow and other table files get one more column, a struct of the three; the value inserted there
+ * Arrow and other table files get one more column, a struct of the four; the text inserted for them
  * is a bm_table_label.
  *
- * Unknown values, and the group of a document in no group, are null or an empty field. A row
- * shorter than the header (without a header: than the first row of its file) gets empty fields
- * before the columns. BM_ERR_INPUT: a longer row, a record that already has the field, or a header
- * that already has one of the columns. */
+ * Unknown values, and the group and size of a document in no group, are null or an empty field. If
+ * a row is shorter than the header (without a header: than the first row of its file), empty fields
+ * are inserted before the columns. BM_ERR_INPUT: a longer row, a record that already has the field,
+ * or a header that already has one of the columns. */
 
 typedef struct bm_annotation {
-    bool table;           /* rows of tsv or csv */
-    bool labels;          /* rows of table files */
+    bool table;           /* the inputs are tsv or csv */
+    bool labels;          /* the inputs are table files */
     bm_row_syntax syntax; /* syntax of the rows, if `table` */
-    bm_json_exact *json;  /* JSON: finds the field if a record already has it */
+    bm_json_exact *json;  /* for JSON: finds out whether a record already has the field */
     bool begun;           /* n_columns is valid: it is the number of columns of `file` */
     uint32_t file;
     size_t n_columns;
-    bm_buf text; /* the value inserted */
+    bm_buf text; /* the text to insert */
 } bm_annotation;
 
 /* A record to be written. */
 typedef struct bm_annotated {
-    const bm_record *record;     /* a readable document, a header row, or an array's mark */
-    const char *file;            /* its name, for messages */
+    /* a readable document, a header row, or the brackets and commas of an array */
+    const bm_record *record;
+    const char *file;            /* name of the record's file, for messages */
     const bm_group_label *label; /* NULL: a header */
 } bm_annotated;
 
@@ -309,7 +313,7 @@ static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GR
                                       FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* BM_ERR_USAGE: the format of the inputs has no place for a group. */
+/* BM_ERR_USAGE: records of the inputs' format have no place for a group. */
 static bm_status annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
 {
     static const char *const path[] = {FIELD};
@@ -333,7 +337,7 @@ static void annotation_close(bm_annotation *a)
     memset(a, 0, sizeof *a);
 }
 
-/* "0.843750", or `unknown`. */
+/* Add "0.843750", for example, or the text `unknown`. */
 static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unknown, bm_error *err)
 {
     return millionths == BM_JACCARD_UNKNOWN
@@ -342,7 +346,7 @@ static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unkno
                                    millionths % 1000000);
 }
 
-/* The number of a group, or its size. */
+/* Add the number of a group, or its size; if it is 0, the text `none`. */
 static bm_status add_number(bm_buf *out, uint64_t number, const char *none, bm_error *err)
 {
     return number == 0 ? bm_buf_add_text(out, none, err)
@@ -412,7 +416,7 @@ static bool is_column(const bm_cell *cell)
     return false;
 }
 
-/* Count the cells of a row, and check them against the rows before it. */
+/* Count the cells of a row, and check the number against the file's first row. */
 static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
 {
     const bm_record *record = what->record;
@@ -441,7 +445,7 @@ static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t 
                             *n, a->n_columns);
 }
 
-/* The separators before the first of our columns; `record` has n cells. */
+/* Insert the separators before the first of our columns. */
 static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                                bm_error *err)
 {
@@ -513,19 +517,19 @@ static bm_status annotation_find(bm_annotation *a, const bm_annotated *what, bm_
 
 /* --- cuts, where parts of documents were compared --- */
 
-/* Reads cuts.tsv, which is in the order of the inputs, in step with them. */
+/* Reads cuts.tsv in step with the inputs, since it is in their order. */
 typedef struct filter_cuts {
     bm_tsv_table table; /* {0}: there is none */
-    bool more;          /* a row is loaded: */
-    uint32_t file;      /* its input, */
-    uint64_t line;      /* and its line there */
+    bool more;          /* a row is loaded into the members below */
+    uint32_t file;      /* number of the row's input */
+    uint64_t line;      /* line of the row's record in that input */
     bm_text_range range;
-    bm_buf ranges; /* ranges to cut from the last kept record */
+    bm_buf ranges; /* the ranges to cut from the record that was read last */
 } filter_cuts;
 
 typedef struct filter {
     const char *path; /* path of the directory */
-    bm_job *job;      /* known once the report of the directory is read */
+    bm_job *job;      /* set after the directory's report is read */
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
@@ -534,7 +538,7 @@ typedef struct filter {
     bm_annotation annotation;
     filter_cuts cuts;
     size_t next_doc;
-    uint64_t n_read; /* number of records read in the pass for ids */
+    uint64_t n_read; /* records read in the pass for ids */
 } filter;
 
 static bool annotates(const filter *f)
@@ -544,9 +548,9 @@ static bool annotates(const filter *f)
 
 /* --- the ids of documents, as dedup saw them --- */
 
-/* A bm_record_fn. An id depends on all ids before it (repeated ones may be numbered), so every
- * document is added to the table. Records that are left out (their ids were removed, or they are
- * bad) become rows of the drops, by number. */
+/* A bm_record_fn for the pass for ids. An id depends on all ids before it (repeated ones may be
+ * numbered), so every document is added to the table of documents. Records to leave out (removed
+ * ones, and bad ones) are added to the drops, by number. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;
@@ -613,7 +617,7 @@ static bm_status open_cuts(filter *f, bm_error *err)
 }
 
 /* Does the loaded cut belong to this document? Several elements of an array may begin in one line,
- * so elements are compared by id too. */
+ * so ids of elements are compared too. */
 static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
 {
     const filter_cuts *c = &f->cuts;
@@ -625,7 +629,8 @@ static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
     return id.len == of.len && memcmp(id.data, of.data, id.len) == 0;
 }
 
-/* Gather the cuts of a record. Cuts are in the order of the records, ascending in each. */
+/* Collect the cuts of a record. Cuts are in the order of the records, and ascending in each
+ * record. */
 static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
 {
     filter_cuts *c = &f->cuts;
@@ -640,7 +645,7 @@ static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_ranges_fn: the ranges of the record last passed to keep_record. */
+/* A bm_ranges_fn: returns the ranges of the record that keep_record was called for last. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const bm_buf *ranges = &((const filter *)ctx)->cuts.ranges;
@@ -661,8 +666,8 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     return f->cuts.table.n_columns > 0 ? gather_cuts(f, record, err) : BM_OK;
 }
 
-/* Insert the group of a record that is written. Documents have been read once before and come in
- * the same order. */
+/* Insert the group of a record that is written. The documents were read once before, in the same
+ * order. */
 static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
 {
     filter *f = ctx;
@@ -697,7 +702,7 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
     }
 out:
     f->job->context.counts.records += f->drops.n_skipped;
-    f->drops.removed.next = f->drops.removed.n; /* all that the first reading met */
+    f->drops.removed.next = f->drops.removed.n; /* all that were found in the pass for ids */
     return status;
 }
 
@@ -774,14 +779,14 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 
 /* --- opening --- */
 
-/* Formats whose records are identified by id only: elements of an array may begin in the same line;
- * for files and arrays of hashes, only ids are written. */
+/* Formats whose records are identified by id. In JSON, elements of an array may begin in the same
+ * line; for files and arrays of hashes, only ids are written. */
 static bool only_ids_tell(bm_format format)
 {
     return format == BM_FORMAT_JSON || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES;
 }
 
-/* Take from the report how dedup read its inputs, and use the inputs given now, if any. */
+/* Take from the report how dedup read its inputs, and find these inputs, or use those given now. */
 static bm_status resolve(filter *f, const bm_filter_options *options, bm_settings *settings,
                          bm_error *err)
 {
@@ -837,7 +842,7 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* Check that no output is the directory or an input given. */
+/* Check that no output is the directory or one of the inputs given. */
 static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
                                bm_error *err)
 {

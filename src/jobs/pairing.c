@@ -16,7 +16,7 @@
 #include "job/report_file.h"
 #include "sketch/scheme.h"
 
-#define LABEL_DOC 5u /* bytes per document while given keys become labels */
+#define LABEL_DOC 5u /* bytes for each document while given keys are made into labels */
 
 /* --- settings --- */
 
@@ -26,7 +26,8 @@ static bool is_of_keys(const bm_settings *s)
     return s->input.format == BM_FORMAT_KEYS;
 }
 
-/* With exact verification, compute only the words that make the keys, if the scheme allows it. */
+/* Choose how many words of a signature to compute: with exact verification, only those that make
+ * the keys, if the scheme allows that. */
 static void choose_words(bm_settings *s)
 {
     s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
@@ -49,7 +50,7 @@ bm_status bm_pairing_resolve(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* The sources of a job besides the inputs in its settings. */
+/* What a job reads besides the inputs in its settings. */
 typedef struct sources {
     bm_signature_inputs *signatures; /* NULL: documents */
     bm_against *against;             /* NULL: no known documents */
@@ -60,7 +61,7 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     bool is_signatures = false;
     bm_against *against = NULL;
     bm_status status = BM_OK;
-    if (settings->parts != NULL) /* resolved by the job that cuts the documents */
+    if (settings->parts != NULL) /* the job that cuts the documents has resolved the settings */
         return BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
@@ -91,7 +92,7 @@ static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t fi
                               bm_error *err)
 {
     const ranking_sink *s = ctx;
-    if (!batch->turn.all_put) /* else the keys were added in the first call */
+    if (!batch->turn.all_put) /* else the first call has added the keys */
         BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -103,7 +104,7 @@ static bm_status put_ranked(void *ctx, const bm_ingest_batch *batch, size_t firs
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* If fields rank documents, put a sink that gathers their keys before the sink of `request`. */
+/* If fields rank documents, insert a sink that collects their keys before the sink of `request`. */
 static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
                              bm_ingest_request *request, bm_error *err)
 {
@@ -128,7 +129,7 @@ static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t fir
                              bm_error *err)
 {
     const parts_sink *s = ctx;
-    if (!batch->turn.all_put) /* else the batch was passed on in the first call */
+    if (!batch->turn.all_put) /* else the first call has passed the batch on */
         BM_TRY(s->parts->place(s->parts->ctx, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -139,7 +140,7 @@ static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* If the documents are parts, pass each batch to the job that cuts them, before the sink. */
+/* If the documents are parts, insert a sink that passes each batch to the job that cuts them. */
 static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
 {
     if (s->parts == NULL)
@@ -177,7 +178,7 @@ out:
     return status;
 }
 
-/* How many bands of keys a job needs. A file of keys determines its own number. */
+/* How many bands of keys the job needs. A file of keys determines that itself. */
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
@@ -186,13 +187,13 @@ static uint32_t bands_of(const bm_job_context *context)
     return signs_documents(s) ? s->plan.bands : 0;
 }
 
-/* Bytes per document for its rank. */
+/* Bytes for each document's rank. */
 static uint32_t rank_doc(const bm_settings *s)
 {
     return s->keep.n > 0 || s->keep.last ? (uint32_t)sizeof(uint32_t) : 0;
 }
 
-/* How to make sets again for candidates; empty: sets are kept. */
+/* How sets are made again for candidates; {0}: they are not, since sets are kept. */
 static bm_set_recipe again_of(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -248,7 +249,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    if (rank_doc(s) == 0) /* ranking needs all lengths in memory */
+    if (rank_doc(s) == 0) /* otherwise ranking needs all lengths in memory */
         context->docs.temp_dir = s->temp_dir;
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
@@ -262,13 +263,14 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     parts_sink parts;
     tell_parts(s, &parts, &request);
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
-    if (job->checkpoint.dir != NULL) /* first load what an interrupted job saved */
+    if (job->checkpoint.dir != NULL) /* load what an interrupted job saved */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
     if (cfg.never_kept && cfg.hashes && corpus->sets.state != BM_SETS_AGAIN)
-        context->devices.set.path.taken = false; /* an earlier run saved sets, so sets are needed */
+        /* an earlier run saved sets, so sets must be kept */
+        context->devices.set.path.taken = false;
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &request, err);
     if (job->checkpoint.dir != NULL)
@@ -306,7 +308,8 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_log(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
-    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* already read, to count */
+    /* inputs are read here too, to count shingles */
+    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE)
         status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
     if (status != BM_OK)
         return status;
@@ -324,7 +327,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* Set (*out)[i] to the place of document i's source in the list of the rule. */
+/* Set (*out)[i] to the index of document i's source in the rule's list. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {
@@ -344,14 +347,14 @@ out:
     return status;
 }
 
-/* Rank by rules that read no field: all they need is in memory. */
+/* Rank by rules that read no field: all that they need is in memory. */
 static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
 {
     const bm_job_context *context = &pairing->job->context;
     const bm_keep_rules *rules = &context->settings->keep;
     const bm_doc_table *docs = &context->docs;
     bm_keep_column *columns = NULL;
-    uint32_t **places = NULL; /* per rule; NULL except for `sources` */
+    uint32_t **places = NULL; /* for each rule; NULL except for `sources` */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
     BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
@@ -376,7 +379,7 @@ out:
     return status;
 }
 
-/* Log how many documents could not be compared. */
+/* Warn of documents that could not be ranked by a rule. */
 static void log_not_ranked(bm_job_context *context)
 {
     for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
@@ -395,7 +398,7 @@ static void log_not_ranked(bm_job_context *context)
     }
 }
 
-/* Rank by the most distinct shingles, then by length. */
+/* Rank by the number of distinct shingles, the most first, then by length. */
 static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
 {
     const bm_doc_table *docs = &pairing->job->context.docs;
@@ -408,7 +411,7 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
 }
 
-/* Rank the documents by which to keep. All have been read. */
+/* Rank the documents, all of which have been read, by the rules of `keep`. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
@@ -424,7 +427,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
-/* Count the copies whose text differs, or may differ, from the text of the first copy. */
+/* Count the copies whose text differs, or may differ, from that of their representative. */
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;
@@ -433,10 +436,10 @@ static uint64_t count_equal(const bm_corpus *corpus)
     return n;
 }
 
-#define SHINGLES_OPH 10u /* shingles per word that make the words of oph nearly independent */
+#define SHINGLES_OPH 10u /* shingles for each word that make the words of oph nearly independent */
 
-/* Two documents with the same signature are checked by their shingle counts if the smaller has at
- * least this many shingles. An imported document without a count has 1. */
+/* Two documents with the same signature are checked by their numbers of shingles if the smaller has
+ * at least this many. An imported document without a count has 1. */
 static uint32_t judged_from(const bm_sketch_options *sketch)
 {
     if (sketch->scheme == BM_SCHEME_CWS)
@@ -508,8 +511,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* Warn if the only input was read as one document because of its name: nothing can be compared with
- * it. */
+/* Warn if the only input was read as one document because of its name, and so cannot be compared
+ * with others. */
 static void hint_at_lines(const bm_pairing *pairing)
 {
     bm_job_context *context = &pairing->job->context;
@@ -563,14 +566,15 @@ static bm_status run(bm_settings *settings, const sources *from, bm_pairing_end_
         BM_TRY_OUT(end(&pairing, err));
 out:
     bm_checkpoint_close(&job.checkpoint, status, err);
-    bm_match_reset(&pairing.match); /* the checkpoint no longer uses either */
+    bm_match_reset(&pairing.match); /* the checkpoint no longer uses match and corpus */
     bm_corpus_reset(&pairing.corpus);
     bm_known_reset(&pairing.known);
     bm_keep_rank_reset(&pairing.rank);
     return bm_job_close(&job, status, out);
 }
 
-/* Exact verification is impossible: may the job verify by signature instead? */
+/* Exact verification is impossible: may the job verify by signature instead? If so, the settings
+ * are changed. */
 static bool fall_back(const sources *from, bm_settings *settings, bm_status status,
                       const bm_error *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_table.c -- signatures in memory: the ingest computes words and keys directly into columns,
- * which also hold the other facts of documents.
+/* sign_table.c -- signatures in memory: the ingest computes words and keys directly into columns;
+ * other columns have the other facts of the documents.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -27,12 +27,12 @@
 #include "model/ids.h"
 #include "results/npy.h"
 
-/* Signatures in memory (bandmill/signed.h), and facts of their documents. */
+/* Signatures in memory (bandmill/signed.h), and facts about their documents. */
 struct bm_signed {
     bm_settings settings;    /* without an output */
-    bm_signed_arrays arrays; /* points into the columns below, once all is signed */
+    bm_signed_arrays arrays; /* points into the columns below once all documents are signed */
     bm_column words, keys, n_shingles, n_bytes, content, texts;
-    bm_doc_table docs; /* ids; empty for a table without ids, until they are asked for */
+    bm_doc_table docs; /* the ids; for a table without ids, empty until they are requested */
     bool has_table;    /* `docs` holds all documents */
     bm_id_kind ids;    /* type of the ids */
     bm_counts counts;  /* counts of the documents */
@@ -84,7 +84,7 @@ typedef struct table_sink {
     const char *name; /* name of the table */
 } table_sink;
 
-/* Called in order: count the documents and make room for them. */
+/* A sink's `place`, called in order: count the documents and make room for them. */
 static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -100,7 +100,7 @@ static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t fir
     return reserve(made, N_SIGNED, n_docs, err);
 }
 
-/* Called on any thread: store all facts of documents except words and keys. */
+/* A sink's `put`, called on any thread: store all facts of documents except words and keys. */
 static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -155,7 +155,7 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
         steps |= BM_STEP_KEYS;
     BM_TRY(check_devices(job, err));
     BM_TRY(bm_job_begin(job, steps, err));
-    made->settings.input.stream = NULL; /* moved */
+    made->settings.input.stream = NULL; /* the source owns it now */
     bm_job_context_stage(context, BM_STAGE_SIGN, "bytes");
     BM_TRY(reserve(made, 0, FIRST_DOCS, err));
     BM_TRY(ingest(context, made, err));
@@ -236,15 +236,13 @@ const char *bm_signed_json(const bm_signed *made)
     return made != NULL ? bm_summary_json(made->summary) : NULL;
 }
 
-/* === signed save ===
- *
- * Makes ids, and writes the directory that a job with the same settings and an output would have
- * written, from the arrays in memory. */
+/* Makes ids, and writes the arrays in memory to the directory that a job with the same settings and
+ * an output would write. */
 
 /* --- ids --- */
 
-/* If the table has no ids, a document's id is its row number, or the name of the table and the row,
- * from 1. */
+/* Make the ids of a table that has none: the row number from settings.input.row_ids - 1 on, or the
+ * name of the table and the row from 1 on. */
 static bm_status make_docs(bm_signed *made, bm_error *err)
 {
     const char *name = made->settings.input.stream_name;
@@ -354,7 +352,7 @@ static bm_status write_all(bm_signed *made, bm_job *job, bm_error *err)
         err);
 }
 
-/* The table was consumed; this stands in for its release function. */
+/* The release function of the stream that takes the place of the consumed table. */
 static void release_nothing(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
@@ -369,7 +367,7 @@ bm_status bm_signed_save(bm_signed *made, const bm_output_options *output, bm_su
     if ((out == NULL || output == NULL || output->path == NULL))
         BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the summary given")
                            : bm_fail_field(err, "output", "no output given (`output`)"));
-    bm_settings settings = made->settings; /* shallow copy: `made` still owns the members */
+    bm_settings settings = made->settings; /* a shallow copy: `made` still owns what it points to */
     settings.output = *output;
     settings.input.stream = &stream;
     settings.device.device = "cpu";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature_inputs.c -- opens directories that `sign` wrote: the settings that they fix, and the
- * arrays that a job uses.
+/* signature_inputs.c -- opens directories that `sign` wrote, resolves the settings that they
+ * determine, and reads the arrays that a job uses.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_jobs.c */
@@ -25,18 +25,19 @@
 /* === signature ids ===
  *
  * Recovers the original ids of a directory that `sign --duplicate-ids number` wrote: X for an X#N
- * that it numbered.
+ * that sign made from a repeated X.
  *
- * The originals of several directories are numbered again together, as if all their inputs had been
+ * The originals of several directories are numbered again together, as if all their inputs were
  * read at once, so that commands that read these inputs again (filter, explain) see the same ids.
- * Numbered ids are not marked: an X#N counts as numbered if X occurs before it and N is the number
- * it would have got. An original id of this form cannot be distinguished (job_filter.c refuses it).
- * A first pass over ids.txt finds the ids that matter; the second repeats the numbering. */
+ * Numbered ids are not marked: an X#N counts as numbered if X occurs before it and N is the next
+ * number that X would get. An original id of this form cannot be distinguished (job_filter.c
+ * refuses it). A first pass over ids.txt finds the ids of this form and their X; the second pass
+ * repeats the numbering. */
 
 typedef struct signature_ids {
     bm_id_set known;      /* the ids X#N of the directory, and each such X */
-    bool *seen;           /* per id: occurred already */
-    bm_next_numbers next; /* per repeated X */
+    bool *seen;           /* for each id: whether it has occurred */
+    bm_next_numbers next; /* for each repeated X */
     bm_buf scratch;
 } signature_ids;
 
@@ -52,7 +53,8 @@ static bm_status note(signature_ids *ids, bm_str id, bm_error *err)
     return bm_id_set_add(&ids->known, base, &place, err);
 }
 
-/* Reads all ids of the directory. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM. */
+/* Read all ids of the directory, and collect those of the form X#N. BM_ERR_IO, BM_ERR_FORMAT,
+ * BM_ERR_NOMEM. */
 static bm_status signature_ids_load(const bm_sign_dir *dir, signature_ids *out, bm_error *err)
 {
     size_t ends[IDS_BLOCK];
@@ -74,7 +76,7 @@ out:
     return out->seen != NULL ? BM_OK : bm_fail_nomem(err, out->known.n);
 }
 
-/* Set *is: would `sign` here have given `number` to a repeat of the id at `place`? */
+/* Set *is: is `number` what `sign` would give here to a repeat of the id number `place`? */
 static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {
@@ -88,7 +90,7 @@ static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bo
         BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
         BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
-        /* this number is free, so `sign` would have given it */
+        /* this number is free, so `sign` would give it */
         if (other == BM_ID_NONE || !ids->seen[other])
             break;
     }
@@ -97,8 +99,8 @@ out:
     return status;
 }
 
-/* Set *original to the original of `id`, as a view of it. Call for all ids in order.
- * BM_ERR_NOMEM. */
+/* Set *original to the original of `id`: `id`, or a part of it. Must be called for all ids in
+ * order. BM_ERR_NOMEM. */
 static bm_status signature_ids_original(signature_ids *ids, bm_str id, bm_str *original,
                                         bm_error *err)
 {
@@ -132,16 +134,16 @@ static void signature_ids_reset(signature_ids *ids)
 
 /* === signature documents ===
  *
- * What is known of signed documents without their texts: ids and sizes from the arrays; their
- * inputs and the records skipped there from the tables beside the arrays. The lines of documents
- * are unknown. */
+ * Adds the facts of signed documents that are known without their texts: ids and sizes from the
+ * arrays; the inputs, and the records skipped in them, from the tables in the directory. The lines
+ * of documents are unknown. */
 
-/* The inputs of one directory: file numbers first … first+n-1 of the job. */
+/* The inputs of one directory: numbers first … first+n-1 of the job's inputs. */
 typedef struct sources {
     const bm_sign_dir *dir;
     bm_job_context *context;
     uint32_t first, n;
-    uint64_t *documents, *skipped; /* per input */
+    uint64_t *documents, *skipped; /* of each input */
     signature_ids ids;
 } sources;
 
@@ -164,7 +166,7 @@ static bm_status read_sources(sources *s, bm_error *err)
 typedef struct skipping {
     sources *s;
     bm_source_walk rows;
-    uint64_t left, line; /* rows still to read; the last row read */
+    uint64_t left, line; /* rows still expected; number of the last row read */
 } skipping;
 
 /* A bm_result_row_fn. */
@@ -187,7 +189,7 @@ static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
     return status;
 }
 
-/* Rows are in input order; sources.tsv counts them per input. */
+/* Read skipped.tsv: its rows are in input order, and sources.tsv counts them for each input. */
 static bm_status read_skipped(sources *s, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
@@ -230,7 +232,7 @@ static bm_status load_documents(sources *s, bm_error *err)
     uint32_t sizes[IDS_BLOCK];
     uint64_t bytes[IDS_BLOCK] = {0}, hashes[IDS_BLOCK];
     bm_buf text = {0};
-    bm_doc_row row = {0}; /* its `file` carries over from document to document */
+    bm_doc_row row = {0}; /* `file` carries over from document to document */
     bm_status status = BM_OK;
     uint64_t n_docs = bm_sign_dir_docs(s->dir);
     for (uint64_t at = 0; at < n_docs; at += IDS_BLOCK) {
@@ -283,7 +285,7 @@ out:
 
 /* --- the job --- */
 
-/* Add the manifest's counts of the directory's documents; impossible numbers are refused. */
+/* Add the manifest's counts of the directory's documents. Impossible numbers are refused. */
 static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir, bm_counts *counts,
                             bm_error *err)
 {
@@ -312,7 +314,7 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     const uint64_t unreadable = bm_sign_dir_unreadable(dir);
     counts->unreadable += unreadable;
     counts->empty -= unreadable < counts->empty ? unreadable : counts->empty;
-    uint64_t weightless = 0; /* counted as empty too: neither kind has elements */
+    uint64_t weightless = 0; /* counted in `empty` so far: neither kind has elements */
     if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {
         counts->results.weightless += weightless;
@@ -325,8 +327,8 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     return BM_OK;
 }
 
-/* Add the entries left out of folders when the inputs were signed. They are not counted again,
- * because files read again are named one by one. */
+/* Add the counts of entries that were left out of folders when the inputs were signed. This job
+ * cannot count them, because it reads files that are named one by one. */
 static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
 {
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
@@ -341,8 +343,8 @@ static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
     }
 }
 
-/* Without texts, lengths are known from n_bytes.npy only. BM_ERR_FORMAT: lengths are needed and a
- * directory has no n_bytes.npy. */
+/* Check that lengths are available if `keep` goes by length. Without texts, they come from
+ * n_bytes.npy. BM_ERR_FORMAT: a directory has no n_bytes.npy. */
 static bm_status signature_inputs_check_keep(const bm_signature_inputs *inputs,
                                              const bm_settings *s, bm_error *err)
 {
@@ -373,7 +375,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
         if (before != NULL && bm_manifest_continues(before, manifest))
-            s.first--; /* this share begins in the file in which the previous share ends */
+            s.first--; /* this share begins in the file in which the previous one ends */
         if (bm_manifest_n_inputs(manifest) > 0) /* a share may be empty */
             before = manifest;
         BM_TRY_OUT(load_dir(&s, err));
@@ -401,8 +403,8 @@ static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
     return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
 }
 
-/* Order the directories by their documents: shares of the same inputs are moved to the first one
- * given, in their own order. Errors name a missing or repeated share. */
+/* Put the directories in the order of their documents: shares of the same inputs are placed where
+ * the first of them was given, in their own order. Errors name a missing or repeated share. */
 static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
 {
     bm_sign_dir **ordered = NULL;
@@ -467,8 +469,9 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Choose the verification. Exact verification reads the inputs again; if no option asks for it, it
- * may fall back. Fields for `keep` and removed records exist only in the inputs. */
+/* Choose the verification. Exact verification reads the inputs again; if no option requests it, it
+ * may fall back to signatures. Fields for `keep`, and removed records, can only be read from the
+ * inputs. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
@@ -484,7 +487,7 @@ static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     BM_TRY_OUT(bm_recipe_find(&inputs->recipe, s, &why));
     return BM_OK;
 out:
-    if (status == BM_ERR_IO) /* our own manifest names the missing file */
+    if (status == BM_ERR_IO) /* the file that is missing is named by our manifest */
         status = why.status = BM_ERR_FORMAT;
     if (bm_signature_inputs_fall_back(inputs, s, status, &why))
         return BM_OK;
@@ -504,7 +507,8 @@ bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *set
     return true;
 }
 
-/* Resolve plan and verification from the signatures and the inputs that still exist. */
+/* Resolve the plan from the options and the signatures, and the verification from these and the
+ * inputs that exist. */
 static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
                          bm_error *err)
 {
@@ -538,7 +542,8 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     BM_TRY_OUT(bm_recipe_apply(&inputs->recipe, settings, err));
     BM_TRY_OUT(bm_recorded_options_check(&asked, settings, asked.input.paths[0], err));
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
-        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* number across all directories */
+        /* number repeats across all directories */
+        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER;
     BM_TRY_OUT(resolve(inputs, asked.sketch.perms, settings, err));
     status = signature_inputs_check_keep(inputs, settings, err);
 out:
@@ -581,7 +586,7 @@ typedef struct block {
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
-    bm_hash128 *content; /* NULL: at least one directory has none */
+    bm_hash128 *content; /* NULL: at least one directory has no content hashes */
 } block;
 
 static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block *b,
@@ -634,7 +639,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     }
 out:
     bm_free_all(b.words, b.n_shingles, b.keys, b.content);
-    if (status != BM_OK) /* if the signatures themselves are bad, verifying by them cannot help */
+    if (status != BM_OK) /* if the signatures are bad, verifying by them cannot help */
         inputs->may_fall_back = false;
     return status;
 }

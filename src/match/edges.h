@@ -79,8 +79,7 @@ typedef struct bm_match_settings {
     /* the order of turns, if only stars are wanted: pairs of crowded buckets that stars do not need
      * are left out; NULL: all pairs */
     const bm_keep_rank *stars;
-    const bm_known *known; /* known documents, to which no more may be added; grouping borrows
-                                * them too. NULL: none */
+    const bm_known *known; /* known documents, complete; also borrowed by grouping; NULL: none */
 } bm_match_settings;
 
 typedef struct bm_earlier_edge {
