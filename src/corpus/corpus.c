@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.c -- adds documents: makes room, stores their sizes, finds copies, and stores sets, words
- * and keys. A representative's set is copied once, by any thread, and never moved while pointers to
- * it exist.
+ * and keys. A representative's set is copied once, by any thread, and does not move while pointers
+ * to it exist.
  *
  * Tests: tests/unit/corpus/test_corpus_copies.c, tests/unit/job/test_checkpoint_documents.c,
  *        tests/unit/job/test_corpus_range.c,
@@ -18,19 +18,19 @@
 
 /* === corpus memory ===
  *
- * What is moved to files, and when.
+ * Decides what is moved to files, and when.
  *
  * If the job's peak memory (corpus_sets.c) would exceed --memory, sets are moved first, since they
  * are by far the largest (8 bytes for each shingle), then band keys (8 bytes for each band).
- * docs/memory.md lists the memory of a document without both. */
+ * docs/memory.md lists the memory of a document without these two. */
 
 /* A column of the corpus, and the pointer to its elements. */
 typedef struct array {
     bm_column *column;
-    void *elements; /* the address of that pointer */
+    void *elements; /* address of the pointer to the elements */
     size_t size;    /* bytes of one element */
     bool is_wanted;
-    bool may_leave; /* it may be in a file, since it is read in order */
+    bool may_leave; /* may be in a file, since it is read in order */
 } array;
 
 static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error *err)
@@ -45,7 +45,7 @@ static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error 
     return BM_OK;
 }
 
-/* Make room for n documents in all. Existing elements do not move. */
+/* Make room for n documents in total. Existing elements do not move. */
 static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -68,7 +68,7 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
     return bm_corpus_keys_grow(corpus, n, err);
 }
 
-/* Remove from memory file pages of added documents that will not be read soon. */
+/* Remove from memory the file pages of added documents, which will not be read soon. */
 static void leave_added(bm_corpus *corpus)
 {
     if ((corpus->n - corpus->n_left) * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus) / 4) {
@@ -97,7 +97,7 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
     return BM_OK;
 }
 
-/* Move sets and keys to files if these sums would not fit into memory. */
+/* Move sets and keys to files if documents with these sums would not fit into memory. */
 static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -127,7 +127,7 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
     return status;
 }
 
-/* Record the values of a batch on which the needed bytes depend, besides documents and sets. */
+/* Record the values of a batch that bm_corpus_bytes_needed uses, besides documents and sets. */
 static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
 {
     corpus->batch_bytes = more->batch_bytes;
@@ -142,8 +142,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would adding the documents of `more` to `sums` move sets and keys to files? row_bytes and
- * id_bytes of `sums` include these documents already. */
+/* Would adding the documents of `more` to `sums` require moving sets and keys to files? row_bytes
+ * and id_bytes of `sums` must already include these documents. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
@@ -153,8 +153,8 @@ static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
            bm_corpus_too_long_to_make(corpus, more->longest) || !fits(corpus, &all);
 }
 
-/* Before documents are added: move sets and keys to files if necessary, then make room.
- * BM_ERR_NOMEM: that does not suffice. BM_ERR_IO. */
+/* Prepare adding documents: move sets and keys to files if necessary, then make room. BM_ERR_NOMEM:
+ * there is too little memory even so. BM_ERR_IO. */
 static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -251,9 +251,9 @@ out:
 
 /* === corpus copies ===
  *
- * Finding identical documents: hash tables of rows by content hash (base/hash_table.h). Documents
- * are identical if their numbers of shingles and all 128 bits of their hashes are equal; 64 bits
- * include a hash of another kind (model/stream_hash.h). */
+ * Finds identical documents by hash tables of rows by content hash (base/hash_table.h). Documents
+ * are identical if their numbers of shingles and all 128 bits of their content hashes are equal; 64
+ * of these bits include a hash of another kind (model/stream_hash.h). */
 
 #define ROWS_AHEAD 8u /* rows between prefetching a slot and using it */
 
@@ -267,7 +267,7 @@ static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
     return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
 }
 
-/* Judged by hashes, is the document of `row` a copy of the document of the row `key`? */
+/* By their hashes, is the document of `row` a copy of the document of row *key? */
 static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
     const bm_corpus *corpus = owner;
@@ -287,7 +287,7 @@ static void expect(bm_corpus_copies *copies, size_t row)
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* *rep: the first row with the same document as `row`, which may be `row` itself. */
+/* Set *rep to the first row with the same document as `row`, maybe `row` itself. */
 static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_error *err)
 {
     bm_hash_table *shard = shard_of(&corpus->copies, row);
@@ -302,7 +302,8 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_err
     return BM_OK;
 }
 
-/* Initialise rep and skip of n documents from `first`, whose sizes are set: none is a copy yet. */
+/* Initialise rep and skip of n documents from `first`, whose sizes must be set: none is a copy
+ * yet. */
 static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
 {
     for (size_t row = first; row < first + n; row++) {
@@ -318,7 +319,7 @@ static void set_rep(const bm_corpus *corpus, size_t row, uint32_t rep)
     corpus->skip[row] = 1;
 }
 
-/* Find and count the copies among n documents from `first`, whose content hashes are set. */
+/* Find and count the copies among n documents from `first`, whose content hashes must be set. */
 static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     const size_t end = first + n;
@@ -382,16 +383,16 @@ static void corpus_copies_reset(bm_corpus_copies *copies)
  *
  * Computes similarities of pairs, wherever the sets are stored.
  *
- * Sets in memory are sorted if necessary, and compared. For sets in a file, as many pairs are
- * processed at a time as have sets that fit into the arena. Their documents are listed once each in
- * ascending order, which is the order of their places on disk; their sets are read on all threads,
- * sorted and compared.
+ * Sets in memory are sorted if necessary, and compared. If sets are in a file, as many pairs are
+ * processed at a time as have sets that fit into the arena. The documents of these pairs are listed
+ * once each in ascending order, which is the order of their records in the file; their sets are
+ * read on all threads, sorted and compared.
  *
  *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
  *
  * Reading a set back costs less than making it again from its text, which would have to be found,
  * read, parsed and hashed; and a stream cannot be read twice. Most pages were written recently and
- * are still in the system's cache, which does not count as the process's memory. */
+ * are still in the page cache, which does not count as the process's memory. */
 
 #define PAIR_GRAIN 256u
 #define DOC_GRAIN  512u
@@ -405,14 +406,14 @@ typedef struct comparison {
     size_t n;
     /* If sets are in a file: the documents of the current pairs. */
     uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* byte of the arena where each set begins; used as scratch before */
-    uint32_t *of;   /* at 2i and 2i + 1: the indices in `docs` of a and b of pair i */
+    uint64_t *at;   /* offset in the arena of each document's set; scratch before that */
+    uint32_t *of;   /* at 2i and 2i + 1: indexes in `docs` of a and b of pair i */
     size_t n_docs;
 } comparison;
 
 /* --- comparing --- */
 
-/* The set of a representative; `at`: its place in c->of. */
+/* The set of a representative. `at` is the representative's index in c->of. */
 static const void *set_of(const comparison *c, size_t at, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
@@ -460,7 +461,7 @@ static size_t set_len(const comparison *c, uint64_t rep)
                : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
 }
 
-/* List the documents of the first c->n pairs; return the bytes of their sets. */
+/* List the documents of the first c->n pairs. Returns the bytes of their sets. */
 static uint64_t list_docs(comparison *c)
 {
     const size_t n = 2 * c->n;
@@ -484,7 +485,8 @@ static uint64_t list_docs(comparison *c)
     return bytes;
 }
 
-/* Choose as many of the next `left` pairs as fit, at least one; return the bytes of their sets. */
+/* Choose as many of the next `left` pairs as fit into the arena, at least one. Returns the bytes of
+ * their sets. */
 static uint64_t choose_pairs(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
@@ -607,7 +609,7 @@ void bm_corpus_range_reset(bm_corpus_range *range)
     *range = (bm_corpus_range){0};
 }
 
-/* Resize one of several arrays of the same capacity, which the caller stores. */
+/* Resize one of several arrays whose common capacity the caller stores. */
 static bm_status range_array(void *elements, size_t cap, size_t size, bm_error *err)
 {
     size_t had = 0;
@@ -630,7 +632,8 @@ static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, siz
     return BM_OK;
 }
 
-/* The number of rows in the range from range->next on; *hashes: the hashes in their sets. */
+/* The number of rows of the range from range->next on. Sets *hashes to the number of hashes in
+ * their sets. */
 static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
                          uint64_t *hashes)
 {
@@ -649,7 +652,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
     return row - range->next;
 }
 
-/* Read the keys of all rows, and keep the keys of rows that can be compared. */
+/* Read the keys of the next n_rows rows, and keep those of rows that can be compared. */
 static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {
@@ -745,7 +748,7 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
 
 /* === corpus save ===
  *
- * Restoring the rows of a saved corpus. */
+ * Restores the rows of a saved corpus. */
 
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
@@ -823,13 +826,13 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 /* --- adding --- */
 
-/* The number of documents of a batch, which may come from a sample and have no rows. */
+/* The number of documents of a batch, which may be of a sample and have no rows. */
 static size_t docs_of(const bm_ingest_batch *batch)
 {
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
 }
 
-/* Store the places of a batch's documents, from which their sets may be made again. */
+/* Store the offsets of a batch's records in the inputs, from which their sets may be made again. */
 static void note_places(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)
@@ -867,7 +870,7 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-/* Would adding these documents now move sets or keys? */
+/* Would adding these documents now require moving sets or keys? */
 static bool moves_now(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -917,7 +920,7 @@ static void corpus_fill(void *ctx, bm_ingest_batch *batch)
                             &claim->contents);
 }
 
-/* Accept a claimed batch in its turn. */
+/* Count a claimed batch when its turn comes. Returns the sums of its sets. */
 static bm_set_sums accept(bm_corpus *corpus, const bm_ingest_claim *claim)
 {
     const size_t copies = (size_t)atomic_load(&claim->copies);
@@ -936,7 +939,7 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
     return corpus_find_copies(corpus, first_row, more->docs, err);
 }
 
-/* Make places for a batch, moving sets and keys if necessary. */
+/* Add the rows of a batch and reserve space for its sets; moves sets and keys if necessary. */
 static bm_status place_batch(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -1028,7 +1031,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
                                     err);
 }
 
-/* As far as is known, is the text of this row the one that was signed? */
+/* Is the text of this row the one that was signed, as far as is known? */
 static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batch *shingles,
                       size_t i)
 {

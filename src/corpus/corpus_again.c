@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_again.c -- makes dropped sets again from their texts when they must be compared.
  *
- *     documents   0   1   2   3   4   5 …      places: where the record of each begins in its file
+ *     documents   0   1   2   3   4   5 …      texts: offset of each record in its file
  *                     |       |       |
- *     arena      [ 1         | 5   | 3        |   free   ]      made since it was emptied last
+ *     arena      [ 1         | 5   | 3        |   free   ]      made since it was last emptied
  *
  * Most documents are never candidates, and most candidates are compared in one band only. So a
- * small arena that is emptied when it is full suffices; it takes little memory and few new pages.
- * If sets are needed again after they were dropped, as in large buckets, the arena grows, as far as
- * the job's memory allows.
+ * small arena that is emptied when it is full suffices: it takes little memory and few new pages.
+ * If dropped sets are needed again often, as in large buckets, the arena grows as far as the job's
+ * memory allows.
  *
- * A set is accepted if its size and content hash are the same as at the first reading. Threads: all
- * threads of the pool make sets, each with its own maker.
+ * A set is accepted if its size and content hash are the same as at the first reading. All threads
+ * of the pool make sets, each with its own maker.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "base/bisect.h"
@@ -25,20 +25,22 @@
 
 #define FIRST_BYTES ((uint64_t)32 << 20) /* initial size of the arena */
 #define GROWTH      2u
-#define REMADE_PART 4u /* the arena grows if more than 1 / this of it was made before */
+#define REMADE_PART 4u /* the arena grows if more than 1 / this of it was made repeatedly */
 #define GRAIN       256u
-#define TEXT_BYTES  ((uint64_t)256 << 10) /* text of documents made at once, about */
-#define TEXT_FOLD   28u                   /* most bytes for each byte of text (sign/ingest.c) */
-#define HUGE_BYTES  ((size_t)2 << 20)
+/* bytes of text that are made into sets in one call, about */
+#define TEXT_BYTES ((uint64_t)256 << 10)
+/* most bytes of memory for each byte of text (sign/ingest.c) */
+#define TEXT_FOLD  28u
+#define HUGE_BYTES ((size_t)2 << 20)
 
 struct bm_corpus_made {
-    uint32_t *at;     /* of each document: 1 + the word of `arena` where its set begins; 0: none */
-    uint8_t *before;  /* of each document: was its set made before? */
-    uint64_t *arena;  /* sorted sets */
+    uint32_t *at;     /* of each document: 1 + index in `arena` of its set; 0: it has none */
+    uint8_t *before;  /* of each document: whether its set was made before */
+    uint64_t *arena;  /* the sorted sets */
     size_t used, cap; /* in words */
-    size_t most;      /* most words that may be used */
-    size_t remade;    /* used words of sets that were made more than once */
-    uint64_t *docs;   /* documents whose sets are to be made */
+    size_t most;      /* limit of `cap` in words; the arena is emptied when it is reached */
+    size_t remade;    /* words of sets in the arena that were made more than once */
+    uint64_t *docs;   /* documents whose sets are to be made next */
     size_t n_docs, cap_docs;
     bm_set_maker **makers; /* of each thread; NULL: none yet */
     uint32_t n_makers;
@@ -63,7 +65,8 @@ bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
     return corpus->sets.state == BM_SETS_AGAIN && is_too_long(corpus, text_bytes);
 }
 
-/* Does this document need a set? Copies and empty documents do not. */
+/* Is the set of this document stored because its text is long? Copies and empty documents need
+ * none. */
 static bool is_stored(const bm_corpus *corpus, size_t doc)
 {
     return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
@@ -137,7 +140,7 @@ out:
 /* --- instead of a file --- */
 
 #define LOOK_DOCS  ((size_t)1 << 17)
-#define CANDIDATES 0.4 /* up to this share of the documents, making sets again is cheaper */
+#define CANDIDATES 0.4 /* up to this share of candidates, making sets again is cheaper */
 
 static uint64_t hash_of(uint64_t key, uint64_t seed)
 {
@@ -174,7 +177,8 @@ static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t 
     return BM_OK;
 }
 
-/* If n of N documents in random order are examined, they include n / N of the partners of each. */
+/* The first n of N documents, in random order, would include n / N of the partners of each
+ * document. So the share of candidates among them is multiplied by N / n. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
 {
     const uint64_t all = corpus->cfg.input_bytes;
@@ -237,7 +241,7 @@ const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc)
 
 /* --- the arena --- */
 
-/* The most words of the arena: the memory set aside for sets that are read back, and half of the
+/* The most words of the arena: the memory reserved for sets that are read back, and half of the
  * free memory. */
 static size_t most_words(const bm_corpus *corpus)
 {
@@ -248,7 +252,7 @@ static size_t most_words(const bm_corpus *corpus)
                                                  : UINT32_MAX - 1;
 }
 
-/* Empty the arena, and choose its size from now on. */
+/* Empty the arena, and choose its new limit. */
 static void empty(bm_corpus *corpus)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -295,7 +299,7 @@ static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
     return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
 }
 
-/* Does the document need more memory than one of the concurrent makers has? */
+/* Does making this document's set need more memory than each of the concurrent makers may use? */
 static bool is_long(const bm_corpus *corpus, size_t doc)
 {
     const struct bm_corpus_made *made = corpus->sets.made;
@@ -304,7 +308,7 @@ static bool is_long(const bm_corpus *corpus, size_t doc)
                             most / (made->n_makers + 1);
 }
 
-/* Is this the set that the document had? */
+/* Is the i-th set of `made` the set that the document had? */
 static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch *made, size_t i)
 {
     const bm_hash128 *content = corpus->copies.content;
@@ -358,7 +362,7 @@ static bm_status make_range(void *ctx, uint32_t thread, size_t begin, size_t end
     return BM_OK;
 }
 
-/* Read the set of a long document back. */
+/* Read the stored set of a long document. */
 static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -372,8 +376,8 @@ static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_
     return status;
 }
 
-/* Make the sets of long documents one after another, each with its own maker, unless their sets
- * were stored. */
+/* Make the sets of long documents one after another, each with a maker of its own. Stored sets are
+ * read instead. */
 static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -402,8 +406,8 @@ out:
     return status;
 }
 
-/* Sort the documents to be made by their place in the inputs, long ones last. *n_short: how many
- * are not long. */
+/* Sort the documents to be made by their position in the inputs, long ones last. Sets *n_short to
+ * the number of those that are not long. */
 static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -442,8 +446,7 @@ static bm_status make_listed(bm_corpus *corpus, bm_pool *pool, bm_error *err)
     return make_long(corpus, n_short, err);
 }
 
-/* Reserve space in the arena for the set of a document and list it to be made, unless the set is
- * there. */
+/* If a document's set is not in the arena, reserve space for it there, and list the document. */
 static bm_status want(bm_corpus *corpus, uint32_t doc, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;

@@ -3,10 +3,11 @@
  * the file.
  *
  *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, which never move
- *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
+ *     file     [ record of 0 | of 1 | of 4 | … ]        representatives, in input order
  *
- * Places are reserved in input order, and any thread may fill them. Saved records are contiguous at
- * the beginning of the file, so all places can be computed from the sizes of the documents.
+ * Space is reserved in input order, and any thread may fill it. Saved records are contiguous at the
+ * beginning of the file, so the offsets of all records can be computed from the sizes of the
+ * documents.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_match_all_pairs.c */
@@ -22,9 +23,8 @@
 
 /* === corpus budget ===
  *
- * The peak memory of a job.
- *
- * Sums for the documents so far and the next batch:
+ * Computes the peak memory of a job: the greatest of three sums, for the documents so far and the
+ * next batch.
  *
  *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
@@ -34,14 +34,15 @@
  * in a file too, making labels needs as much as matching: keys that are read back, and buckets, but
  * no groups. */
 
-#define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, places of crowded buckets 4 */
+#define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, heads of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
-#define LABEL_BYTES   8u  /* bytes of the buckets that making labels does not need */
+#define LABEL_BYTES   8u  /* bytes of buckets by keys that matching by labels does not need */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
-#define STAR_BYTES    20u /* for grouping by edges: turns, or matching once more */
+#define STAR_BYTES    20u /* for grouping by edges: turns, or matching a second time */
 
-/* Bytes of labels; for unfinished labels, the bytes needed if no documents share a key. */
+/* Bytes of labels. Unfinished labels count with the bytes that they take if no documents share a
+ * key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
 {
     const uint64_t left = corpus->cfg.bands - corpus->keys.n_labels;
@@ -53,8 +54,8 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Bytes of n documents' columns that may be in files: places, content hashes if `content`, and
- * `more`. */
+/* Bytes in memory of n documents' columns that may be in files: places, texts, content hashes if
+ * `content`, and `more` bytes for each document. */
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -86,7 +87,8 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
                             .id_bytes = ids};
 }
 
-/* The shards of content hashes count as one table, like the shards of ids (model/ids.c). */
+/* Bytes of the phases for these sums. The shards of content hashes count as one table, like the
+ * shards of ids (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -111,7 +113,7 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
         adding += bm_hash_table_bytes(sums->n_contents);
     const uint64_t held = n * flags + sums->row_bytes + set_bytes + budget->fixed;
     uint64_t beside = held + labels + n * (cfg->beside + apart);
-    if (again) /* plus the places in the arena (corpus_again.c) */
+    if (again) /* members at and before of corpus_again.c */
         beside += n * (sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){
         .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
@@ -176,8 +178,9 @@ bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_erro
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
-/* BM_ERR_IO: temp_dir has no space for the final size of a file that now has `bytes`. The final
- * size is estimated from the share of the input that was read. */
+/* Check that temp_dir has space for the final size of a file that now has `bytes` bytes. The final
+ * size is estimated from the share of the input that was read. BM_ERR_IO: there is too little
+ * space. */
 static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
                                    uint64_t input_bytes_read, bm_error *err)
 {
@@ -189,20 +192,20 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
 
 /* === corpus keys ===
  *
- * Band keys as columns, as blocks of a file, as labels.
+ * Band keys as columns, as blocks of a file, or as labels.
  *
- *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
- *     columns   of the documents after these blocks; without a file, of all
+ *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]    a record for each band of a block
+ *     columns   keys of the documents after these blocks; without a file, of all documents
  *
  * Keys are read back one band at a time, bucketed, and replaced by labels (lsh/candidates.h), so
  * they are never all in memory. Keys that were made elsewhere always become labels: a document that
- * is in no bucket of a band gets a label of its own there, so the search pairs it with no other,
- * whatever its key is. */
+ * is in no bucket of a band gets a label of its own there, so the search pairs it with no other
+ * document, whatever its key is. */
 
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
 
-/* Only this function changes the state. */
+/* The state of keys is changed only here. */
 static void enter(bm_corpus_keys *keys, bm_keys_state state)
 {
     assert(state > keys->state);
@@ -344,7 +347,7 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     return BM_OK;
 }
 
-/* Read the record of a band of a block. */
+/* Read the record of band `band` in block `block`. */
 static bm_status read_record(const bm_corpus *corpus, size_t block, uint32_t band, uint64_t *to,
                              bm_error *err)
 {
@@ -372,15 +375,15 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* Buffers for making labels: `keys` for keys that are read back; `none`, if keys were made
- * elsewhere, marks documents without a key in the band. */
+/* Buffers for making labels: `keys` for keys that are read back, and `none` for marking the
+ * documents without a key in the band, if keys were made elsewhere. */
 typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;
     bm_pool *pool;
 } label_buffers;
 
-/* The keys of a band: its column, or keys read back from the file. */
+/* Set *out to the keys of a band: its column, or keys read back from the file. */
 static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                          const uint64_t **out, bm_error *err)
 {
@@ -395,7 +398,7 @@ static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buf
     return bm_pool_for(buffers->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
 }
 
-/* Fill `none`: mark the documents that are in no bucket of the band. */
+/* Mark in `none` the documents that are in no bucket of the band. */
 static void find_none(const bm_corpus *corpus, const uint64_t *band_keys, uint8_t *none)
 {
     for (size_t doc = 0; doc < corpus->n; doc++)
@@ -512,7 +515,7 @@ out:
     return status;
 }
 
-/* A block holds the sets of many batches, so that little of it remains unused. */
+/* A block has the sets of many batches, so that little of it remains unused. */
 #define BLOCK_BYTES ((size_t)64 << 20)
 #define HUGE_BYTES  ((size_t)2 << 20)
 
@@ -540,7 +543,7 @@ void bm_corpus_leave(const bm_corpus *corpus)
     bm_column_leave(&corpus->sets.texts_column);
 }
 
-/* Only this function changes the state. */
+/* After bm_corpus_init, the state of sets is changed only here. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
 {
     assert(sets->state == BM_SETS_IN_MEMORY);
@@ -596,7 +599,7 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
     memset(sets->places + first, 0, n * sizeof *sets->places);
 }
 
-/* Add a block, in huge pages if the system has them, since sets take most of a job's memory. */
+/* Add a block, in huge pages if the system has them, since sets are most of a job's memory. */
 static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_error *err)
 {
     BM_TRY(bm_grow_array(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, err));
@@ -610,7 +613,7 @@ static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_err
     return BM_OK;
 }
 
-/* Reserve memory for sets after the existing ones. */
+/* Reserve `len` bytes of memory for sets; a multiple of 8. */
 static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
     char *own = NULL;
@@ -629,14 +632,15 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes of a set of `len` bytes together with the bytes before it, in a file or in memory. */
+/* Bytes that a set of `len` bytes takes: in a file with the record's header, in memory rounded up
+ * to 8. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);
     return len == 0 ? 0 : in_file ? BM_SPILL_RECORD + len : (len + unit - 1) / unit * unit;
 }
 
-/* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
+/* Bytes of a document's set; 0 if none is stored for it (a copy, or empty). */
 static size_t corpus_set_len(const bm_corpus *corpus, size_t row)
 {
     if (corpus->rep[row] != row)
@@ -662,7 +666,7 @@ bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end
     return sum_sets(corpus, first, end, bm_corpus_sets_in_file(corpus));
 }
 
-/* Set the places of rows whose records begin at `place` in the file. */
+/* Set the places of rows whose records begin at offset `place` of the file. */
 static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t place)
 {
     for (size_t row = first; row < end; row++) {
@@ -701,7 +705,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         place = sets->places[first];
     for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
         const size_t row = first + i, len = corpus_set_len(corpus, row);
-        if (len == 0) /* a copy or empty; the arrays may not exist */
+        if (len == 0) /* a copy, or empty; the arrays may be NULL */
             continue;
         const void *set = corpus->cfg.words.uints > 0
                               ? (const void *)(words + i * corpus->cfg.words.uints)
@@ -754,7 +758,7 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
     reader->get.file = sets->file;
     if (row % BM_DOC_LEAVE_ROWS == 0)
         bm_corpus_leave(reader->corpus);
-    if (len == 0) /* then there is no record */
+    if (len == 0) /* no record exists */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))
         return bm_spill_get_read(&reader->get, sets->places[row].record, to, len, err);
@@ -780,8 +784,8 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
     return bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, out, err);
 }
 
-/* Append to the file the sets in memory that it does not have. *end: the first row without a set,
- * because its text was not read yet (bm_corpus_hash_sink). */
+/* Append to the file the sets in memory that it does not have. Sets *end to the first row without a
+ * set: its text was not read yet (bm_corpus_hash_sink). */
 static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -841,7 +845,7 @@ static int folder_of(const bm_corpus_sets *sets)
     return sets->in_folder ? sets->folder : AT_FDCWD;
 }
 
-/* Give the file its name; if sets are in memory, make a file first. */
+/* Give the file a name; if sets are in memory and there is no file, make one first. */
 static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
@@ -863,7 +867,7 @@ out:
     return BM_OK;
 }
 
-/* Record that the file has the records of all rows before `end`. */
+/* Record that the file has the sets of all rows before `end`. */
 static void count_saved(bm_corpus *corpus, size_t end)
 {
     bm_saved_sets *saved = &corpus->sets.saved;

@@ -2,12 +2,13 @@
 /* df_table.c -- a sorted list of keys and their frequencies, in a column (base/column.h).
  *
  *     entries   [ key, df | key, df | ... ]   12 bytes each, keys ascending
- *     starts    [ 0 | 7 | 19 | ... ]          where the keys of each leading bits begin
+ *     starts    [ 0 | 7 | 19 | ... ]          for each value of the leading bits, where its keys
+ *                                             begin
  *
- * Keys are mixed, so their leading bits spread evenly, and a look-up scans the few entries from one
- * start to the next. The column is in memory until the list exceeds its share, and then entirely in
- * a file, with fewer starts to save memory. Hashes that are looked up together are sorted first, so
- * the entries between two starts are read once; they come from the system's cache if it has space.
+ * Keys are mixed, so their leading bits are spread evenly, and a look-up scans the few entries from
+ * one start to the next. The column is in memory until the list exceeds table_memory, and then
+ * entirely in a file, with fewer starts. Look-ups in a file sort their hashes first, so that the
+ * entries between two starts are read only once, from the page cache if they are there.
  *
  * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
 #include "corpus/df_table.h"
@@ -25,10 +26,11 @@
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
 
-#define CHUNK         ((size_t)1 << 16) /* entries that room is made for at a time */
-#define AHEAD         ((size_t)16)      /* look-ups interleaved */
-#define PER_START     ((size_t)8)       /* entries between starts, about: in memory, ... */
-#define PER_FILED     ((size_t)256)     /* ... and in a file */
+#define CHUNK ((size_t)1 << 16) /* entries that space is made for at a time */
+#define AHEAD ((size_t)16)      /* look-ups that are interleaved */
+/* about how many entries there are between starts in memory */
+#define PER_START     ((size_t)8)
+#define PER_FILED     ((size_t)256) /* and in a file */
 #define STEP_OF_COUNT UINT64_C(0x9E3779B97F4A7C15)
 
 typedef struct entry { /* only 12 bytes, since there are many */
@@ -39,7 +41,7 @@ struct bm_df_table {
     bm_df_cfg cfg;
     bm_df_facts facts;
     bm_column entries;
-    uint64_t *starts; /* n_starts + 1 */
+    uint64_t *starts; /* n_starts + 1 indexes into `entries` */
     size_t n_starts, per_start;
     unsigned shift; /* shifts a key right to the index of its start */
 };
@@ -98,8 +100,8 @@ uint64_t bm_df_table_bytes(const bm_df_table *table)
 
 /* --- adding --- */
 
-/* Move the entries to a file, which later entries are added to, since the list takes too much
- * memory. */
+/* Move the entries to a file, since the list takes too much memory. Later entries are added to the
+ * file. */
 static bm_status move_to_file(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -120,7 +122,7 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Space for CHUNK more entries. */
+/* Make space for CHUNK more entries. */
 static bm_status make_room(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed + CHUNK;
@@ -149,7 +151,7 @@ static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_
     return BM_OK;
 }
 
-/* Compute where keys with the leading bits 0, 1, 2 … begin. */
+/* Find where the keys with each value of the leading bits begin. */
 static bm_status make_starts(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -170,8 +172,8 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* End adding: the shingles of `n_docs` documents were added, and `run_bytes` were written to
- * temporary files. */
+/* End adding. `n_docs`: number of documents whose shingles were added. `run_bytes`: bytes written
+ * to temporary files of runs. */
 static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes,
                               bm_error *err)
 {
@@ -187,7 +189,7 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
 
 /* --- looking up --- */
 
-/* The frequency in the entry of the key, if it is among the n entries; else 1. */
+/* The frequency in the entry of `key` among n entries; 1 if there is none. */
 static uint32_t find(const entry *e, size_t n, uint64_t key)
 {
     while (n > PER_START) { /* entries of a file, or keys crafted to be close together */
@@ -208,7 +210,7 @@ static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
     return find(entries_of(table) + start[0], (size_t)(start[1] - start[0]), key);
 }
 
-/* Look up at most AHEAD hashes. Each waits for memory twice; interleaving makes them wait at the
+/* Look up at most AHEAD hashes. Each look-up waits for memory twice; interleaved, they wait at the
  * same time. */
 static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_t n, uint32_t *df)
 {
@@ -234,7 +236,7 @@ static int by_key(const void *x, const void *y)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Entries that were read from a list in a file. */
+/* Entries that were read from the list in a file. */
 typedef struct window {
     size_t begin, n;
     entry entries[2 * PER_FILED];
@@ -246,7 +248,7 @@ static bm_status read_entries(const bm_df_table *table, entry *to, size_t begin,
     return bm_column_read_file(&table->entries, to, n * sizeof *to, begin * sizeof *to, err);
 }
 
-/* Read the entries between which the key belongs, unless the window has them. */
+/* Read the entries among which the key is, if it is listed, unless the window has them already. */
 static bm_status read_window(const bm_df_table *table, uint64_t key, window *w, bm_error *err)
 {
     const uint64_t *start = &table->starts[key >> table->shift];
@@ -286,7 +288,8 @@ out:
     return status;
 }
 
-/* Find how many documents have each of n hashes. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Set df[i] to the number of documents that have hashes[i], for n hashes. BM_ERR_NOMEM, BM_ERR_IO,
+ * BM_ERR_FORMAT. */
 static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                   uint32_t *df, bm_error *err)
 {
@@ -304,7 +307,7 @@ static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hash
 
 /* === df count ===
  *
- * Counting by 64 hash tables, each with a lock, that spill to sorted runs.
+ * Counts in 64 hash tables, each with a lock, that spill to sorted runs.
  *
  *     hash -> key (mixed) -> table by its leading 6 bits -> slot by the bits below
  *
@@ -316,7 +319,7 @@ static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hash
  * tables, one quarter for the runs. Slots of 12 bytes store key and count directly: that takes 16
  * to 32 bytes for each key, while base/hash_table.h would take 22 to 40.
  *
- * If no table was ever full, only keys that were counted at least twice pass through the runs. Keys
+ * If no table was ever full, only keys that were counted at least twice go through the runs. Keys
  * that were counted once are not listed, and are added to the digest directly. */
 
 #define PART_BITS   6u
@@ -330,8 +333,8 @@ typedef struct part {
     uint64_t *keys;
     uint32_t *counts; /* 0: the slot is free */
     size_t n, n_slots;
-    uint64_t seed; /* this and the next two: protection against crafted keys, as in
-                    * base/hash_table.h */
+    /* seed, patience and n_steps protect against crafted keys, as in base/hash_table.h */
+    uint64_t seed;
     int64_t patience;
     uint64_t n_steps;
 } part;
@@ -339,10 +342,10 @@ typedef struct part {
 struct bm_df_count {
     bm_df_cfg cfg;
     part parts[PARTS];
-    uint64_t part_bytes; /* most bytes of a part; 0: no bound */
+    uint64_t part_bytes; /* most bytes of a part; 0: no limit */
     pthread_mutex_t runs_lock;
     bm_sorted_runs *runs;
-    bool spilled; /* some part was full */
+    bool spilled; /* some part was full and was emptied */
     atomic_ullong n_docs;
 };
 
@@ -388,7 +391,7 @@ void bm_df_count_close(bm_df_count *count)
 
 /* --- a part --- */
 
-/* The slot where the search for the key begins. */
+/* The slot where the search for `key` begins. */
 static size_t first_slot(const part *p, uint64_t key)
 {
     const uint64_t hash =
@@ -396,7 +399,7 @@ static size_t first_slot(const part *p, uint64_t key)
     return (size_t)hash & (p->n_slots - 1);
 }
 
-/* The slot of the key, or the free slot where it belongs. */
+/* The slot of `key`, or the free slot where it belongs. */
 static size_t slot_of(const part *p, uint64_t key)
 {
     size_t mask = p->n_slots - 1, i = first_slot(p, key);
@@ -431,7 +434,7 @@ static bm_status resize(part *p, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
-/* Add the part's keys to the runs, and empty it. */
+/* Move the keys and counts of the part to the runs. */
 static bm_status spill(bm_df_count *count, part *p, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -447,7 +450,7 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
     return status;
 }
 
-/* Make space for one more key, with a free slot left after it. */
+/* Make space for one more key; a free slot is left after that. */
 static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
@@ -505,7 +508,8 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
         ends[(df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
         ends[p + 1] += ends[p];
-    for (size_t i = 0; i < n; i++) { /* moves each part's begin to its end, the next part's begin */
+    /* moves each entry of `ends` from the part's begin to its end */
+    for (size_t i = 0; i < n; i++) {
         const uint64_t key = df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;
     }
@@ -520,8 +524,8 @@ out:
 
 /* --- the end --- */
 
-/* Append the contents of the tables to the runs. If the runs are empty, keys that were counted once
- * are added directly to the table's sums. */
+/* Move the contents of all parts to the runs. If no part was ever full, keys that were counted once
+ * are added to the table directly. */
 static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -541,7 +545,7 @@ static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *e
     return status;
 }
 
-/* Read all runs, and add up the counts of equal keys. */
+/* Read all runs, and add each key to the table with the sum of its counts. */
 static bm_status merge(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_run_record record = {0};
@@ -584,14 +588,14 @@ out:
 
 /* === weigh ===
  *
- * Frequencies of a whole batch are looked up at once; then each document is sorted by its hashes
- * and written back in place, without elements of weight 0.
+ * The frequencies of a whole batch are looked up at once. Then each document's elements are sorted
+ * by their hashes and written back in place, without those of weight 0.
  *
- * The hashes of n elements are spread nearly evenly, so each is put into one of n places according
- * to its upper half, and then has to pass a few neighbours at most. If they are not spread evenly,
- * qsort sorts them. */
+ * The hashes of n elements are spread nearly evenly. So each element is put into one of n buckets
+ * by the upper half of its hash, and an insertion sort moves it past a few neighbours at most. If
+ * the hashes are not spread evenly, qsort sorts them. */
 
-#define KNOWN_IDF 64u /* most frequencies are small: their logarithms are computed once */
+#define KNOWN_IDF 64u /* logarithms of smaller frequencies are computed once: most are small */
 
 typedef struct element {
     uint64_t hash;
@@ -599,11 +603,11 @@ typedef struct element {
 } element;
 
 typedef struct weighing {
-    uint32_t *df;               /* frequencies of all hashes of the batch */
-    element *elements, *placed; /* room for the longest document */
-    uint32_t *ends;             /* ends of its places, n + 1 */
+    uint32_t *df;               /* of all hashes of the batch */
+    element *elements, *placed; /* space for the longest document */
+    uint32_t *ends;             /* n + 1: the end of each bucket of a document */
     double n_docs;
-    double idf[KNOWN_IDF]; /* for frequencies from 1; [0] is not used */
+    double idf[KNOWN_IDF]; /* for frequencies 1, 2 …; [0] is not used */
 } weighing;
 
 static int by_hash(const void *x, const void *y)
@@ -612,14 +616,15 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-#define CROWDED 16u /* most elements in one place; with more, insertion sort is not used */
+#define CROWDED 16u /* most elements of a bucket for insertion sort */
 
 static size_t place_of(uint64_t hash, size_t n)
 {
     return (size_t)((hash >> 32) * n >> 32);
 }
 
-/* Put the n elements into `placed`, ordered by place; false: a place is crowded. */
+/* Put the n elements into `placed`, ordered by bucket. False: a bucket is crowded, and `placed` is
+ * not filled. */
 static bool put_into_places(weighing *w, size_t n)
 {
     uint32_t most = 0, end = 0;
@@ -637,7 +642,7 @@ static bool put_into_places(weighing *w, size_t n)
     return true;
 }
 
-/* Sort the elements in ascending order. No hash occurs twice. */
+/* Sort the elements by their hashes, which are distinct. Returns the sorted array. */
 static const element *sort_elements(weighing *w, size_t n)
 {
     if (n >> 32 != 0 || !put_into_places(w, n)) {
@@ -669,8 +674,8 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* Write the weighted elements of document i to position `to` of the batch, which is not after their
- * old one. Returns their number. */
+/* Write the weighted elements of document i to index `to` of the batch, which is not after the old
+ * index. Returns their number. */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

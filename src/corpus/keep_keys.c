@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_keys.c -- sorts keys; the position of a key is the rank of its document.
+/* keep_keys.c -- sorts keys; the position of a document's key in this order is its rank.
  *
  * Tests: tests/unit/corpus/test_keep_keys.c, tests/unit/jobs/test_checkpoint.c,
  *        tests/reference/test_keep.py */
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE  32u /* keys may take 1 / this of the job's memory */
+#define MEMORY_SHARE  32u /* keys may use 1 / this of the job's memory */
 #define MEMORY_MOST   ((uint64_t)256 << 20)
 #define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys written to the file at once */
 
@@ -47,8 +47,8 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
-/* Count what the end of a key records about its fields, and cut that end off, since it is not
- * compared. */
+/* Count what the end of *key says about the fields of the document, and cut that end off, since it
+ * is not compared. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     bm_keep_key_parts parts;
@@ -97,7 +97,7 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
     if (keys->saves)
         BM_TRY(hold_unsaved(keys, whole, err));
     keys->n++;
-    /* of equal keys the one with the least number comes first */
+    /* of equal keys, the one with the least number comes first */
     return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
                                     err);
 }
@@ -113,8 +113,8 @@ bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* After all keys of a block were read: read the next block of the file, or continue with the keys
- * in memory. */
+/* Called when all keys of the current block were read: read the next block of the file, or continue
+ * with the keys in memory. */
 static bm_status next_block(const bm_unsaved_keys *unsaved, bm_unsaved_reader *reader,
                             bm_error *err)
 {
@@ -155,8 +155,8 @@ void bm_keep_keys_forget(bm_keep_keys *keys)
     keys->unsaved = (bm_unsaved_keys){0};
 }
 
-/* If no document has the field of a rule, report that as a mistake, instead of keeping the first
- * document of each group. */
+/* If no document has the field of a rule, report that as a mistake; otherwise the first document of
+ * each group would be kept. */
 static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
 {
     for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.c -- a heap of the N documents with the least priorities, with the data that the corpus
- * needs.
+/* sample.c -- a heap of the N documents with the least priorities so far, with the data that the
+ * corpus needs.
  *
- * A document whose priority is among the N least so far is copied; the document that it replaces is
- * freed. Of M documents about N (1 + ln(M/N)) are copied, so sampling a long input costs little
- * more than reading it. The ids of all documents stay in the table until the end, because a
- * repeated id is an error inside and outside the sample.
+ * A document whose priority is among the N least so far is copied, and the document that it
+ * replaces is freed. Of M documents, about N (1 + ln(M/N)) are copied, so sampling a long input
+ * costs little more than reading it. The ids of all documents stay in the table until the end,
+ * because a repeated id is an error inside and outside the sample.
  *
- * Memory: the sets of N documents, and the table. One thread: the ordered end of the ingest. */
+ * Memory: the sets of N documents, and the table. One thread: the sink is called in order. */
 #include "corpus/sample.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void bm_sample_reset(bm_sample *sample)
 
 /* --- the heap --- */
 
-/* The greatest priority comes first, of equal ones the last row. */
+/* The greatest priority comes first; of equal ones, the last row. */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -141,7 +141,7 @@ static int by_row(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Keep only the rows of the sample in `docs`. */
+/* Drop all rows but those of the sample from `docs`. */
 static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
 {
     bm_doc_table selected = {.number_duplicates = docs->number_duplicates};

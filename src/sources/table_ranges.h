@@ -2,7 +2,7 @@
 /* table_ranges.h -- ranges of rows of a table file, read in parallel by the threads that got
  * batches of them.
  *
- * range    an array; the first thread that reads a part decodes all of it
+ *     range    an array; the first thread that reads a part decodes all of it
  *      '----   parts: batches of about equal size, one after the other
  *
  * Parts are finished in the order in which they were handed out. If a range cannot be read, or a
