@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.c -- see the header. A block is checked as a whole before any of it is used, since its
- * bytes may come from anywhere.
+/* block.c -- writes and checks blocks. A block is checked as a whole before any of it is used,
+ * since its bytes may come from anywhere.
  *
  * Tests: tests/unit/distributed/test_joiner.c, tests/unit/distributed/test_splitter.c */
 #include "distributed/block.h"

@@ -15,12 +15,12 @@ typedef struct bm_block_head {
     bm_joiner_counts counts;
 } bm_block_head;
 
-/* Bytes of a block, including its header. */
+/* Bytes of a block, including the header. */
 size_t bm_block_bytes(const bm_block_head *head);
-/* Write the header of a block whose body is already in place. */
+/* Write the header of a block whose body was written before. */
 void bm_block_seal(const bm_block_head *head, char *block);
-/* Read the header of the block at the beginning of `size` bytes, and check the whole block.
- * BM_ERR_FORMAT. */
+/* Read the header of the block at the beginning of `size` bytes at `data`, and check the whole
+ * block. BM_ERR_FORMAT. */
 bm_status bm_block_read(const char *data, size_t size, bm_block_head *out, bm_error *err);
 
 static inline void bm_joiner_counts_add(bm_joiner_counts *to, const bm_joiner_counts *of)
@@ -35,26 +35,27 @@ static inline void bm_joiner_counts_add(bm_joiner_counts *to, const bm_joiner_co
 /* block_rows -- blocks as rows of an Arrow array. */
 
 typedef struct bm_block_rows {
-    int32_t *parts;   /* of each block; NULL: there is no such column */
-    int64_t *offsets; /* n + 1 */
+    int32_t *parts;   /* part of each block; NULL if with_parts is false */
+    int64_t *offsets; /* n + 1 offsets in `data` */
     char *data;
     size_t n, cap, cap_offsets, len, cap_data;
     bool with_parts;
 } bm_block_rows;
 
-/* Append a block of `bytes` bytes, for the caller to fill; *block is valid until the next call. */
+/* Append a block of `bytes` bytes, which the caller fills. *block is valid until the next call. */
 bm_status bm_block_rows_add(bm_block_rows *rows, size_t part, size_t bytes, char **block,
                             bm_error *err);
-/* Take the rows as an array; `rows` is empty afterwards, also on failure. */
+/* Move the rows into an Arrow array. `rows` is empty afterwards, also on failure. */
 bm_status bm_block_rows_take(bm_block_rows *rows, struct ArrowSchema *schema,
                              struct ArrowArray *array, bm_error *err);
 void bm_block_rows_reset(bm_block_rows *rows);
 
-/* column_rows -- an Arrow array made of our own columns. */
+/* column_rows -- an Arrow array made from columns that bandmill has allocated. */
 
 typedef struct bm_made_column {
     const char *format, *name;
-    void *buffers[2]; /* from bm_alloc, taken over even on failure; there is no validity buffer */
+    /* from bm_alloc; the array owns them, and they are freed on failure; no validity buffer */
+    void *buffers[2];
     size_t n_buffers;
 } bm_made_column;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* joiner.c -- bm_joiner: makes a forest of the documents that share a key, from blocks.
  *
- *     entries   distributed by bits 32 to 39 of their keys to 256 heaps, as the blocks come. At the
+ *     entries   go to one of 256 heaps, by bits 32 to 39 of their keys, as the blocks come. At the
  *               end, a table for each heap finds the first entry of every key and links the others
  *               to it: n - 1 links for a key with n documents
- *     ids       distributed by the lowest byte of their hashes; hashes that repeat are recorded
+ *     ids       go to a heap by the lowest byte of their hashes; hashes that repeat are recorded
  *     forests   their links are added at once
  *
- * Memory: 12 bytes per entry and 8 per document, up to half as much again while heaps grow, and
- * about 24 bytes per linked document.
+ * Memory: 12 bytes for each entry and 8 for each document, up to half as much again while heaps
+ * grow, and about 24 bytes for each linked document.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>
@@ -28,13 +28,13 @@
 #define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* links that fit into a block */
 
 typedef struct heap {
-    uint32_t *keys; /* low 32 bits of the keys of entries; `hashes` has the id hash of each */
+    uint32_t *keys; /* low 32 bits of the key of each entry */
     uint64_t *hashes;
     uint64_t *ids;
     size_t n, cap_keys, cap_hashes, n_ids, cap_ids;
 } heap;
 
-/* Linked documents, by node number. */
+/* The linked documents. `hashes` has the id hash of each node. */
 typedef struct forest {
     bm_hash_table table;
     uint64_t *hashes;
@@ -42,7 +42,7 @@ typedef struct forest {
     size_t cap_hashes, cap_parents;
 } forest;
 
-/* Id hashes that came more than once; one may be listed repeatedly. */
+/* Id hashes that came more than once; a hash may be listed repeatedly until they are sorted. */
 typedef struct repeats {
     uint64_t *hashes;
     size_t n, cap;
@@ -51,7 +51,7 @@ typedef struct repeats {
 struct bm_joiner {
     bm_joiner_counts counts;
     uint64_t settings;
-    bool begun; /* a block has been added */
+    bool begun; /* a block was added */
     heap heaps[HEAPS];
     forest forest;
     repeats repeats;
@@ -188,7 +188,7 @@ const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner)
 
 /* The first entry of each value, in a hash table with open addressing. */
 typedef struct firsts {
-    uint32_t *slots; /* 1 + the entry; 0: free */
+    uint32_t *slots; /* index of the entry plus 1; 0: free */
     size_t cap;
     uint32_t shift; /* from a mixed value to its slot */
 } firsts;
@@ -206,7 +206,8 @@ static bm_status firsts_clear(firsts *f, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Find the slot where entry i belongs, or that has the first entry with the same value. */
+/* Set `at` to the slot that has the first entry with the same value as entry i, or to the free slot
+ * where entry i belongs. `mix` is the mixed value. */
 #define FIRSTS_FIND(f, values, i, mix, at)                                                         \
     do {                                                                                           \
         const size_t mask_ = ((size_t)UINT32_MAX >> (f)->shift);                                   \
@@ -249,7 +250,7 @@ static void heap_reset(heap *h)
     *h = (heap){0};
 }
 
-/* Sort the hashes, and drop repeats. */
+/* Sort the hashes, and drop repeats. Sets *n to how many are left. */
 static bm_status sort_distinct(uint64_t *hashes, size_t *n, bm_error *err)
 {
     uint64_t *scratch = NULL;
@@ -280,7 +281,7 @@ out:
 
 /* --- the result --- */
 
-/* Nodes in ascending order of hash, each with the least hash of its component. */
+/* The nodes in ascending order of their hashes, each with the least hash of its component. */
 typedef struct tree_rows {
     uint64_t *hashes, *least;
     size_t n;
@@ -324,7 +325,8 @@ out:
     return status;
 }
 
-/* Append a block of the remaining links and repeats. */
+/* Append a block of the next links and repeats, from begins[0] and begins[1] on. Sets taken[] to
+ * how many of each it has. */
 static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, const size_t begins[2],
                             bm_block_rows *rows, size_t taken[2], bm_error *err)
 {
@@ -371,8 +373,7 @@ bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct
     BM_TRY_OUT(link_heaps(joiner, err));
     BM_TRY_OUT(order_nodes(&joiner->forest, &nodes, err));
     size_t n = 0;
-    for (size_t i = 0; i < nodes.n; i++) /* the least node of a component needs no link of its
-                                            own */
+    for (size_t i = 0; i < nodes.n; i++) /* the least node of a component needs no link */
         if (nodes.hashes[i] != nodes.least[i]) {
             nodes.hashes[n] = nodes.hashes[i];
             nodes.least[n++] = nodes.least[i];

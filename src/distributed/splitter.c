@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* splitter.c -- bm_splitter: makes entries of documents, and blocks of entries.
+/* splitter.c -- bm_splitter: makes entries from documents, and blocks from entries.
  *
  *     rows -> texts -> signer: band keys -> entries (part, key, hash of the id), by document
  *          -> sorted by part (counting) -> blocks
  *
- * An entry's key is its band key mixed with the number of its band: the upper 24 bits choose the
- * part, the lower 40 are sent. For every document the hash of its id is also sent by itself, to the
- * part it determines, so that repeated ids meet there.
+ * An entry's key is its band key mixed with the number of its band. The upper 24 bits choose the
+ * part, and the lower 40 are sent. The hash of every document's id is also sent by itself, to the
+ * part that it determines, so that repeated ids come to the same part.
  *
- * Memory: 16 bytes per waiting entry, and the blocks in addition while they are taken.
+ * Memory: 16 bytes for each waiting entry, and the blocks in addition while they are taken.
  *
  * Tests: tests/unit/distributed/test_splitter.c */
 #include <bandmill/distributed.h>
@@ -34,7 +34,7 @@
 #define PARTS_MAX  65536u
 #define SIGN_DOCS  8192u /* documents signed at once */
 #define ID_SEED    42    /* the seed of Spark's xxhash64 */
-#define PART_SHIFT 40    /* the bits below are the key of an entry */
+#define PART_SHIFT 40    /* the bits below it are the key of an entry */
 #define SHOWN      64    /* characters of an id in a message */
 
 /* --- columns --- */
@@ -119,24 +119,24 @@ bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArra
 /* --- the splitter --- */
 
 typedef struct entry {
-    uint64_t key; /* bits from PART_SHIFT on choose the part; the bits below are the key */
+    uint64_t key; /* the bits from PART_SHIFT on choose the part; the bits below are the key */
     uint64_t id_hash;
 } entry;
 
 struct bm_splitter {
     bm_signer *signer;
     bm_shingle_options shingling; /* for texts without shingles */
-    char *stop_words;             /* owned copy of its file name; NULL: none */
+    char *stop_words;             /* owned copy of the name of the file; NULL: none */
     uint32_t bands, parts;
     bm_on_error on_error;
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes;
     uint64_t known;     /* BM_ID_HASH_KNOWN, or 0 */
     bm_block_head head; /* settings, and the counts of waiting documents */
-    entry *entries;     /* waiting, of bands */
-    uint64_t *ids;      /* waiting, of documents */
+    entry *entries;     /* waiting entries, one for each band of a document */
+    uint64_t *ids;      /* waiting id hashes, one for each document */
     size_t n_entries, cap_entries, n_ids, cap_ids;
-    /* for one call of the signer */
+    /* For one call of the signer: */
     bm_str texts[SIGN_DOCS];
     uint64_t hashes[SIGN_DOCS];
     uint32_t n_shingles[SIGN_DOCS];
@@ -146,7 +146,7 @@ struct bm_splitter {
 BM_OPTIONS_INIT(splitter, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS, .parts = 1,
                 .resources = BM_RESOURCE_DEFAULTS)
 
-/* A hash of the settings that must be the same in all blocks of a join. */
+/* Set *out to a hash of the settings that must be the same in all blocks of a join. */
 static bm_status settings_of(const bm_splitter_options *o, uint64_t *out, bm_error *err)
 {
     bm_text_options text = o->text;
@@ -246,7 +246,7 @@ size_t bm_splitter_waiting(const bm_splitter *splitter)
 
 /* --- rows to entries --- */
 
-/* BM_ERR_INPUT: the record is bad. */
+/* Check a record. BM_ERR_INPUT: it is bad. */
 static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column *ids, size_t row,
                               bm_str text, bm_error *err)
 {
@@ -276,7 +276,7 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Texts in another encoding have no shingles; count them apart from empty ones. */
+/* Texts in another encoding have no shingles; count them separately from empty ones. */
 static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err)
 {
     bm_str *texts = splitter->texts;
@@ -298,7 +298,7 @@ static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err
     return BM_OK;
 }
 
-/* Sign the collected texts, and make entries. */
+/* Sign the first n texts, and make their entries. */
 static bm_status sign(bm_splitter *splitter, size_t n, bm_error *err)
 {
     const size_t bands = splitter->bands;
@@ -361,15 +361,15 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
     return (uint32_t)((hash >> PART_SHIFT) * splitter->parts >> (64 - PART_SHIFT));
 }
 
-/* All waiting entries, sorted by part: the entries of part p are at entry_begins[p] to
- * entry_begins[p + 1] - 1. The ids are divided in the same way by id_begins. */
+/* All waiting entries and ids, sorted by part. The entries of part p are entries[entry_begins[p]] …
+ * entries[entry_begins[p + 1] - 1]; the same for ids by id_begins. */
 typedef struct sorted {
     entry *entries;
     uint64_t *ids;
     size_t *entry_begins, *id_begins;
 } sorted;
 
-/* Turn counts into offsets: counts[p + 1] is the size of part p, and then its end. */
+/* Turn counts into offsets: before, counts[p + 1] is the size of part p; afterwards, its end. */
 static void add_up(size_t *counts, size_t n)
 {
     for (size_t p = 0; p < n; p++)
@@ -388,7 +388,7 @@ static void sort_by_part(const bm_splitter *s, sorted *out)
         out->entries[out->entry_begins[part_of(s, s->entries[i].key)]++] = s->entries[i];
     for (size_t i = 0; i < s->n_ids; i++)
         out->ids[out->id_begins[part_of(s, s->ids[i])]++] = s->ids[i];
-    /* Each begin has moved to the begin of the next part. */
+    /* Now each begin is that of the next part: shift them back. */
     memmove(out->entry_begins + 1, out->entry_begins, s->parts * sizeof *out->entry_begins);
     memmove(out->id_begins + 1, out->id_begins, s->parts * sizeof *out->id_begins);
     out->entry_begins[0] = out->id_begins[0] = 0;
@@ -410,7 +410,7 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Append the blocks of one part, none of them too large. The very first block has the counts,
+/* Append the blocks of one part, none of them too large. The first block of all has the counts,
  * unless the documents are known. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
@@ -449,7 +449,7 @@ static bm_status put_blocks(bm_splitter *splitter, bm_block_rows *rows, bm_error
     for (size_t part = 0; part < splitter->parts; part++)
         BM_TRY_OUT(put_part(splitter, part, &s, rows, err));
     const bool untold = splitter->head.counts.skipped > 0 && !splitter->known;
-    if (rows->n == 0 && untold) { /* counts to report, but no entries */
+    if (rows->n == 0 && untold) { /* there are counts to report, but no entries */
         char *block;
         BM_TRY_OUT(bm_block_rows_add(rows, 0, bm_block_bytes(&splitter->head), &block, err));
         bm_block_seal(&splitter->head, block);

@@ -6,12 +6,12 @@
 #include "job/rows.h"
 #include "text/unicode_tables.h"
 
-/* If records are written, check that bytes can be cut out of the records of these inputs.
- * BM_ERR_USAGE names the option `field`. */
+/* If records are written, check that text can be cut out of the records of these inputs.
+ * BM_ERR_USAGE: it cannot; the error names the option `field`. */
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err);
-/* Do texts consist of several fields or elements? A cut never crosses from one to the next. */
+/* Do texts consist of several fields or elements? No cut crosses from one to the next. */
 bool bm_cuts_meet_parts(const bm_input_options *input);
-/* Add a row to removed.tsv for a document whose remaining text is only White_Space. */
+/* Add a row to removed.tsv for a document of which only White_Space is left. */
 bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
                                 bm_error *err);
 static inline bool bm_is_white_space(uint32_t code)

@@ -3,7 +3,7 @@
  * of training text.
  *
  *     items       read by a job within the job, whose table of documents has their ids
- *     documents   read once to count shingles, if `stop_shingles` is set; then looked up
+ *     documents   if `stop_shingles` is set, first read once to count shingles; then looked up
  *     files       overlap.tsv, items.tsv, removed.tsv, sources.tsv; and the documents that hold no
  *                 item, copied like the kept ones of `dedup`
  *
@@ -66,7 +66,7 @@ static void log_items(const overlapping *o)
 
 /* --- documents --- */
 
-/* Count the documents of each shingle, and stop shingles that occur in too many. */
+/* If there is a limit, count the documents of each shingle, and stop shingles of more documents. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;
@@ -86,7 +86,7 @@ static bm_status stop_shingles(overlapping *o, bm_error *err)
     return BM_OK;
 }
 
-/* Read the documents. Work is saved only if there is an output directory. */
+/* Read the documents. Progress is saved only if there is an output directory. */
 static bm_status read_documents(overlapping *o, const bm_ingest_request *request, bm_error *err)
 {
     bm_checkpoint *checkpoint = &o->job->checkpoint;
@@ -211,7 +211,7 @@ static bm_settings settings_of_items(const bm_settings *asking)
     return s;
 }
 
-/* Rewrite a message about the items to name their own options. */
+/* Change a message about the items so that it names the options of the items. */
 static void name_against(bm_error *err)
 {
     char words[sizeof err->message];
@@ -235,7 +235,7 @@ static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
     if (status != BM_OK)
         return bm_job_close(&job, status, out);
     status = run_all(&o, &why);
-    if (o.items.n == 0 && status != BM_OK) /* the failed step was reading the items */
+    if (o.items.n == 0 && status != BM_OK) /* reading the items has failed */
         name_against(&why);
     bm_checkpoint_close(&job.checkpoint, status, &why);
     if (status != BM_OK && err != NULL)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_units.c -- cuts lines, paragraphs and spans (stretches of K units) that occurred before out
- * of their documents.
+/* job_units.c -- cuts out of their documents lines, paragraphs and spans (stretches of K units)
+ * that occurred before.
  *
  *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
- *     by hash   units with equal hashes are a group:  (first place, kept one)  and its members
- *     by group  a row of groups.jsonl each, and the cuts
+ *     by hash   units with equal hashes are a group:  (first place, kept unit)  and its members
+ *     by group  a row of groups.jsonl for each group, and the cuts
  *     by place  cuts.tsv, the ranges of each document, and the documents left empty
  *     copy      kept records without their ranges
  *
  * Spans are found in another way (spans.c) and have no groups; their cuts are sorted by place too.
  *
  * Near units are found by another job whose documents are the units (job/job_context.h): they are
- * signed, banded, compared and grouped like documents. If `keep` ranks units, that job also finds
- * equal ones.
+ * signed, banded, compared and grouped like documents. If `keep` ranks units, that job finds equal
+ * units too.
  *
  *     read      documents -> numbers of nonblank units            [this job]
  *     units     units -> corpus -> edges -> groups                [the job of units]
@@ -20,9 +20,9 @@
  *
  * Each "by ..." line is a sort (spill/sorted_runs.h), so memory does not grow with the number of
  * units, and a group of any size costs linear work. The place of a unit is a 64-bit number,
- * ascending in input order: the bytes of text before it in all documents, plus one per document.
- * Units with the same 128-bit hash are equal, like documents (model/stream_hash.h); they are
- * identical if the XXH3 of their bytes is equal too.
+ * ascending in input order: the bytes of text before the unit in all documents, plus one for each
+ * document. Units with the same 128-bit hash are equal, like documents (model/stream_hash.h); they
+ * are identical if the XXH3 of their bytes is equal too.
  *
  * Threads: all threads split texts into units, hash them, and copy records; one thread sorts.
  *
@@ -54,11 +54,11 @@
 #include "text/shingler.h"
 #include "text/unreadable.h"
 
-#define SORTER_PART 8u /* each of two concurrent sorters may use an eighth of the memory */
+#define SORTER_PART 8u /* two sorters at a time may use an eighth of the memory each */
 
-/* Facts stored per document. */
+/* Facts about each document. */
 typedef struct unit_doc {
-    uint64_t begin;  /* place of its first byte */
+    uint64_t begin;  /* place of the first byte */
     uint64_t filled; /* nonblank units that are not cut; for spans, bytes */
 } unit_doc;
 
@@ -73,7 +73,7 @@ struct bm_units {
     bm_job job;
     const bm_settings *settings;
     bool has_parts;       /* texts consist of several fields or elements */
-    bm_column docs, cuts; /* unit_doc (n_docs + 1); bm_text_range, in places */
+    bm_column docs, cuts; /* columns of n_docs + 1 unit_doc; of bm_text_range, as places */
     size_t n_docs, n_cuts;
     uint64_t place; /* place of the next document */
     /* Spans only: */
@@ -81,25 +81,25 @@ struct bm_units {
     bm_hash_filter filter; /* its `words` are NULL until it is made */
     bm_span_grams grams;
     uint64_t n_units; /* units in all documents so far */
-    /* Used only if the units are documents of another job. `places`: the place of each unit, by
-     * number. */
+    /* Used only if the units are documents of another job. `places` has the place of each unit. */
     bool pairs;
     unit_reading reading;
     bm_units_pair_fn *pair;
     bm_settings of_units;
     bm_part_source source;
     bm_column places;
-    size_t n_places, n_placed;                /* how many units and documents have a place */
+    /* number of units, and of documents, whose units have places */
+    size_t n_places, n_placed;
     uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of the rows of pairs.tsv */
-    /* With `within`: how many documents have a value of another type, have a missing value, or lack
+    /* With `within`: how many documents have a value of another type, have no value, or do not have
      * the field; and the field names of the first document. */
     uint64_t n_other, n_missing, n_absent;
     bm_buf names;
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf pair_ids[2];
-    bm_buf kept_id;   /* cached id of the document that has the last kept unit */
-    size_t kept_next; /* number of that document plus 1; 0: no document */
-    uint8_t *dropped; /* per document: reason, if it is left empty */
+    bm_buf kept_id;   /* cached id of the document with the last kept unit */
+    size_t kept_next; /* number of that document plus 1; 0: none */
+    uint8_t *dropped; /* for each document that is left empty, the reason; else 0 */
 };
 
 typedef struct bm_units units;
@@ -130,7 +130,7 @@ static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size
     return bm_sorted_runs_add_bytes(runs, (bm_str){bytes, 8 * n}, 0, err);
 }
 
-/* *more false: no record was left to read. */
+/* Read the next n numbers. *more becomes false if no record is left. */
 static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n, bool *more,
                               bm_error *err)
 {
@@ -157,15 +157,16 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
 
 typedef struct unit_lane {
     const units *u;
-    bm_hash128 within; /* hash of the value that divides documents; mixed into each hash */
+    bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
     unit_reading reading;
-    bm_span_lane *spans; /* NULL: lines or paragraphs */
-    bm_shingler *words;  /* counts words; NULL: the job's shingles are of words */
+    bm_span_lane *spans; /* NULL: the units are lines or paragraphs */
+    /* counts words; NULL: the job's shingler does, since its shingles are of words */
+    bm_shingler *words;
     bm_shingle_batch made;
     bm_buf repaired;
 } unit_lane;
 
-/* The header that the scan of a document writes before its units. */
+/* The header that the scan of a document writes before the document's units. */
 typedef struct said {
     uint64_t n, filled;
     uint64_t n_units; /* spans only */
@@ -213,7 +214,8 @@ out:
     return BM_OK;
 }
 
-/* Shingle the unit. *is_unit becomes false if it has fewer than min_words words, or no shingles. */
+/* Make the shingles of a unit. *is_unit becomes false if it has fewer than min_words words, or no
+ * shingles. */
 static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool *is_unit,
                          bm_error *err)
 {
@@ -250,7 +252,8 @@ static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *
     return bm_buf_add(&batch->parts, &part, sizeof part, err);
 }
 
-/* Add the units of a text field or element that begins at `begin`; `fixed`: it cannot be cut. */
+/* Add the units of a text field or element that begins at byte `begin` of the text. `fixed`:
+ * nothing can be cut out of it. */
 static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
                            bool fixed, said *head, bm_ingest_batch *batch, bm_error *err)
 {
@@ -279,8 +282,8 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
     return BM_OK;
 }
 
-/* With `within`, find the value that divides documents. Returns false if the document has none; it
- * is then not compared. */
+/* With `within`, find the value that divides documents. Returns false if the document has none;
+ * then it is not compared. */
 static bool find_value(unit_lane *l, const bm_record *record)
 {
     const bm_keep_rules *rules = &l->u->settings->keep;
@@ -336,7 +339,7 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     return BM_OK;
 }
 
-/* Add the unit or K-gram at *at. Its document begins at u->place. */
+/* Add the unit or K-gram at *at, which is in the document that begins at u->place. */
 static bm_status add_unit(units *u, const char **at, bm_error *err)
 {
     bm_span_gram gram;
@@ -356,7 +359,7 @@ static bm_status add_unit(units *u, const char **at, bm_error *err)
     return bm_span_grams_add(&u->grams, &gram, err);
 }
 
-/* Count missing and other values of the field that divides documents. */
+/* Count the documents without a usable value in the field that divides documents. */
 static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *err)
 {
     const bm_keep_rules *rules = &u->settings->keep;
@@ -393,7 +396,7 @@ static bm_status check_values(units *u, bm_error *err)
     return BM_OK;
 }
 
-/* Called in input order: assign places to documents and their units. */
+/* A sink's `place`, called in input order: assigns places to documents and their units. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     units *u = ctx;
@@ -480,8 +483,8 @@ static bm_status read_units(units *u, bm_error *err)
 
 /* --- groups --- */
 
-/* The keys of a group's records: twice the group's first place for its head, and that plus 1 for
- * its members. So the head sorts before the members, although it is added last. */
+/* The keys of a group's records: twice the group's first place for the head, and that plus 1 for
+ * the members. So the head is sorted before the members, although it is added last. */
 #define HEAD_KEY(first)   (2 * (first))
 #define MEMBER_KEY(first) (2 * (first) + 1)
 #define IS_HEAD(key)      ((key) % 2 == 0)
@@ -502,7 +505,7 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
-/* The number of values in a member and in a cut. For near units the last value is the
+/* The number of values in a member and in a cut. For near units, the last value is the
  * similarity. */
 static size_t n_of_member(const units *u)
 {
@@ -514,7 +517,7 @@ static size_t n_of_cut(const units *u)
     return u->pairs ? 6 : 5;
 }
 
-/* Make groups of equal units, which are read sorted by hash, then by place. */
+/* Make groups of equal units, which are read by hash, then by place. */
 static bm_status find_equal(units *u, bm_error *err)
 {
     const bool last = u->settings->keep.last;
@@ -556,7 +559,8 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
-/* Write the id of the document at `place` to `id`, and the offset of `place` in it to *from. */
+/* Set *id to the id of the document that contains `place`, and *from to the offset of `place` in
+ * it. */
 static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t *from,
                             bm_error *err)
 {
@@ -569,7 +573,7 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
 
 /* --- units as documents of another job --- */
 
-/* Called in input order: assign places to the units that are the next documents of the other
+/* Called in input order: assigns places to the units that are the next documents of the other
  * job. */
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
 {
@@ -664,7 +668,7 @@ bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
     return u->settings->results.write_pairs ? write_near_pairs(u, of_units, match, err) : BM_OK;
 }
 
-/* Run the job of units, which reads the same inputs and writes nothing itself. */
+/* Run the job of units, which reads the same inputs and writes no files itself. */
 static bm_status find_near(units *u, bm_error *err)
 {
     bm_settings *s = &u->of_units;
@@ -691,8 +695,8 @@ static bm_status find_near(units *u, bm_error *err)
 
 typedef struct span_walk {
     units *u;
-    size_t doc;      /* the document of the last span that was cut */
-    uint32_t filled; /* its filled byte at which the last cut ends */
+    size_t doc;      /* the document of the last cut span */
+    uint32_t filled; /* number of its filled bytes up to the end of the last cut */
 } span_walk;
 
 static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
@@ -754,7 +758,7 @@ static void begin_group(const units *u, bm_json *json, uint64_t number, uint64_t
     bm_json_begin_array(json);
 }
 
-/* Move the text written so far to the rows, because a group may have any number of members. */
+/* Move the text written so far to the rows, since a group may have any number of members. */
 static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
 {
     BM_TRY(bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err));
@@ -762,8 +766,8 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* The group being written. `left`: members to come; `stay`: how many of these are not cut because
- * of `keep_count`. */
+/* The group being written. `left` is the number of members still to come; `stay` is how many of
+ * these are not cut because of `keep_count`. */
 typedef struct group_walk {
     uint64_t number, first, left, kept, kept_text, stay;
 } group_walk;
@@ -775,7 +779,7 @@ static bool member_stays(group_walk *g, const units *u, const uint64_t n[5])
     return counted || n[1] == g->kept || (u->pairs && n[2] == BM_REASON_KEPT);
 }
 
-/* Cut the member, unless `keep_count` lets it stay. */
+/* Cut the member, unless it is kept. */
 static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_error *err)
 {
     if (member_stays(g, u, n))
@@ -787,7 +791,7 @@ static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_err
                        err);
 }
 
-/* Write a row of pairs.tsv: a unit and the first one equal to it. */
+/* Write a row of pairs.tsv: a unit, and the first unit equal to it. */
 static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pairs, bm_error *err)
 {
     bm_pair_line line = {.of_parts = true, .similarity = 1};
@@ -802,8 +806,8 @@ static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pai
     return bm_rows_flush(pairs, false, err);
 }
 
-/* Write groups, sorted by their first members; each head comes before its members. `pairs` NULL:
- * write no pairs. */
+/* Write groups in the order of their first members; each head comes before its members. If `pairs`
+ * is NULL, no pairs are written. */
 static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *json, bm_error *err)
 {
     const bool by_rank = u->settings->keep.last || bm_keep_rules_rank(&u->settings->keep);
@@ -853,7 +857,7 @@ static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
     return BM_OK;
 }
 
-/* Cache the id of the kept document: many units may equal the same kept one. */
+/* Cache the id of the document of the kept unit, since many units may be equal to the same one. */
 static bm_status find_kept_id(units *u, size_t doc, bm_error *err)
 {
     if (u->kept_next == doc + 1)
@@ -919,7 +923,7 @@ static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, true, err);
 }
 
-/* The ranges to cut from a document's text, as offsets in the text. Any thread. */
+/* Append the ranges to cut out of a document's text, as offsets in the text. Any thread. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const units *u = ctx;
@@ -951,7 +955,7 @@ static bm_status fill_groups(units *u, bm_rows *rows, bm_error *err)
     bm_json json = {0};
     bm_rows pairs = {0};
     bm_status status = BM_OK;
-    if (!u->settings->results.write_pairs || u->pairs) { /* no pairs, or already written */
+    if (!u->settings->results.write_pairs || u->pairs) { /* no pairs, or they were written before */
         status = write_groups(u, rows, NULL, &json, err);
         bm_buf_reset(&json.buf);
         return status;

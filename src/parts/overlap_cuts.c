@@ -5,8 +5,8 @@
  *     cuts                  overlapping stretches united, divided at the ends of fields
  *     files                 cuts.tsv, removed.tsv, and the ranges of each document that is copied
  *
- * The cuts of a document are rows after its other rows. Their `hits` is 0, their `class` is the
- * class or group of the stretch that they begin with, and `longest` is 1 if only White_Space is
+ * The cuts of a document are rows that follow its other rows. A cut's `hits` is 0; its `class` is
+ * the class or group of the stretch at its beginning; and `longest` is 1 if only White_Space is
  * left of the document.
  *
  * Tests: tests/cli/cases/overlap_cut.sh, tests/reference/test_overlap_cut.py */
@@ -25,8 +25,8 @@
 
 /* --- cuts of a document --- */
 
-/* Unite overlapping rows; they must be ascending. They overlap even without common units where
- * characters were merged, since such units share bytes. Returns how many rows are left. */
+/* Unite overlapping rows, which must be ascending. Rows without a common unit can overlap too, if
+ * their units share bytes because characters were merged. Returns how many rows are left. */
 static size_t unite(bm_overlap_row *rows, size_t n)
 {
     size_t kept = 0;
@@ -96,11 +96,11 @@ typedef struct cutting {
     const bm_job_context *job, *against;
     const bm_overlap_found *found;
     bm_rows cuts, removed;
-    bm_buf room; /* holds an id */
+    bm_buf room; /* space for an id */
 } cutting;
 
-/* The first item of a class. For a group: the first item of those members that the document holds.
- * `rows`: the rows of the document. */
+/* The first item of a class; for a group, the first item of those members that the document holds.
+ * `rows` are the rows of the document. */
 static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, uint32_t number)
 {
     uint32_t first = UINT32_MAX;

@@ -2,8 +2,8 @@
 /* overlap_files.c -- counts what was found, and writes overlap.tsv, items.tsv and removed.tsv.
  *
  * A row of a class is expanded to the items of the class, and a row of a group to the items of its
- * members, except members with a row of their own in the document. The items of a document are
- * sorted, because classes are in another order than items.
+ * members, except those with a row of their own for the document. The items of a document are
+ * sorted, because the order of classes is not that of items.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -19,9 +19,9 @@
 #include "model/file_names.h"
 #include "results/result_tables.h"
 
-/* An item that a document holds, in the order of items. */
+/* An item that a document holds. */
 typedef struct item_row {
-    uint32_t item, row; /* row: its index in the rows of the document */
+    uint32_t item, row; /* row: index among the rows of the document */
 } item_row;
 
 typedef struct writing {
@@ -29,11 +29,11 @@ typedef struct writing {
     const bm_overlap_found *found;
     const bm_overlap_sums *sums;
     bm_rows overlap, removed;
-    item_row *list; /* items of one document */
+    item_row *list; /* the items of one document */
     size_t n, cap;
-    uint32_t *apart; /* ascending: members of groups with a row of their own in the document */
+    uint32_t *apart; /* members of groups with a row of their own for the document, ascending */
     size_t n_apart, cap_apart;
-    bm_buf room; /* holds an id */
+    bm_buf room; /* space for an id */
 } writing;
 
 /* --- rows of a document --- */
@@ -41,12 +41,12 @@ typedef struct writing {
 typedef struct doc_rows {
     const bm_items *items;
     const bm_overlap_row *rows;
-    size_t n, n_classes; /* n rows: n_classes of classes first, then groups; cuts follow after
-                          * them */
+    /* n rows: n_classes of classes, then those of groups; n_cuts cuts follow */
+    size_t n, n_classes;
     size_t n_cuts;
 } doc_rows;
 
-/* The rows of the document whose first row is `at`. */
+/* The rows of the document whose first row is number `at`. */
 static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
 {
     doc_rows d = {.items = found->items, .rows = found->rows + at};
@@ -59,7 +59,7 @@ static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
     return d;
 }
 
-/* Does the row of a group in this document hold for the class too? */
+/* Does the class's group have a row for this document that holds for the class too? */
 static bool is_apart(const doc_rows *d, uint32_t class)
 {
     const uint32_t group = d->items->classes[class].group;
@@ -74,8 +74,9 @@ static bool is_apart(const doc_rows *d, uint32_t class)
 
 /* --- sums --- */
 
-/* Add the rows of a group to the holders of its members. last[i] counts the rows that hold for
- * members up to i, so the sum from the end is the number of rows that hold for a member. */
+/* Add the documents that hold a group's members to the numbers of holders. last[i] is the number of
+ * rows that hold for members up to i only, so the sum of last[] from i to the end is the number of
+ * rows that hold for member i. */
 static void spread(const bm_items *items, uint32_t group, const uint64_t *last, uint64_t *holders)
 {
     const uint64_t begin = items->members.begin[group], end = items->members.begin[group + 1];
@@ -197,8 +198,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The share of the item's shingles that the document has, among those that count. It is divided by
- * the number in the item's class, even if the row is of a group. */
+/* The share of the item's counting shingles that the document has. It is divided by the number in
+ * the item's class, even if the row is of a group. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -264,7 +265,7 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* The number of counting shingles of the class or group that occur in any document. */
+/* How many counting shingles of the class or group itself occur in any document. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
     uint64_t n = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_found.c -- gathers, in input order, what was found in documents; saves and loads it.
+/* overlap_found.c -- collects, in input order, what was found in documents; saves and loads it.
  *
  * Lanes read it while it grows, so numbers and bytes of bits are written atomically.
  *
  * A save appends the new rows, and the whole state of shingles and classes (small compared with the
- * items). The last record is valid.
+ * items). The last state in the file is the valid one.
  *
  * Tests: tests/cli/cases/overlap.sh, tests/reference/test_overlap.py */
 #include "parts/overlap_parts.h"
@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Classes per document that memory is reserved for. A document that contains a whole test set
- * touches more classes. */
+/* Number of touched classes that memory is reserved for in each thread. A document that contains a
+ * whole test set may touch more classes. */
 #define TOUCHED ((uint64_t)1 << 18)
 
 static size_t n_all(const bm_items *items)
@@ -118,8 +118,8 @@ bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 #define ROWS_OF_RECORD ((uint64_t)32768)
 
-/* The head of a saved record. n > 0: n rows follow. n 0: the bits of shingles and the numbers of
- * classes follow. */
+/* The head of a saved record. If n > 0, n rows follow, the first of them number `first`. If n is 0,
+ * the bits of shingles and the numbers of classes follow. */
 typedef struct saved_head {
     uint64_t mark;     /* BM_CHECKPOINT_MORE */
     uint64_t first, n; /* rows */
@@ -143,7 +143,7 @@ static bm_status save(void *ctx, bm_spill_file *file, bm_error *err)
     bm_overlap_found *found = ctx;
     bm_buf out = {0};
     bm_status status = BM_OK;
-    /* drop rows of a failed batch; they will be found again */
+    /* drop rows of a failed batch, which will be read again */
     while (found->n_rows > found->n_saved && found->rows[found->n_rows - 1].doc >= found->docs->n)
         found->n_rows--;
     for (uint64_t first = found->n_saved, n; first < found->n_rows; first += n) {

@@ -2,18 +2,18 @@
 /* overlap_items.c -- reads the items of a test set into a table of shingles, classes, and groups of
  * classes.
  *
- * All threads shingle items, but items are added to the table in their order, so numbers do not
- * depend on threads. An item's class is looked up by its set of shingle numbers. A short item, with
- * fewer units than a shingle has, is a set of one shingle: all of its units. An anchor finds where
- * a short item may begin: its first units, as many as the shortest item has, are a shingle of no
- * class.
+ * All threads make shingles of items, but items are added to the table in order, so numbers do not
+ * depend on threads. An item's class is looked up by the set of its shingle numbers. A short item
+ * has fewer units than a shingle; it is a set of one shingle: all of its units. Anchors tell where
+ * a short item may begin: an anchor is its first units, as many as the shortest item has, as a
+ * shingle of no class.
  *
- * Once all items are read, shingles of more than 64 classes are moved from their classes to groups:
- * classes with the same set of such shingles share one group. Groups are looked up by their sets,
- * like classes.
+ * After all items were read, shingles of more than 64 classes are moved from their classes to
+ * groups: classes with the same set of such shingles share one group. Groups are looked up by their
+ * sets, like classes.
  *
  * Limits: 2^32-2 shingles, classes and items. Threads: those of the ingest while reading;
- * afterwards any.
+ * afterwards any thread may read the tables.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -31,7 +31,7 @@
 #include "lsh/verify.h"
 #include "text/join_exact.h"
 
-#define AHEAD 8u  /* shingles fetched ahead of the one looked up */
+#define AHEAD 8u  /* shingles that are prefetched */
 #define MANY  64u /* a shingle of more classes is moved to groups */
 
 /* --- classes --- */
@@ -63,8 +63,8 @@ static bool has_set(const void *owner, uint32_t number, const void *key)
            memcmp(items->sets + class->begin, k->set, k->n * sizeof *k->set) == 0;
 }
 
-/* Set *out to the class whose set is the last n numbers of items->sets; its shingles have `units`
- * units. The numbers are removed again unless the class is new. */
+/* Set *out to the class whose set is the last n numbers of items->sets, and whose shingles have
+ * `units` units. The class is made if it is new; else these numbers are removed again. */
 static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t *out, bm_error *err)
 {
     const set_key key = {items->sets + items->n_sets - n, n, units};
@@ -89,17 +89,17 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
 
 /* --- reading --- */
 
-/* The data of a lane. A lane writes item_facts per item, followed by the joined text if the item is
- * short. */
+/* The data of a lane. A lane writes item_facts for each item, followed by the joined text if the
+ * item is short. */
 typedef struct item_lane {
     bm_items *items;
-    bm_shingler *words; /* NULL: units are words */
+    bm_shingler *words; /* counts words; NULL: shingles are of words */
 } item_lane;
 
 typedef struct item_facts {
-    uint32_t n_words; /* counted up to min_words */
-    uint32_t n_units; /* units of a short item; else 0 */
-    uint32_t bytes;   /* bytes of its joined text, which follows */
+    uint32_t n_words; /* number of words, counted only up to min_words */
+    uint32_t n_units; /* units of a short item; 0 for others */
+    uint32_t bytes;   /* bytes of the joined text that follows */
 } item_facts;
 
 static bm_status open_lane(void *ctx, void **out, bm_error *err)
@@ -177,7 +177,8 @@ static uint64_t bytes_now(const bm_items *items)
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* Bytes of the tables made after all items are read, and of documents and rows. */
+/* Bytes of the tables that are made after all items were read, and of look-ups
+ * (bm_overlap_bytes). */
 static uint64_t bytes_behind(const bm_items *items)
 {
     const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
@@ -185,7 +186,7 @@ static uint64_t bytes_behind(const bm_items *items)
            (n_sets + items->n_classes + items->n) * sizeof(uint32_t) + bm_overlap_bytes(items);
 }
 
-/* Check that items take at most half of the memory for documents. */
+/* Check that the items take at most most_bytes bytes. */
 static bm_status check_bytes(const bm_items *items, const bm_job_context *job, bm_error *err)
 {
     const uint64_t bytes = bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&job->docs);
@@ -213,7 +214,7 @@ static bm_status add_short(bm_items *items, const item_facts *facts, const char 
     return BM_OK;
 }
 
-/* Sort the set. It is often sorted already, because new shingles have ascending numbers. */
+/* Sort the set. It is often sorted already, since new shingles have ascending numbers. */
 static void sort_set(uint32_t *set, size_t n)
 {
     size_t i = 1;
@@ -275,7 +276,7 @@ static bm_status take_items(void *ctx, const bm_ingest_batch *batch, size_t firs
 
 /* --- completing --- */
 
-/* The length in bytes of the first n units of joined text. */
+/* Bytes of the first n units of joined text. */
 static size_t units_bytes(const char *text, size_t len, bm_shingle_kind kind, uint32_t n)
 {
     size_t at = 0;
@@ -333,7 +334,7 @@ static uint64_t *count_classes(const bm_items *items, bm_error *err)
     return counts;
 }
 
-/* Move the class's shingles that have many classes to its group. */
+/* Move those of the class's shingles that have many classes to a group. */
 static bm_status group_class(bm_items *items, uint32_t number, const uint64_t *counts,
                              bm_error *err)
 {
@@ -378,7 +379,7 @@ out:
 
 /* --- lists --- */
 
-/* Sets *keys to the keys whose lists must contain `number`, and returns how many there are. */
+/* Sets *keys to the keys whose lists get `number`, and returns how many there are. */
 typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
 
 static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)
@@ -399,8 +400,8 @@ static size_t group_of(const bm_items *items, size_t class, const uint32_t **key
     return **keys != BM_NO_CLASS;
 }
 
-/* Make, for each key below n_keys, the ascending list of the numbers below n that have it. begin[]
- * starts shifted by one; filling moves each entry to its final value. */
+/* Make, for each key below n_keys, the ascending list of the numbers below n that have this key.
+ * begin[] is shifted by one at first; filling the lists moves each entry to its final value. */
 static bm_status make_lists(const bm_items *items, keys_fn *fn, size_t n, size_t n_keys,
                             bm_lists *out, bm_error *err)
 {
@@ -435,7 +436,7 @@ static uint64_t count_those(const bm_items *items, const bm_item_class *class)
     return n;
 }
 
-/* Order the classes of a group by their numbers of counting shingles; `room` has space for twice as
+/* Sort the classes of a group by their numbers of counting shingles. `room` has space for twice as
  * many numbers as the group has classes. */
 static void order_group(bm_items *items, size_t group, uint64_t *room)
 {
@@ -453,8 +454,8 @@ bm_status bm_items_settle(bm_items *items, bm_error *err)
     const size_t n_all = items->n_classes + items->n_groups;
     uint64_t *room = NULL;
     bm_status status = BM_OK;
-    for (size_t i = n_all; i-- > 0;) { /* groups come first, because their classes add the numbers
-                                        * of their groups */
+    /* groups come first, because the numbers of classes include those of their groups */
+    for (size_t i = n_all; i-- > 0;) {
         bm_item_class *class = &items->classes[i];
         class->n = count_those(items, class);
         if (class->group != BM_NO_CLASS)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_lane.c -- looks up a document among the shingles of the items.
+/* overlap_lane.c -- looks up the shingles of a document among those of the items.
  *
  *     hashes of a window   -> those that pass the filter -> those in the table
  *     places               (shingle, unit), sorted: all occurrences of shingles
- *     touched              (class or group, how many of its shingles are here), sorted
- *     rows                 classes at the threshold, with their longest run
+ *     touched              (class or group, how many of its shingles the document has), sorted
+ *     rows                 classes that reach the threshold, with their longest run
  *
  * A document without a place is done after the first step. The joined text ignores lines and
- * paragraphs, so runs cross them. Byte positions are computed only for a document that holds an
- * item, in a second pass over its text (text/unit_text.h).
+ * paragraphs, so runs cross them. Byte offsets are computed only for a document that holds an item,
+ * in a second pass over its text (text/unit_text.h).
  *
  * If a class belongs to a group, the shingles of both are added. If the group's shingles alone
  * reach the threshold for some members, the group gets one row for all of these.
  *
- * A lane passes only new facts to the ordered sink, as bytes: not a shingle that was seen before,
- * nor a class that had at least as many shingles in an earlier document. Lanes read the sink's
- * state and may miss its latest changes, so they may pass too much, but never too little.
+ * A lane passes only new facts to the sink, as bytes: no shingle that an earlier document has, and
+ * no class of which an earlier document has at least as many shingles. Lanes read the sink's state
+ * and may miss its latest changes, so they may pass too much, but never too little.
  *
- * Memory: 24 bytes per place, no more than the hashes and the table that making a set of the
- * document would take; 16 more per place of a shingle that very many items have; and 16 per class
- * that shares a shingle with the document.
+ * Memory: 24 bytes for each place, no more than the hashes and the table that making a set of the
+ * document would take; 16 more for each place of a shingle that very many items have; and 16 for
+ * each class that shares a shingle with the document.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -39,27 +39,28 @@ typedef struct words {
     size_t n, cap;
 } words;
 
-#define TOUCHED ((size_t)1 << 16) /* fewest entries gathered before they are added up */
-#define KEPT    ((size_t)1 << 20) /* a lane with more entries frees its memory */
+/* entries of `touched` that are collected before they are added up, at least */
+#define TOUCHED ((size_t)1 << 16)
+#define KEPT    ((size_t)1 << 20) /* with more entries, the memory of a lane is freed */
 
 typedef struct overlap_lane {
     bm_overlap_found *found;
     const bm_items *items;
     const bm_joined *joined;
     bm_shingler *shingler;
-    words places;          /* shingle << 32 | unit, sorted after the whole document is scanned */
-    words touched;         /* class or group << 32 | hits, finally sorted and unique */
-    words scratch;         /* scratch memory for sorting */
+    words places;          /* shingle << 32 | unit, sorted after the whole document was scanned */
+    words touched;         /* class or group << 32 | hits; in the end sorted and distinct */
+    words scratch;         /* for sorting */
     words run;             /* first units of a class's shingles, sorted */
-    words held;            /* group << 32 | number in `touched`, sorted */
+    words held;            /* group << 32 | index in `touched`, sorted */
     words better;          /* hits << 32 | class */
     bm_stretch *stretches; /* stretches of the current group */
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* the longest of `stretches` */
-    /* The rows, and the places where their runs begin and end in the document. */
+    /* The rows, and the units at which their runs begin and end. */
     bm_overlap_rows rows;
-    words ends; /* unit << 32 | 2 * row for its first unit, | 2 * row + 1 for its last */
-    size_t at;  /* index in `ends` */
+    words ends; /* unit << 32 | 2 * row for the first unit of a run, | 2 * row + 1 for its last */
+    size_t at;  /* index in `ends` of the next entry */
 } overlap_lane;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
@@ -104,7 +105,7 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* The end of n units that begin at `at`; SIZE_MAX: there are fewer. */
+/* The end of n units of joined text that begin at `at`; SIZE_MAX: there are fewer. */
 static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t at, uint32_t n)
 {
     if (kind == BM_SHINGLE_BYTE)
@@ -117,7 +118,7 @@ static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t
     return n == 1 ? joined->len : SIZE_MAX;
 }
 
-/* Add the short items that begin at `at`, where an anchor was found. */
+/* Add the short items that begin at byte `at` of joined text, where an anchor was found. */
 static bm_status look_at_anchor(overlap_lane *lane, size_t at, uint64_t unit, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -155,7 +156,7 @@ static bm_status on_anchors(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Find the places, and count the document (short, empty, unreadable) like the shingler. */
+/* Find the places, and count the document (short, empty, unreadable) as the shingler does. */
 static bm_status find_places(overlap_lane *lane, bm_shingler *shingler, bm_str text,
                              bm_shingle_batch *batch, bm_error *err)
 {
@@ -189,7 +190,7 @@ static uint32_t shingle_of(uint64_t place)
     return (uint32_t)(place >> 32);
 }
 
-/* The index of the first of the sorted places that is not below `place`. */
+/* The index of the first place in the sorted list that is not below `place`. */
 static size_t first_place(const words *places, uint64_t place)
 {
     bm_bisect b = {0, places->n};
@@ -198,7 +199,7 @@ static size_t first_place(const words *places, uint64_t place)
     return b.low;
 }
 
-/* Sort the touched classes and groups, and add up the counts of each. */
+/* Sort the touched classes and groups, and add up the hits of each. */
 static bm_status add_up(overlap_lane *lane, bm_error *err)
 {
     words *w = &lane->touched;
@@ -224,8 +225,9 @@ static bm_status touch_classes(overlap_lane *lane, bm_error *err)
         const uint32_t shingle = shingle_of(places[i]);
         if (i > 0 && shingle == shingle_of(places[i - 1]))
             continue;
-        const uint64_t hits = bm_items_counts(items, shingle), /* stopped: 0, but runs cross it */
-            end = items->of_shingle.begin[shingle + 1];
+        /* 0 if stopped; but runs cross stopped shingles */
+        const uint64_t hits = bm_items_counts(items, shingle),
+                       end = items->of_shingle.begin[shingle + 1];
         for (uint64_t k = items->of_shingle.begin[shingle]; k < end; k++)
             BM_TRY(push(&lane->touched, (uint64_t)items->of_shingle.list[k] << 32 | hits, err));
         if (lane->touched.n < most)
@@ -253,7 +255,7 @@ static bool has_shingle(const bm_items *items, const bm_item_class *class, uint3
     return b.low < class->end && items->sets[b.low] == shingle;
 }
 
-/* Merge the sorted places with the sorted shingles of the class, to find its runs. */
+/* Add the places of the class's shingles to lane->run by merging two sorted lists. */
 static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_error *err)
 {
     const words *places = &lane->places;
@@ -271,9 +273,9 @@ static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_
     return BM_OK;
 }
 
-#define MANY_TIMES 8u /* if one list is longer by this factor, look up the shorter in it */
+#define MANY_TIMES 8u /* if one list is longer by this factor, the shorter one is looked up in it */
 
-/* Write the first units of the class's own shingles, including stopped ones, to lane->run. */
+/* Set lane->run to the places of the class's own shingles, including stopped ones, sorted. */
 static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -296,7 +298,7 @@ static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
     return sort(lane, &lane->run, err);
 }
 
-/* Make the stretches of a group. BM_NO_CLASS: make an empty list. */
+/* Make the stretches of a group; BM_NO_CLASS: none. */
 static bm_status find_stretches(overlap_lane *lane, uint32_t group, bm_error *err)
 {
     lane->n_stretches = 0;
@@ -328,10 +330,10 @@ static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_s
 typedef struct finding {
     overlap_lane *lane;
     const bm_record *record;
-    bm_utf8_places from, to; /* the last position converted for each */
+    bm_utf8_places from, to; /* the last offsets that were converted, for begins and for ends */
 } finding;
 
-/* Set the bytes of rows that begin or end with this unit. */
+/* Set the bytes of the rows whose runs begin or end with this unit. */
 static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                          bm_error *err)
 {
@@ -387,7 +389,8 @@ static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, b
                : BM_OK;
 }
 
-/* Add rows for classes that have a shingle of their own in the document, group by group. */
+/* Add rows for the classes that the document holds and of which it has own shingles, group by
+ * group. */
 static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -439,7 +442,8 @@ static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 
 /* --- cuts --- */
 
-/* List the classes and groups that rows cover: number << 32 | class or group of the row. */
+/* List the classes and groups that rows cover, as (class or group) << 32 | the row's class or
+ * group. */
 static bm_status list_held(overlap_lane *lane, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -453,8 +457,8 @@ static bm_status list_held(overlap_lane *lane, bm_error *err)
     return sort(lane, &lane->held, err);
 }
 
-/* Return the lowest-numbered class or group that has a row and contains the shingle. BM_NO_CLASS:
- * none. */
+/* The lowest-numbered class or group of a row whose shingles include this one, in its own set or
+ * its group's. BM_NO_CLASS: none. */
 static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
 {
     const bm_lists *of = &lane->items->of_shingle;
@@ -479,7 +483,7 @@ static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uin
     return push(&lane->ends, (end - 1) << 32 | (2 * n + 1), err);
 }
 
-/* Add the stretches of all items with a row, united where they overlap. */
+/* Add cuts: the stretches of all items with a row, united where they overlap. */
 static bm_status add_cuts(overlap_lane *lane, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -530,7 +534,7 @@ static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error
                : BM_OK;
 }
 
-/* Pass on the shingles that no earlier document had. */
+/* Pass on the shingles that no earlier document has. */
 static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -552,7 +556,7 @@ static void free_lists(overlap_lane *lane)
                 lane->ends.list);
 }
 
-/* Free the memory of the lane after a long document. */
+/* Free the lane's memory after a long document. */
 static void trim(overlap_lane *lane)
 {
     if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT)

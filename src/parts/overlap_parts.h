@@ -3,19 +3,19 @@
  * look-up of documents in it, and the results.
  *
  *     items      texts of the test set -> shingles, each with a number -> classes of equal items
- *     table      a filter with a few bits per shingle, and an exact table
+ *     table      a filter with a few bits for each shingle, and an exact table
  *     lane       a document: places of the items' shingles -> items that it holds
- *     found      in input order: rows, and facts per shingle and class
+ *     found      in input order: rows, and facts about each shingle and class
  *
  * A *class* is the set of shingles of one item or of several equal items, which then cost as much
  * as one.
  *
- * A shingle of very many classes belongs to *groups*: a group is a set of such shingles, stored
- * once for all classes that have the same set. These classes are its members. A document with such
- * shingles costs work per group, and per member that has another shingle in this document. Groups
- * are numbered after the classes.
+ * A shingle of very many classes belongs to *groups* instead. A group is a set of such shingles,
+ * stored once for all classes that have the same set; these classes are the group's members. A
+ * document with such shingles costs work for each group, and for each member that has another
+ * shingle in the document. Groups are numbered after the classes.
  *
- * A *place* is the first unit of a shingle in a document. */
+ * A *place* is the number of the unit at which a shingle begins in a document. */
 #pragma once
 
 #include "base/column.h"
@@ -27,15 +27,15 @@
 
 /* shingle_table -- numbers shingles: a filter, then an exact table.
  *
- *     filter   a Bloom filter (hash_filter.h) of 8 to 16 bits per shingle
+ *     filter   a Bloom filter (hash_filter.h) of 8 to 16 bits for each shingle
  *     table    looked up for shingles that pass the filter; gives their number, or none
  *
- * While the filter fits into the second-level cache of a core, a shingle that is not in the table
- * costs about two nanoseconds.
+ * While the filter fits into the second-level cache of a core, looking up a shingle that is not in
+ * the table takes about two nanoseconds.
  *
- * Limit: 2^32 - 2 shingles. Threads: any number may look up while no thread adds. */
+ * Limit: 2^32 - 2 shingles. Any number of threads may look up while no thread adds. */
 #define BM_NO_SHINGLE  UINT32_MAX
-#define BM_FILTER_BITS 8u /* least bits per shingle */
+#define BM_FILTER_BITS 8u /* least bits for each shingle */
 
 typedef struct bm_shingle_table {
     uint64_t *hashes; /* by shingle number */
@@ -44,16 +44,16 @@ typedef struct bm_shingle_table {
     bm_hash_filter filter;
 } bm_shingle_table; /* {0} is empty */
 
-/* Add the shingle if it is new; *number: its number. */
+/* Add the shingle if it is new. Sets *number to its number. */
 bm_status bm_shingle_table_add(bm_shingle_table *table, uint64_t hash, uint32_t *number,
                                bm_error *err);
-/* Make the filter, once all shingles are added. After this, shingles may be looked up. */
+/* Make the filter, after all shingles were added. Then shingles may be looked up. */
 bm_status bm_shingle_table_end(bm_shingle_table *table, bm_error *err);
 /* Prefetch the slot of a shingle that will soon be added or looked up. */
 void bm_shingle_table_fetch(const bm_shingle_table *table, uint64_t hash);
 /* The number of a shingle, or BM_NO_SHINGLE. */
 uint32_t bm_shingle_table_find(const bm_shingle_table *table, uint64_t hash);
-/* Bytes in memory, including the filter even if it is not made yet. */
+/* Bytes in memory, including those of the filter, which may not exist yet. */
 uint64_t bm_shingle_table_bytes(const bm_shingle_table *table);
 void bm_shingle_table_reset(bm_shingle_table *table); /* frees */
 
@@ -63,25 +63,26 @@ static inline bool bm_shingle_table_may_have(const bm_shingle_table *table, uint
     return bm_hash_filter_may_have(&table->filter, hash);
 }
 
-/* overlap_runs -- the longest run of places in a document. Some places belong to shingles that many
+/* overlap_runs -- the longest run of places in a document, if some places are of shingles that many
  * items share.
  *
  *     places      1 2 3 . . 7 8 9 .       of shared shingles, made into stretches once
  *     own         . . . 4 . . . .  . 11   places of an item's own shingles
  *     run         1 2 3 4
  *
- * The work per item depends on its own places, not on the shared ones. */
+ * The work for each item depends on its own places, not on the shared ones. */
 /* Consecutive places of a document. */
 typedef struct bm_stretch {
     uint64_t first, end; /* `end` is one past the last place; an empty stretch has first == end */
 } bm_stretch;
 
-/* Make stretches from ascending, unique places; `out` needs space for n. Returns how many. */
+/* Make stretches from ascending, distinct places. `out` needs space for n. Returns how many there
+ * are. */
 size_t bm_stretches_make(const uint64_t *places, size_t n, bm_stretch *out);
-/* The longest stretch; of equals the first. If n is 0, it is empty. */
+/* The longest stretch; of equal ones, the first. If n is 0, it is empty. */
 bm_stretch bm_stretches_longest(const bm_stretch *stretches, size_t n);
-/* The longest stretch after the single `places` are merged with `stretches`; of equals the first.
- * No place may lie within a stretch. `longest`: the longest of `stretches` alone. */
+/* The longest run after the single `places` were joined with `stretches`; of equal ones, the first.
+ * No place may be in a stretch. `longest` is the longest of `stretches` alone. */
 bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_stretch *stretches,
                                      size_t n_stretches, bm_stretch longest);
 
@@ -91,17 +92,17 @@ bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_
 
 /* An item. Its number is its row among the documents of the test set. */
 typedef struct bm_item {
-    uint32_t class; /* BM_NO_CLASS: not searched for */
-    bool too_short; /* not searched for, because it has too few words */
+    uint32_t class; /* BM_NO_CLASS: the item is not searched for */
+    bool too_short; /* it has too few words to be searched for */
 } bm_item;
 
 /* A set of shingles: a class, or a group. */
 typedef struct bm_item_class {
-    uint64_t begin; /* its own shingles, ascending: bm_items.sets[begin … end-1] */
+    uint64_t begin; /* sets[begin … end-1] of bm_items: its own shingles, ascending */
     uint64_t end;
-    uint64_t n;     /* its counting shingles (not stopped), including its group's */
-    uint32_t units; /* units per shingle: the job's, or fewer if the items are short */
-    uint32_t group; /* the group that has its other shingles; BM_NO_CLASS: no group */
+    uint64_t n;     /* number of its counting shingles (those not stopped), including its group's */
+    uint32_t units; /* units of each shingle: the job's number, or fewer if the items are short */
+    uint32_t group; /* the group with its other shingles; BM_NO_CLASS: none */
 } bm_item_class;
 
 /* Lists of numbers: key k has list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
@@ -111,48 +112,48 @@ typedef struct bm_lists {
 } bm_lists;
 
 typedef struct bm_items {
-    const bm_settings *settings; /* the job's settings; borrowed */
-    uint64_t most_bytes;         /* BM_ERR_NOMEM for more bytes; 0: no limit */
+    const bm_settings *settings; /* borrowed */
+    uint64_t most_bytes;         /* limit of the bytes, else BM_ERR_NOMEM; 0: no limit */
     bm_item *items;
     size_t n, cap;
-    uint64_t n_short, n_empty; /* numbers of items that are not searched for: too few words; no
-                                * words */
+    /* items that are not searched for: with too few words; without words */
+    uint64_t n_short, n_empty;
     bm_shingle_table table;
-    size_t n_own;     /* shingles with numbers below n_own belong to items; others are only
-                       * anchors */
-    uint8_t *stopped; /* bit per shingle: 1 if it does not count; NULL: all count */
-    /* Classes, then groups, and their shingles one after another. */
+    size_t n_own;     /* numbers below n_own are shingles of items; others are only anchors */
+    uint8_t *stopped; /* a bit for each shingle: 1 if it does not count; NULL: all count */
+    /* The classes, then the groups; and the shingles of all of them, one set after another. */
     bm_item_class *classes;
     size_t n_classes, n_groups, cap_classes;
     uint32_t *sets;
     size_t n_sets, cap_sets;
     bm_hash_table by_set;
-    bm_lists of_shingle;    /* the classes of each shingle, or its groups */
+    bm_lists of_shingle;    /* the classes, or groups, of each shingle */
     bm_lists of_class;      /* the items of each class */
     bm_lists members;       /* the classes of each group; bm_items_settle orders them by n */
-    uint64_t *member_items; /* prefix sums: items of all members before each one */
-    /* Short items: their joined texts, and the anchors (shingles that only mark where one may
-     * begin). */
+    uint64_t *member_items; /* before each member, the items of all earlier ones */
+    /* Short items: their joined texts, and the anchors (shingles that only mark where a short item
+     * may begin). */
     bm_buf short_text;
-    uint64_t *short_ends; /* per short item: end of its text, and its units: */
+    uint64_t *short_ends; /* for each short item: end of its text, and its number of units */
     uint32_t *short_units;
     size_t n_short_texts, cap_short, cap_short_units;
-    uint32_t least_units; /* units of the shortest item; 0: no short items */
-    uint32_t *lengths;    /* the different unit counts of short items, ascending */
+    uint32_t least_units; /* units of the shortest item; 0: there are no short items */
+    uint32_t *lengths;    /* the different numbers of units of short items, ascending */
     size_t n_lengths;
-    uint8_t *anchors; /* bit per shingle: first least_units units of a short item */
-    uint64_t bytes;   /* bytes in memory, once complete */
-} bm_items;           /* {0} is empty */
+    /* a bit for each shingle: 1 for the first least_units units of a short item */
+    uint8_t *anchors;
+    uint64_t bytes; /* bytes in memory, after bm_items_read */
+} bm_items;         /* {0} is empty */
 
-/* Read and complete the items; `build` is the job that reads them (its inputs are open).
- * BM_ERR_NOMEM: the message names a sufficient `memory`. */
+/* Read the items and complete their tables. `build` is the job that reads them; its inputs must be
+ * open. BM_ERR_NOMEM: the message names a sufficient `memory`. */
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err);
 void bm_items_reset(bm_items *items);
-/* Call once the stopped shingles are known. Counts the other shingles, and orders the members of
- * groups. */
+/* Count the counting shingles of each class and group, and order the members of groups. Call this
+ * after the stopped shingles are known. */
 bm_status bm_items_settle(bm_items *items, bm_error *err);
-/* A document has `hits` counting shingles of the group: for how many of its members, from the first
- * on, is that enough? */
+/* How many members of the group reach the threshold in a document with `hits` counting shingles of
+ * the group? These are the first ones of the group's list. */
 size_t bm_items_members(const bm_items *items, uint32_t group, uint64_t hits);
 
 static inline bool bm_items_counts(const bm_items *items, uint32_t shingle)
@@ -168,13 +169,13 @@ static inline uint64_t bm_items_of_class(const bm_items *items, uint32_t class)
 /* --- documents (overlap_lane.c) --- */
 
 /* A class that a document holds. Or a group: the document holds all members for which the group's
- * shingles suffice, except members that have a row of their own in the document. */
+ * shingles suffice, except those that have a row of their own for this document. */
 typedef struct bm_overlap_row {
     uint32_t doc; /* number of the document */
     uint32_t class;
-    uint32_t hits;     /* counting shingles that the document has */
+    uint32_t hits;     /* counting shingles that the document has; 0: the row is a cut */
     uint32_t longest;  /* units of the longest run */
-    uint64_t from, to; /* bytes of the longest run, in the text before repair */
+    uint64_t from, to; /* the longest run, as bytes of the text before repair */
 } bm_overlap_row;
 
 typedef struct bm_overlap_rows {
@@ -182,42 +183,43 @@ typedef struct bm_overlap_rows {
     size_t n, cap;
 } bm_overlap_rows;
 
-/* What was found in the documents so far. Lanes read it; the ordered sink writes it. */
+/* What was found in the documents so far. Lanes read it; the sink, which is called in order, writes
+ * it. */
 typedef struct bm_overlap_found {
     const bm_items *items;
     const bm_doc_table *docs;
-    bm_column column;     /* column of the rows */
-    bm_overlap_row *rows; /* sorted by document; in each, classes before groups before cuts */
+    bm_column column; /* memory of `rows` */
+    /* ordered by document; in each document classes, then groups, then cuts */
+    bm_overlap_row *rows;
     uint64_t n_rows, n_saved;
-    uint64_t memory; /* bytes of rows in memory; more are in a file in temp_dir */
+    uint64_t memory; /* if the rows need more bytes, they are in a file in temp_dir; 0: no limit */
     const char *temp_dir;
-    bool cuts, meets_parts; /* items are cut out; texts have several fields */
-    uint8_t *seen;          /* bit per shingle: some document has it */
-    uint32_t *best;         /* per class and group: most of its shingles in one document */
-    uint32_t *counts;       /* documents per shingle, while counting; else NULL */
+    bool cuts, meets_parts; /* items are cut out of documents; texts consist of several fields */
+    uint8_t *seen;          /* a bit for each shingle: 1 if some document has it */
+    uint32_t *best;         /* for each class and group: most of its shingles in one document */
+    uint32_t *counts;       /* while counting, the number of documents of each shingle; else NULL */
 } bm_overlap_found;
 
-/* The most bytes that documents need in addition to the items. */
+/* The most bytes that look-ups need besides the items. */
 uint64_t bm_overlap_bytes(const bm_items *items);
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
                           bm_error *err);
 void bm_overlap_reset(bm_overlap_found *found);
-/* The scan of documents, for bm_ingest_request.scan, and its sink, whose ctx is `found`. */
+/* The scan and the sink for the documents; the ctx of the sink is `found`. */
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found);
 bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-/* Do `hits` shingles reach the threshold, for an item with n shingles? */
+/* Do `hits` of an item's n shingles reach the threshold? */
 static inline bool bm_overlap_holds(const bm_items *items, uint64_t hits, uint64_t n)
 {
     return hits > 0 && (double)hits / (double)n >= items->settings->bands.threshold;
 }
 /* A scan that only counts the documents of each shingle. */
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found);
-/* The functions with which a checkpoint saves and loads `found` (bm_checkpoint_more); `found` is
- * their ctx. */
+/* Functions by which a checkpoint saves and loads `found`, which is their ctx. */
 bm_checkpoint_more bm_overlap_saved(bm_overlap_found *found);
 
-/* What a lane passes to the ordered sink for a document: this head, then n_rows bm_overlap_row,
- * n_best bm_overlap_better and n_seen shingle numbers. */
+/* What a lane passes to the sink for a document: this head, then n_rows bm_overlap_row, n_best
+ * bm_overlap_better, and n_seen shingle numbers. */
 typedef struct bm_overlap_said {
     uint32_t doc; /* number in the batch */
     uint32_t n_rows, n_seen, n_best;
@@ -232,27 +234,27 @@ typedef struct bm_overlap_better {
 /* Sums over all rows. */
 typedef struct bm_overlap_sums {
     uint64_t rows;     /* rows of overlap.tsv */
-    uint64_t *holders; /* documents that hold each class */
+    uint64_t *holders; /* for each class: number of documents that hold it */
 } bm_overlap_sums;
 
-/* Set dropped[i] to BM_REASON_OVERLAP for each document with a row, and compute the sums. */
+/* Set dropped[i] to BM_REASON_OVERLAP for each document i with a row, and compute the sums. */
 bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_overlap_sums *out,
                            bm_error *err);
 void bm_overlap_sums_reset(bm_overlap_sums *sums);
-/* Write overlap.tsv, items.tsv and removed.tsv. `against`: the job that has read the items, and has
- * their ids. */
+/* Write overlap.tsv, items.tsv and, unless items are cut out, removed.tsv. `against` is the job
+ * that has read the items, and has their ids. */
 bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *against,
                            const bm_overlap_found *found, const bm_overlap_sums *sums,
                            bm_out_dir *dir, bm_error *err);
 
 /* --- cuts (overlap_cuts.c) --- */
 
-/* Make the cuts of a document. Its rows from `first` on must be ascending stretches of items with
- * their bytes; they are replaced by cuts. */
+/* Turn the rows of a document from `first` on, which must be ascending stretches of items with
+ * their bytes, into its cuts. */
 bm_status bm_overlap_cuts_end(const bm_overlap_found *found, const bm_record *record,
                               bm_overlap_rows *rows, size_t first, bm_error *err);
-/* Count the cuts and their bytes. Set dropped[i] to BM_REASON_OVERLAP for each document that its
- * cuts leave empty, and to 0 for other documents that have rows. */
+/* Count the cuts and their bytes. Sets dropped[i] to BM_REASON_OVERLAP for each document that is
+ * left empty by its cuts, and to 0 for other documents with rows. */
 void bm_overlap_count_cuts(const bm_overlap_found *found, uint8_t *dropped, bm_unit_counts *counts);
 /* Write cuts.tsv and removed.tsv. */
 bm_status bm_overlap_write_cuts(const bm_job_context *job, const bm_job_context *against,

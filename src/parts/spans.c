@@ -4,12 +4,12 @@
  *     units     a b c d e f g h i ...          K = 4, grams of two
  *     grams     ab bc cd de ef fg gh hi
  *     K-gram    [ab bc cd]                     its minimizer is the least of the three hashes,
- *                  [bc cd de]                  the last of equal ones
+ *                  [bc cd de]                  the last one of equal ones
  *                     [cd de ef] ...
  *
- * Neighbouring K-grams mostly share their minimizer, so there are few minimizers, and a stretch of
- * text whose minimizers occur only once in all documents holds no repeated K-gram. The other
- * K-grams are hashed in full: 128 bits over the hashes of their units.
+ * Adjacent K-grams mostly share their minimizer, so there are few minimizers. A stretch of text
+ * whose minimizers occur only once in all documents has no repeated K-gram. The other K-grams are
+ * hashed in full: 128 bits over the hashes of their units.
  *
  * Tests: tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
@@ -25,7 +25,7 @@
 #include "parts/cuts.h"
 #include "text/unit_text.h"
 
-#define FILTER_BITS  16u /* filter bits per hash */
+#define FILTER_BITS  16u /* filter bits for each hash */
 #define FILTER_LEAST 10u /* log2 of the least number of words */
 
 /* --- the filter --- */
@@ -79,8 +79,8 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 
 /* --- K-grams --- */
 
-/* The value stored with the first half of a hash in the sort: the number of the gram, and as many
- * bits of the second half as fit. */
+/* The value that is sorted with the first half of a hash: the number of the gram, and as many bits
+ * of the second half as fit. */
 #define NUMBER_BITS 40u
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
@@ -116,8 +116,8 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
 }
 
-/* Grams whose hashes agree in the first half and in the stored bits of the second half: the first
- * such gram, and how many there were so far. */
+/* Grams whose hashes agree in the first half and in the stored bits of the second half: those bits,
+ * the number of the first such gram, and how many there were so far. */
 typedef struct same_hash {
     uint64_t rest, first, n;
 } same_hash;
@@ -141,7 +141,8 @@ static bm_status find_hash(same_hashes *same, uint64_t rest, uint64_t number, sa
     return BM_OK;
 }
 
-/* Add to `out` the numbers of grams that occurred before, each with the number of the first one. */
+/* Add to `out` the numbers of the grams that occurred keep_count times before, each with the number
+ * of the first one. */
 static bm_status find_repeated(const bm_span_grams *grams, uint64_t keep_count, bm_sorted_runs *out,
                                bm_error *err)
 {
@@ -166,7 +167,7 @@ out:
     return status;
 }
 
-/* Join the repeated grams, which are sorted by place, into spans. */
+/* Join the repeated grams, which are sorted by number, into spans. */
 static bm_status join_runs(const bm_span_grams *grams, bm_sorted_runs *repeated, bm_span_fn *fn,
                            void *ctx, bm_error *err)
 {
@@ -217,7 +218,7 @@ out:
 
 /* --- a lane --- */
 
-/* Counts the bytes before a place that are not White_Space. Places must ascend. */
+/* Counts the bytes before an offset that are not White_Space. Offsets must ascend. */
 typedef struct filled_walk {
     bm_str text;
     size_t at;
@@ -231,19 +232,20 @@ typedef struct list64 {
 
 struct bm_span_lane {
     const bm_hash_filter *filter;
-    bm_text_options text, words; /* options to find units; and words, if units are not words */
+    bm_text_options text, words; /* options for units; for words, if units are not words */
     bool of_words;
-    list64 hashes;      /* hashes of the shorter grams of a text; later of its units */
-    list64 window;      /* queue of grams with ascending hashes: the first is the minimizer */
+    list64 hashes; /* of the shorter grams of a field; later of its units */
+    /* queue of grams with ascending hashes, the first of which is the minimizer */
+    list64 window;
     list64 grams;       /* first units of K-grams that may be repeated */
-    bm_text_units made; /* units of the current text */
+    bm_text_units made; /* units of the current field */
     bm_text_units made_words;
     /* The current document: */
-    bm_hash128 within; /* hash of the value that divides documents; mixed into each hash */
+    bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
     bm_str whole, as_read;
-    bm_utf8_places parts, begins,
-        ends;                 /* last positions converted: of fields, first and last units */
-    uint64_t n_units, filled; /* numbers of units and of filled bytes in the previous fields */
+    /* last offsets converted: of fields, of first units, and of last units */
+    bm_utf8_places parts, begins, ends;
+    uint64_t n_units, filled; /* numbers of units and of filled bytes in the fields before */
 };
 
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
@@ -307,14 +309,14 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Without a filter, add each minimizer to `out`; with one, add K-grams that pass it to
- * lane->grams. */
+/* If the filter has no words yet, append each minimizer to `out`; else list the K-grams whose
+ * minimizers pass it in lane->grams. */
 static bm_status look_at_windows(bm_span_lane *lane, size_t per_window, uint64_t *n, bm_buf *out,
                                  bm_error *err)
 {
     const uint64_t *hashes = lane->hashes.list;
     const bool marks = lane->filter->words == NULL;
-    uint64_t last = UINT64_MAX; /* the minimizer of the previous K-gram */
+    uint64_t last = UINT64_MAX; /* the previous K-gram's minimizer */
     bool passes = false;
     size_t begin = 0, end = 0;
     BM_TRY(bm_grow_array(&lane->window.list, &lane->window.cap, lane->hashes.n, err));
@@ -358,7 +360,7 @@ static uint64_t filled_before(filled_walk *walk, size_t place)
     return walk->filled;
 }
 
-/* Count the words before byte `from`, and those that begin before byte `to`. */
+/* Count the words that end at or before byte `from`, and those that begin before byte `to`. */
 static void count_words(const bm_span_lane *lane, size_t from, size_t to, size_t walk[2],
                         uint32_t out[2])
 {

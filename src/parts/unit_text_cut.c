@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_text_cut.c -- finds where lines and paragraphs of a text end.
  *
- *     ··first line⏎          leading white space belongs to the unit
+ *     ··first line⏎          leading White_Space belongs to the unit
  *     second line⏎
  *     ⏎                      blank lines belong to the paragraph before them,
- *     ·⏎                     or to the first one if there is none
+ *     ·⏎                     or to the first paragraph if there is none
  *     next paragraph
  *
  * Tests: tests/unit/parts/test_unit_text_cut.c */

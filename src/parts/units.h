@@ -15,21 +15,21 @@
 #include "spill/sorted_runs.h"
 #include "text/shingler.h"
 
-/* Runs a job whose documents are the units of this job: pairs and groups them, and ends with
- * bm_units_found. */
+/* Runs a job whose documents are the units of this job. It pairs and groups the units, and calls
+ * bm_units_found at the end. */
 typedef bm_status bm_units_pair_fn(bm_settings *of_units, bm_error *err);
-/* Run a dedup job with a unit in its settings. `pair` is called if bm_settings_pair_units is
+/* Run a dedup job whose settings have a unit. `pair` is called if bm_settings_pair_units is
  * true. */
 bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_summary **out,
                        bm_error *err);
-/* Take the groups found by the job of units. */
+/* Store the groups that the job of units has found. */
 bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
                          const bm_grouping *grouping, bm_error *err);
 
 /* --- the cutter of texts --- */
 
-/* The unit of `text` that begins at `at`: where it ends, and whether it is White_Space alone.
- * Lines end after their LF; a paragraph ends after the blank lines that follow it. */
+/* The unit of `text` that begins at `at`: where it ends, and whether it is only White_Space. A line
+ * ends after its LF; a paragraph ends after the blank lines that follow it. */
 typedef struct bm_text_unit_end {
     size_t end;
     bool blank;
@@ -43,52 +43,54 @@ bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at);
  *     find    K-grams by hash -> those that occurred before, by place -> runs       [group]
  *
  * The minimizer of a K-gram is the least hash of the shorter grams in it. Equal K-grams have the
- * same minimizer at the same place. So most text is excluded after the first step, which stores
- * about one hash per K/4 units. */
+ * same minimizer at the same offset. So most text is excluded after the first step, which stores
+ * about one hash for every K/4 units. */
 
 /* Add n hashes of minimizers to `marks`. */
 bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err);
-/* Make a filter of the hashes that occurred more than `keep_count` times. `memory`: most bytes of
- * the filter; 0: no limit. With less memory more other hashes pass. */
+/* Make a filter of the hashes that occur more than `keep_count` times. `memory` limits the bytes of
+ * the filter; 0: no limit. With less memory, more other hashes pass too. */
 bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64_t memory,
                               bm_hash_filter *out, bm_error *err);
 
-/* A K-gram that may be repeated. `words` counts words of its field, and `filled` the document's
- * bytes that are not White_Space: [0] before its first byte, [1] before its end. */
+/* A K-gram that may be repeated. `words` are the words of the field before the K-gram's first byte,
+ * and before its end. `filled` are the document's bytes that are not White_Space, up to the same
+ * two points. */
 typedef struct bm_span_gram {
     bm_hash128 hash; /* hash of its units */
-    uint64_t from;   /* first byte in the text before repair; later its place in all documents */
-    uint64_t unit;   /* number of its first unit, likewise; numbers have gaps between fields */
-    uint32_t len;    /* length in bytes */
+    /* first byte in the text before repair; in bm_span_grams, in all documents together */
+    uint64_t from;
+    uint64_t unit; /* number of its first unit, likewise; numbers have gaps between fields */
+    uint32_t len;  /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;
 
-/* K-grams in the order of their places. Only one thread may use it. */
+/* K-grams in the order in which they occur. For one thread. */
 typedef struct bm_span_grams {
-    bm_column column; /* column of the K-grams */
+    bm_column column; /* memory of `list` */
     const bm_span_gram *list;
     uint64_t n;
     bm_sorted_runs *by_hash;
     const char *temp_dir;
-    uint64_t memory; /* bytes of a column in memory; a larger one is in a file; 0: no limit */
+    uint64_t memory; /* if the column needs more bytes, it is in a file; 0: no limit */
 } bm_span_grams;
 
-/* `memory`: limit for the column and for the sorter, each; 0: no limit. */
+/* `memory` limits the column and the sorter, each; 0: no limit. */
 bm_status bm_span_grams_open(const char *temp_dir, uint64_t memory, bm_span_grams *out,
                              bm_error *err);
 void bm_span_grams_reset(bm_span_grams *grams);
 bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_error *err);
 
-/* A run of repeated K-grams, from the begin of the first to the end of the last. */
+/* A run of repeated K-grams, from the beginning of the first to the end of the last. */
 typedef struct bm_span {
     uint64_t from, to;
-    uint64_t kept; /* place at which the first of its K-grams occurred first */
+    uint64_t kept; /* the first occurrence of its first K-gram */
     uint32_t words, filled[2];
 } bm_span;
 typedef bm_status bm_span_fn(void *ctx, const bm_span *span, bm_error *err);
 
 /* Call `fn` for the longest runs of K-grams that occurred at least `keep_count` times before, in
- * the order of their places. No gram may be added afterwards. */
+ * the order in which the runs occur. No gram may be added afterwards. */
 bm_status bm_span_grams_find(bm_span_grams *grams, uint64_t keep_count, bm_span_fn *fn, void *ctx,
                              bm_error *err);
 
@@ -98,19 +100,19 @@ typedef struct bm_span_lane bm_span_lane;
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
                             bm_span_lane **out, bm_error *err);
 void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
-/* Begin a document with its text, and its text before repair (data NULL: the same); both are
- * borrowed until the next document. `within`: hash of the value that divides documents; only
- * documents with equal values are compared. */
+/* Begin a document. `text` is its text, and `as_read` its text before repair (data NULL: the same);
+ * both are borrowed until the next document. `within` is the hash of the value that divides
+ * documents; only documents with equal values are compared. */
 void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within);
-/* Scan the next text field or element, given by its range in the text before repair. Without a
- * filter, minimizers (uint64_t) are appended to `out`, else bm_span_gram; *n grows by the number
- * appended. */
+/* Scan the next text field or element, whose range in the text before repair is given. If the
+ * filter has no words yet, minimizers (uint64_t) are appended to `out`, else bm_span_gram. *n grows
+ * by the number appended. */
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,
                            uint64_t *n, bm_buf *out, bm_error *err);
 /* Skip the next field or element, which cannot be cut. */
 void bm_span_lane_skip(bm_span_lane *lane, bm_text_range range);
-/* Units of the document so far, plus one per field. */
+/* Units of the document so far, plus one for each field. */
 uint64_t bm_span_lane_units(const bm_span_lane *lane);
-/* Filled bytes of the document so far. A field without a K-gram that may be repeated counts as one
- * byte, or none if it is blank. */
+/* Bytes of the document so far that are not White_Space. A field without a K-gram that may be
+ * repeated counts as one byte, or as none if it is blank. */
 uint64_t bm_span_lane_filled(const bm_span_lane *lane);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c -- the whole journal is kept in memory as text, since it has few lines for each input
- * file. */
+/* journal.c -- a journal is kept in memory as text, since it has few lines for each input file. */
 #include "spill/journal.h"
 
 #include <errno.h>
@@ -20,13 +19,13 @@
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)
-#define BYTES_MAX    ((int64_t)1 << 30) /* a journal is smaller: few lines for each input */
+#define BYTES_MAX    ((int64_t)1 << 30) /* a journal is smaller */
 
 struct bm_journal {
     int fd;
     char *path;
     bm_buf lines;   /* the texts of lines, each followed by a NUL */
-    size_t *begins; /* where each line begins in `lines` */
+    size_t *begins; /* offset of each line in `lines` */
     size_t n, cap;
     uint64_t check; /* checksum of the last line */
     uint64_t bytes; /* size of the file */
@@ -119,8 +118,8 @@ static bm_status read_file(const bm_journal *journal, bm_buf *out, bm_error *err
     }
 }
 
-/* Is text[0, len) a valid line that continues those read? *text_len: its length without the
- * checksum. */
+/* Is text[0 … len-1] a valid line that continues the lines read so far? Sets *text_len to its
+ * length without the checksum. */
 static bool is_line(const bm_journal *journal, const char *text, size_t len, size_t *text_len)
 {
     char check[CHECK_DIGITS + 2];

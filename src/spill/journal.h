@@ -5,13 +5,13 @@
  *                                    before it
  *
  * A line is written by one call, so a process that is killed leaves whole lines and at most one
- * torn one at the end, which opening cuts off. Lines that are out of order, missing or changed are
- * detected: BM_ERR_FORMAT. The owner defines the meaning of lines; a text must not contain LF (tabs
- * are fine).
+ * torn line at the end, which is cut off when the journal is opened. Lines that are out of order,
+ * missing or changed are detected: BM_ERR_FORMAT. The caller defines the meaning of lines; a text
+ * must not contain LF, but may contain tabs.
  *
- * The checksum is 64-bit XXH3, seeded with the checksum of the line before (0 for the first).
+ * The checksum is 64-bit XXH3, seeded with the checksum of the previous line (0 for the first).
  *
- * Threads: one at a time. */
+ * One thread at a time. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -19,14 +19,14 @@
 
 typedef struct bm_journal bm_journal;
 
-/* Create an empty journal at `path`, in an open folder (bm_name_in), replacing an existing one.
+/* Create an empty journal at `path` in an open folder (bm_name_in); an existing file is replaced.
  * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err);
 /* Open the journal at `path` for reading and appending. BM_ERR_FORMAT: a line other than the last
  * is invalid. BM_ERR_IO. */
 bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_error *err);
-/* Append a line, which has been passed to the system when this returns. BM_ERR_INTERNAL: it
- * contains LF. */
+/* Append a line. When this returns, the line has been passed to the system, but not synced.
+ * BM_ERR_INTERNAL: the text contains LF. */
 bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err);
 size_t bm_journal_count(const bm_journal *journal);
 /* Line `i` from 0, without its checksum; valid until the next bm_journal_add. */

@@ -4,25 +4,27 @@
  *     memory   records   [ key, value | key, value | ... ]     and as much scratch for the sort
  *              bytes     [ head, bytes | head, bytes | ... ]   for byte keys
  *     files    [ block block block | block block | ... ]       runs of level 0, blocks of 64 KiB
- *              [ block block block block block | ... ]         runs of level 1, each merged of many
- *              ...                                             of level 0, and so on
+ *              [ block block block block block | ... ]         runs of level 1, each merged from
+ *              ...                                             many of level 0, and so on
  *
  * For a byte key, the record's 64-bit key is its first eight bytes, and the record's value is the
- * place of the bytes, which follow a head with their length and number. A run holds records, or
- * heads and bytes in the order of the records; blocks divide it regardless of record boundaries.
+ * offset of the head in `bytes`; the head has the length and number, and the bytes follow it. A run
+ * consists of records, or of heads and bytes in the order of the records; it is divided into blocks
+ * regardless of the ends of records.
  *
  * The sort is a stable least-significant-digit radix sort by bytes, which skips bytes in which all
  * keys agree. Byte keys that are equal in their first eight bytes are then compared as a whole, and
  * by their numbers. The records in memory at the end are the last run, and often the only one.
  * While merging, one block of each run in a file uses the memory of the scratch. The number of
- * blocks that fit there is the fan-in. When a level has as many runs, they are merged into one run
- * of the next level, and their file is closed. So the memory stays within its limit for any number
- * of records, and a record is written at most 1 + log(runs) times, to the base of the fan-in.
- * Before reading, runs of the lowest levels are merged until one merge can take all that are left.
+ * blocks that fit there is the fan-in. When a level has that many runs, they are merged into one
+ * run of the next level, and their file is closed. So the memory stays within its limit for any
+ * number of records, and a record is written at most 1 + log(runs) times, to the base of the
+ * fan-in. Before reading, runs of the lowest levels are merged until a single merge can read all
+ * that are left.
  *
- * The list of runs is in the order of their records: the highest level comes first, and runs of one
- * level follow each other. Of equal records the heap prefers that of the earlier run, so the merge
- * is stable too.
+ * The list of runs is in the order in which their records were added: the highest level comes
+ * first, and runs of one level follow each other. Of equal records, the heap prefers that of the
+ * earlier run, so the merge is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -36,25 +38,24 @@
 #include "spill/spill_file.h"
 
 #define BLOCK_BYTES  ((size_t)64 << 10)
-#define BYTES_FAN_IN 16u /* fewest runs merged at once, for byte keys */
+#define BYTES_FAN_IN 16u /* least fan-in for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
-#define LEVELS       64u /* a run of level n is merged of 2^n runs or more */
+#define LEVELS       64u /* a run of level n is merged from 2^n runs or more */
 
 typedef struct bytes_head {
     uint32_t len, number;
 } bytes_head;
 
 typedef struct sorted_run {
-    unsigned level; /* its file */
-    uint64_t place; /* place of its first block there */
-    uint64_t bytes; /* bytes of its records */
+    unsigned level; /* level of the run, and so its file */
+    uint64_t place; /* offset of its first block in that file */
+    uint64_t bytes; /* bytes of all its records */
     /* While merging: */
     uint64_t n_read;    /* bytes read from the file so far */
-    bm_buf data;        /* the bytes in memory */
-    size_t at;          /* position after the current record, in `data` or in the records in
-                         * memory */
-    const char *record; /* the current record, or its head and bytes */
+    bm_buf data;        /* bytes of the file that are in memory */
+    size_t at;          /* index after the current record: in `data`, or in the records in memory */
+    const char *record; /* the current record; for byte keys, its head and bytes */
 } sorted_run;
 
 typedef struct run_level {
@@ -63,29 +64,30 @@ typedef struct run_level {
 } run_level;
 
 typedef struct sorted_head {
-    uint64_t key; /* the key of the current record of ... */
+    uint64_t key; /* key of the current record of run number `run` */
     size_t run;
 } sorted_head;
 
 struct bm_sorted_runs {
     char *dir; /* NULL: no files */
     bool of_bytes;
-    size_t most;   /* most bytes of records and scratch */
+    size_t most;   /* limit of the bytes of records and scratch */
     size_t fan_in; /* runs that are merged at once */
     bm_run_record *records;
     size_t n, cap;
-    bm_buf bytes; /* byte keys with their heads */
+    bm_buf bytes; /* heads and bytes of byte keys */
     run_level levels[LEVELS];
-    sorted_run *runs; /* the runs of all files, and one place for the records in memory */
+    sorted_run *runs; /* the runs in files, and after them one for the records in memory */
     size_t n_runs, cap_runs;
-    sorted_head *heap; /* runs that have records left; the first one has the least record */
+    sorted_head *heap; /* runs that have records left; the first has the least current record */
     size_t n_heap, cap_heap;
     sorted_run made; /* the run being written */
-    bm_buf out;      /* its unwritten rest, less than a block */
+    bm_buf out;      /* the unwritten rest of `made`, less than a block */
     uint64_t spilled;
     bool sorted; /* the records in memory are sorted */
-    bool taken;  /* the record of the first run in the heap was returned; that run must be advanced
-                  * next */
+    /* the current record of the first run in the heap was returned; that run must be advanced
+     * next */
+    bool taken;
 };
 
 static bm_status open_sorter(const bm_sorted_runs *how, const char *dir, bm_sorted_runs **out,
@@ -106,8 +108,8 @@ bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **o
 {
     if (memory < BM_SORTED_RUNS_LEAST)
         memory = BM_SORTED_RUNS_LEAST;
-    const size_t blocks = memory / 2 / BLOCK_BYTES; /* blocks of the merge, which may take half of
-                                                     * the memory */
+    /* blocks of a merge, which may use half of the memory */
+    const size_t blocks = memory / 2 / BLOCK_BYTES;
     return open_sorter(&(bm_sorted_runs){.most = memory, .fan_in = blocks < 4 ? 2 : blocks - 2},
                        dir, out, err);
 }
@@ -116,7 +118,7 @@ bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_ru
                                     bm_error *err)
 {
     const size_t all = memory > BYTES_LEAST ? memory : BYTES_LEAST;
-    /* The blocks of a merge take a quarter of the memory: with few of them, runs would be merged,
+    /* The blocks of a merge use a quarter of the memory: with fewer blocks, runs would be merged,
      * and all records written again, too often. */
     const size_t blocks = dir == NULL ? 0 : all / 4 / BLOCK_BYTES;
     const size_t fan_in = blocks > BYTES_FAN_IN ? blocks : BYTES_FAN_IN;
@@ -158,7 +160,7 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Compare the heads and bytes of two keys whose first eight bytes are equal. */
+/* Compare two byte keys whose first eight bytes are equal, given by their heads. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -194,7 +196,7 @@ static void radix_pass(const bm_run_record *from, bm_run_record *to, size_t n, u
         to[ends[from[i].key >> shift & 255]++] = from[i];
 }
 
-/* Sort records[0] … records[n-1] by their keys; `scratch` has space for n. */
+/* Sort n records by their keys; `scratch` has space for n. */
 static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t n)
 {
     bm_run_record *from = records, *to = scratch;
@@ -216,8 +218,8 @@ static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t 
         memcpy(records, from, n * sizeof *records);
 }
 
-/* The records are sorted by 64-bit key: sort those with equal keys by their bytes. Most are in
- * order already. */
+/* Sort records with equal 64-bit keys by their bytes; the records are sorted by key before. Most
+ * are in order already. */
 static void sort_equal_keys(bm_sorted_runs *runs)
 {
     bm_run_record *records = runs->records;
@@ -269,15 +271,15 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
                                     bm_error *err)
 {
     bm_buf *out = &runs->out;
-    if (len == sizeof(bm_run_record) && out->len + len < BLOCK_BYTES) { /* fast path for a single
-                                                                         * record */
+    /* fast path for one record */
+    if (len == sizeof(bm_run_record) && out->len + len < BLOCK_BYTES) {
         memcpy(out->data + out->len, data, sizeof(bm_run_record));
         out->len += len;
         return BM_OK;
     }
     while (out->len + len >= BLOCK_BYTES) {
         const size_t n = BLOCK_BYTES - out->len;
-        const bool whole = out->len == 0; /* write a whole block without copying it */
+        const bool whole = out->len == 0; /* a whole block is written without copying */
         if (!whole)
             memcpy(out->data + out->len, data, n);
         BM_TRY(write_block(runs, whole ? data : out->data, BLOCK_BYTES, err));
@@ -317,7 +319,7 @@ static inline uint64_t record_key(const bm_sorted_runs *runs, const char *record
     return key;
 }
 
-/* Read until run->data has `n` bytes after run->at, or all that are left. */
+/* Read until run->data has `n` bytes from run->at on, or all that are left. */
 static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_error *err)
 {
     while (run->data.len - run->at < n && run->n_read < run->bytes) {
@@ -339,7 +341,7 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
     return BM_OK;
 }
 
-/* Advance a run in the file to its next record; *more is false at its end. */
+/* Advance a run in a file to its next record; *more becomes false at the end of the run. */
 static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool *more,
                               bm_error *err)
 {
@@ -352,7 +354,8 @@ static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool 
     return BM_OK;
 }
 
-/* Advance any run to its next record; *more is false at its end. */
+/* Advance the run of `head`, in a file or in memory, to its next record; *more becomes false at the
+ * end of the run. */
 static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more, bm_error *err)
 {
     sorted_run *run = &runs->runs[head->run];
@@ -373,7 +376,7 @@ static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more
     return BM_OK;
 }
 
-/* Of two runs whose current records have equal keys, is i the first? */
+/* Is run i before run k, if their current records have equal 64-bit keys? */
 static bool equal_before(const bm_sorted_runs *runs, size_t i, size_t k)
 {
     const int order =
@@ -392,7 +395,7 @@ static bm_heap heap_of(const bm_sorted_runs *runs)
     return (bm_heap){runs->heap, runs->n_heap, sizeof *runs->heap, before, runs};
 }
 
-/* Begin a merge of the runs from `first` to end - 1; run n_runs is the sorted records in memory. */
+/* Begin a merge of the runs first … end-1. Run n_runs is the sorted records in memory. */
 static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_error *err)
 {
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
@@ -415,7 +418,7 @@ static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_
     return BM_OK;
 }
 
-/* The next record, or its head and bytes, valid until the next call. */
+/* Set *out to the next record (for byte keys, its head and bytes), valid until the next call. */
 static bm_status next_record(bm_sorted_runs *runs, const char **out, bm_error *err)
 {
     if (runs->taken && runs->n_heap > 0) {
@@ -450,7 +453,7 @@ bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, 
     return BM_OK;
 }
 
-/* Put runs->made into the list, in place of `n` runs from `first` on. */
+/* Put runs->made into the list in place of `n` runs from `first` on. */
 static void replace_runs(bm_sorted_runs *runs, size_t first, size_t n)
 {
     for (size_t i = first; i < first + n; i++)
@@ -486,7 +489,7 @@ static bm_status merge_level(bm_sorted_runs *runs, unsigned level, size_t n, bm_
     return BM_OK;
 }
 
-/* Merge runs of the lowest levels until one merge can take all that are left. */
+/* Merge runs of the lowest levels until a single merge can read all that are left. */
 static bm_status merge_lowest(bm_sorted_runs *runs, bm_error *err)
 {
     for (unsigned level = 0; runs->n_runs > runs->fan_in; level++) {
@@ -523,7 +526,7 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Bytes that n records and the scratch of their sort take. */
+/* Bytes of n records and of the scratch for sorting them. */
 static size_t sort_bytes(size_t n)
 {
     return 2 * n * sizeof(bm_run_record);
@@ -542,7 +545,7 @@ static bm_status grow_records(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Make room for one more record, and for its `bytes`. */
+/* Make room for one more record, whose head and key take `bytes` bytes in runs->bytes. */
 static bm_status make_room(bm_sorted_runs *runs, size_t bytes, bm_error *err)
 {
     runs->sorted = false;

@@ -7,11 +7,11 @@
  *               begin: after adding, and again after adding more
  *     next                              next_bytes
  *
- * Records are collected in memory. When they fill their share, they are sorted and written as a
- * run; at the end all runs are merged while they are read. Records that fit into memory are sorted
- * there, and no file is made. The result does not depend on the given memory.
+ * Records are collected in memory. When their share of memory is full, they are sorted and written
+ * as a run; at the end all runs are merged while they are read. If all records fit into memory,
+ * they are sorted there, and no file is made. The result does not depend on the given memory.
  *
- * Threads: one at a time. */
+ * One thread at a time. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -28,15 +28,16 @@ typedef struct bm_bytes_record {
 
 typedef struct bm_sorted_runs bm_sorted_runs;
 
-#define BM_SORTED_RUNS_LEAST ((size_t)256 << 10) /* least bytes of memory; less is raised to this */
+/* least bytes of memory; a smaller `memory` is raised to this */
+#define BM_SORTED_RUNS_LEAST ((size_t)256 << 10)
 
-/* For 64-bit keys: records with equal keys keep the order in which they were added. `dir`: the
- * directory for runs; NULL: no files, and BM_ERR_NOMEM when `memory` bytes are full. Memory is
- * allocated as records are added. */
+/* For 64-bit keys. Records with equal keys keep the order in which they were added. `dir` is the
+ * directory for runs; NULL: no files are made, and adding fails with BM_ERR_NOMEM when `memory`
+ * bytes are full. Memory is allocated as records are added. */
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err);
-/* For byte keys: records with equal bytes are ordered by ascending number, and a key precedes
+/* For byte keys. Records with equal bytes are ordered by ascending number, and a key precedes
  * longer keys that begin with it. One record always fits, however long it is. `dir` NULL: memory
- * grows without limit. `memory` is raised to a least amount. */
+ * grows without limit. A small `memory` is raised to a least amount. */
 bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_runs **out,
                                     bm_error *err);
 void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */
@@ -44,9 +45,10 @@ void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err);
 bm_status bm_sorted_runs_add_bytes(bm_sorted_runs *runs, bm_str bytes, uint32_t number,
                                    bm_error *err);
-/* Begin reading at the first record. Call it again to start over, and after adding more records. */
+/* Begin reading at the first record. Call this again to start over, and after adding more
+ * records. */
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
-/* The next record; BM_NOT_FOUND (and no error) at the end. */
+/* Read the next record; BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);
 bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, bm_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_columns.c -- columns are stored one after another, with their lengths in front. */
+/* spill_columns.c -- columns are stored one after another; their lengths come first. */
 #include "spill/spill_saved.h"
 
 #include <string.h>

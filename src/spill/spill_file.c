@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.c -- appending through one buffer, reading by pread.
+/* spill_file.c -- a temporary file: appends through one buffer, and reads by pread.
  *
  * If a record does not fit into the rest of the buffer, the buffer is written first; a record
  * longer than the buffer is written directly.
@@ -21,7 +21,7 @@
 
 /* === spill record ===
  *
- * The bytes of a temporary file: blocks are written and read completely, and records are
+ * The bytes of a temporary file. Blocks are written and read completely, and records are
  * checked. */
 
 #define XXH_INLINE_ALL
@@ -76,8 +76,8 @@ static const char *shown(const bm_spill_file *file)
     return file->path != NULL ? file->path : file->dir;
 }
 
-/* BM_ERR_IO: "`what` a temporary file", with the option that puts it elsewhere if it cannot be
- * written. */
+/* Fail with BM_ERR_IO and "`what` a temporary file". If the file cannot be written, the message
+ * names the option for another directory. */
 static bm_status spill_io_error(const bm_spill_file *file, int errnum, const char *what,
                                 bm_error *err)
 {
@@ -105,7 +105,7 @@ static file_header header_of(const bm_spill_file *file)
     return header;
 }
 
-/* Put the header into the empty buffer. */
+/* Write the header into the empty buffer. */
 static void spill_put_header(bm_spill_file *file)
 {
     file_header header = header_of(file);
@@ -167,7 +167,7 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
     return BM_OK;
 }
 
-#define SMALL_BYTES 4080u /* a head and a payload up to this size are read in one call */
+#define SMALL_BYTES 4080u /* a head and a payload of up to this size are read by one call */
 #define PUT_BYTES   ((size_t)64 << 10)
 #define GET_BYTES   ((size_t)64 << 10)
 #define GET_NEAR    4u /* a gap of up to this many lengths of the record counts as near */
@@ -301,8 +301,8 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read at least `whole` bytes from `place` on. If the place follows the last buffer closely, read
- * twice as much as then. */
+/* Read at least `whole` bytes from `place` on. If `place` closely follows the bytes in the buffer,
+ * read twice as many as last time. */
 static bm_status get_more(bm_spill_get *get, uint64_t place, size_t whole, bm_error *err)
 {
     const uint64_t end = get->place + get->buf.len, flushed = get->file->flushed,

@@ -2,16 +2,17 @@
 /* spill_file.h -- a temporary file of records: each record is appended once, and checked whenever
  * it is read.
  *
- * The reader passes a record's place and length. BM_ERR_FORMAT: the length, the kind or the
- * checksum there differs, or the file is shorter. BM_ERR_IO: an error of the system. So neither a
- * changed byte nor a block of another file can change a result. A reader of the whole file finds
- * the next record by the length of each.
+ * The reader passes a record's offset (`place`) and length. BM_ERR_FORMAT: the length, the kind or
+ * the checksum at that offset differs, or the file is shorter. BM_ERR_IO: an error of the system.
+ * So neither a changed byte nor a block of another file can change a result. A reader of the whole
+ * file finds each record by the length of the one before it.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left however
- * the process ends, and no one else can open it by its path. spill_saved.h can give it a name.
+ * the process ends, and no other process can open it by a path. spill_saved.h can give it a name.
  * Nothing is synced.
  *
- * Threads: one appends and reserves; any number of threads read flushed records, and put records at
+ * One thread appends and reserves; any number of threads read flushed records, and write records to
+ * reserved places.
  * reserved places. */
 #pragma once
 
@@ -26,8 +27,8 @@
  *     record        kind and length | XXH3 | bytes       16 bytes and the payload
  *     …
  *
- * The checksum of a record is seeded with its place, so the same bytes at another place are not
- * accepted. */
+ * The checksum of a record is seeded with its place, so the same bytes at another place are
+ * rejected. */
 
 #define BM_SPILL_HEADER 32u /* bytes before the first record */
 #define BM_SPILL_RECORD 16u /* bytes before a record's payload */
@@ -43,14 +44,14 @@ typedef enum bm_spill_kind {
 
 typedef struct bm_spill_file bm_spill_file;
 
-/* spill_record -- the internals of a bm_spill_file: reading its bytes and checking records. Only
- * for spill_file.c and spill_saved.c. */
+/* spill_record -- the internals of a bm_spill_file: reading bytes and checking records. Only for
+ * spill_file.c and spill_saved.c. */
 
 struct bm_spill_file {
     int fd;
     bm_spill_kind kind;
-    char *dir;  /* its directory, for messages */
-    char *path; /* its name; NULL: it has none */
+    char *dir;  /* the directory of the file, for messages */
+    char *path; /* the name of the file; NULL: it has none */
     char *buffer;
     size_t used, cap;
     uint64_t flushed, n_records;
@@ -67,26 +68,27 @@ typedef struct bm_spill_record {
     size_t len;
 } bm_spill_record;
 
-/* Make a handle without a file (fd -1) and with an empty buffer. */
+/* Make a handle without a file (fd -1), with an empty write buffer of `buffer` bytes. */
 bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err);
-/* Close the file, free the handle. NULL is fine. */
+/* Close the file and free the handle. NULL is fine. */
 void bm_spill_free(bm_spill_file *file);
 
-/* BM_ERR_FORMAT, always: the file is damaged at `place`; `how` describes the damage. */
+/* Return BM_ERR_FORMAT: the file is damaged at `place`; `how` describes the damage. */
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
                            bm_error *err);
 
-/* Is the header of the file unchanged? */
+/* Check that the header of the file is unchanged. */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
-/* Read `len` bytes from `place` on; a shorter file is damaged. */
+/* Read `len` bytes from offset `place` on. If the file is shorter, it is damaged. */
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
 /* The payload length stored in the head of a record. */
 uint64_t bm_spill_length(const bm_spill_head *head);
-/* Is this the head of the record? BM_ERR_FORMAT: another record is there, or a damaged one. */
+/* Check that `head` is the head of `record`. BM_ERR_FORMAT: another record is there, or a damaged
+ * one. */
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
                            const bm_spill_record *record, bm_error *err);
 
@@ -94,43 +96,45 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
  * BM_ERR_NOMEM. */
 bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err);
-/* Close the file: without a name it is deleted, with a name it remains. NULL is fine. */
+/* Close the file. If it has no name, it is deleted; else it remains. NULL is fine. */
 void bm_spill_close(bm_spill_file *file);
 
-/* Append a record; *place is where to read it (`place` NULL: not wanted). */
+/* Append a record, and set *place to its offset for reading; `place` may be NULL. */
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err);
-/* Reserve places for n records that will be put later. They take `bytes` including their heads
- * (BM_SPILL_RECORD each), contiguously from *place on, after all added records. */
+/* Reserve space for n records that are written later by bm_spill_put_add. They take `bytes` bytes
+ * including their heads (BM_SPILL_RECORD each), contiguously from *place on, after all records
+ * added so far. */
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
                            bm_error *err);
 
-/* A buffered writer of records to reserved places. Start with {.file = …}; one thread for each. */
+/* A buffered writer of records to reserved places. Start with {.file = …}. One thread for each
+ * writer. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* place in the file of the bytes in `buf` */
+    uint64_t place;            /* offset in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_put;
 
 bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
                            bm_error *err);
-/* Write the rest, unless `status` is a failure, and free everything. Returns `status`, or the
- * failure of writing. */
+/* Write the rest, unless `status` is a failure, and free the buffer. Returns `status` if that is a
+ * failure, else the status of writing. */
 bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
-/* Write the buffer: afterwards all added records can be read, and reserved records that were
- * put. */
+/* Write the buffer. Then all added records can be read. (Reserved records can be read when they
+ * have been written.) */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
-/* Read the record at `place`, which has a payload of `len` bytes. */
+/* Read the payload of the record at `place`, which has `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
 /* A buffered reader: while places ascend and are near each other, many records are read with one
- * call. Start with {.file = …}, end with bm_buf_reset(&get.buf); one thread for each, and nothing
- * may be written meanwhile. */
+ * call. Start with {.file = …}, and end with bm_buf_reset(&get.buf). One thread for each reader;
+ * nothing may be written to the file meanwhile. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* place in the file of the bytes in `buf` */
+    uint64_t place;            /* offset in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_get;
 
@@ -139,7 +143,8 @@ bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_
 
 uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, including buffered bytes */
 uint64_t bm_spill_records(const bm_spill_file *file);
-int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
+int bm_spill_fd(const bm_spill_file *file); /* for tests that damage the file */
 
-/* BM_ERR_IO: `dir` has no space for `bytes` more. BM_OK also if the free space is unknown. */
+/* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not. BM_OK also if the free
+ * space is unknown. */
 bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);

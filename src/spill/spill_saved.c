@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_saved.c -- a temporary file that outlives its process: naming it, opening it again, and
- * walking through its records.
+/* spill_saved.c -- a temporary file that outlives its process: gives it a name, opens it again, and
+ * walks through its records.
  *
  * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). If that fails, its
- * contents are copied: a file that was unlinked cannot be linked again. The last bytes that a
- * killed process wrote may be torn, but only after the length that its owner recorded after a
- * flush. The file is cut to that length when it is opened again.
+ * contents are copied, since a file that was unlinked cannot be linked again. The last bytes
+ * written by a killed process may be torn, but only beyond the length that the caller recorded
+ * after a flush. The file is cut to that length when it is opened again.
  *
- * The walk reads into a window that holds whole records. The window grows for a longer record,
- * after its length was checked against the rest of the file. */
+ * The walk reads into a window of whole records. The window grows for a longer record, after that
+ * record's length was checked against the rest of the file. */
 #include "spill/spill_saved.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
     return status;
 }
 
-/* Copy the bytes to a new file named `path`, and let the handle use that file. */
+/* Copy the bytes to a new file named `path`, and use that file from then on. */
 static bm_status copy_to_name(bm_spill_file *file, int folder, const char *path, bm_error *err)
 {
     const char *name = bm_name_in(folder, path);
@@ -103,7 +103,7 @@ static bm_status unusable(const char *path, const char *how, bm_error *err)
 
 static bm_status open_name(int folder, const char *path, int *out, bm_error *err)
 {
-    /* Because of O_NONBLOCK, opening a pipe of that name does not wait; it is refused below. */
+    /* with O_NONBLOCK, opening a pipe does not wait; check_size refuses pipes */
     *out = openat(folder, bm_name_in(folder, path), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*out >= 0)
         return BM_OK;
@@ -196,11 +196,11 @@ bool bm_spill_is_saved(const char *path, bm_spill_kind kind)
 
 typedef struct window {
     bm_buf bytes;
-    uint64_t base; /* the place in the file of the first byte */
-    size_t at;     /* position of the next record to visit in `bytes` */
+    uint64_t base; /* offset in the file of the first byte of `bytes` */
+    size_t at;     /* index in `bytes` of the next record to visit */
 } window;
 
-/* Read until the window has `need` bytes from its `at` on; the file must have them. */
+/* Read until the window has `need` bytes from w->at on; the file must have so many. */
 static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_error *err)
 {
     size_t have = w->bytes.len - w->at, room = need > WINDOW_BYTES ? need : WINDOW_BYTES;
@@ -219,7 +219,7 @@ static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_erro
     return BM_OK;
 }
 
-/* Visit the record at the window's `at`. */
+/* Visit the record at w->at. */
 static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit *visit, void *ctx,
                            bm_error *err)
 {
@@ -235,8 +235,8 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
     BM_TRY(fill(file, w, sizeof head + (size_t)len, err));
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
-    if (odd != 0) { /* align the payload by moving it down over the end of its head, which is not
-                     * needed any more */
+    /* align the payload by moving it down over its head, which is no longer needed */
+    if (odd != 0) {
         memmove(payload - odd, payload, (size_t)len);
         payload -= odd;
     }

@@ -8,13 +8,13 @@
 
 #include "spill/spill_file.h"
 
-/* Flush, and give the file the name `path` in an open folder (bm_name_in), under which it remains
- * when the process ends. An existing file of that name is removed first (a symbolic link itself,
- * not its target). Places do not change, and records are added as before. `path` should be in the
- * file system of the directory that the file was opened in, best in that directory. If the file
- * cannot be linked (another file system, no O_TMPFILE, no /proc), its contents are copied, which
- * temporarily takes twice their size on disk. Call it once for each file: a second call is
- * BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM: the file has no name, but can still be used. */
+/* Flush the file, and give it the name `path` in an open folder (bm_name_in), under which it
+ * remains when the process ends. An existing file of that name is removed first (a symbolic link
+ * itself, not its target). Places do not change, and records are added as before. `path` should be
+ * in the file system of the directory in which the file was opened, best in that directory itself.
+ * If the file cannot be linked (another file system, no O_TMPFILE, no /proc), its contents are
+ * copied, which temporarily takes twice their size on disk. Call this once for each file: a second
+ * call is BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM: the file has no name, but can still be used. */
 bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm_error *err);
 
 /* A saved file, with the values that bm_spill_bytes and bm_spill_records returned after a flush. */
@@ -24,47 +24,48 @@ typedef struct bm_spill_saved {
     uint64_t bytes, records;
 } bm_spill_saved;
 
-/* Open it in an open folder with a write buffer of `buffer` bytes: bytes appended later are cut
- * off, and records are added at the end. BM_ERR_FORMAT names the path and changes nothing: the file
- * is missing, shorter, not regular (a link is not followed), or of another kind; its header
- * differs; or the numbers are impossible. The header is checked here, the records by bm_spill_walk
- * or when they are read. BM_ERR_IO, BM_ERR_NOMEM. */
+/* Open a saved file in an open folder, with a write buffer of `buffer` bytes. Bytes that were
+ * appended after it was saved are cut off, and new records are added at the end. BM_ERR_FORMAT: the
+ * file is missing, shorter, not regular (a link is not followed), or of another kind; its header
+ * differs; or the numbers are impossible. Then the error names the path, and nothing is changed.
+ * Only the header is checked here; records are checked by bm_spill_walk, or when they are read.
+ * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
                              bm_spill_file **out, bm_error *err);
 
 /* Does the file have a name? */
 bool bm_spill_has_name(const bm_spill_file *file);
-/* Does the name of the file still lead to this file, and not to another one? */
+/* Is the file under its name still this file, and not another one? */
 bool bm_spill_has_its_name(const bm_spill_file *file);
 
-/* Is there a regular file (not a link) at `path` that begins like a file of this kind? Nothing is
- * changed. */
+/* Is there a regular file (not a link) at `path` that begins like a file of this kind? Changes
+ * nothing. */
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
 
 /* Called for a record of `len` bytes at `place`. `data` is borrowed until the call returns, and
- * aligned to 8 bytes. Any status except BM_OK ends the walk, which returns it. */
+ * aligned to 8 bytes. Any status except BM_OK ends the walk, which returns that status. */
 typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, size_t len,
                                  bm_error *err);
-/* Visit all records from the first to the last, each checked before `visit` (NULL: none) is called.
- * Reads 256 KiB at a time, and holds that much or the longest record. The file must be flushed
- * (else BM_ERR_INTERNAL). BM_ERR_FORMAT: a record is damaged, the last one is torn, or their number
- * differs from the number added. */
+/* Visit all records from the first to the last; `visit` may be NULL. Each record is checked before
+ * `visit` is called. Reads 256 KiB at a time, and uses as much memory, or more for a longer record.
+ * The file must be flushed (else BM_ERR_INTERNAL). BM_ERR_FORMAT: a record is damaged, the last one
+ * is torn, or their number is not the number of records added. */
 bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *ctx, bm_error *err);
 
-/* spill_columns -- a record that holds columns of a table.
+/* spill_columns -- a record that consists of columns of a table.
  *
  *     record   bytes of column 0 .. n - 1 | column 0 | column 1 | ... | column n - 1
  *              8 bytes each                 each begins at a multiple of 8
  *
- * A column that a record lacks has 0 bytes. The owner of the file defines the number of columns and
+ * A column that a record does not have takes 0 bytes. The caller defines the number of columns and
  * their types. */
 
-/* A record being made; {0} is empty, bm_buf_reset(&columns.buf) frees it. Bytes appended to `buf`
+/* A record being made. {0} is empty; bm_buf_reset(&columns.buf) frees it. Bytes appended to `buf`
  * belong to column `next` until that column is ended. */
 typedef struct bm_spill_columns {
     bm_buf buf;
     size_t next; /* number of the current column */
-    size_t from; /* where the current column begins in `buf` */
+    size_t from; /* offset in `buf` of the current column */
 } bm_spill_columns;
 
 /* Begin a record of n columns, all empty. */
@@ -75,6 +76,6 @@ bm_status bm_spill_columns_end(bm_spill_columns *columns, bm_error *err);
 bm_status bm_spill_columns_put(bm_spill_columns *columns, const void *data, size_t len,
                                bm_error *err);
 
-/* Find the n columns of a record that is aligned to 8 bytes, like those passed to bm_spill_visit.
- * False: its length is not the sum of n columns. */
+/* Find the n columns of a record. `record` must be aligned to 8 bytes, as it is for bm_spill_visit.
+ * False: `len` is not the sum of n columns. */
 bool bm_spill_columns_find(const void *record, size_t len, bm_str *columns, size_t n);
