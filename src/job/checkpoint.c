@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c -- opens, saves, loads and closes a checkpoint, and ingests with one. The lines of
- * the journal are in checkpoint_journal.c, documents and matches in checkpoint_columns.c, the place
- * of the sets in checkpoint_sets.c.
+/* checkpoint.c -- opens, saves, loads and closes a checkpoint, and saves during the ingest. The
+ * lines of the journal are in checkpoint_journal.c, documents and matches in checkpoint_columns.c,
+ * the place of the sets in checkpoint_sets.c.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh, tests/unit/jobs/test_checkpoint.c
  */
@@ -27,9 +27,9 @@
 
 /* === a job that is done ===
  *
- * With `resume`, the job may already be complete: the report of the existing output is compared
- * with the job. If anything is damaged or differs, the output belongs to another job, and opening
- * the job reports that. */
+ * With `resume`, the job may already be complete. To find out, the report of the existing output is
+ * compared with the job. If the report is damaged or anything differs, the job is not done, and the
+ * output is treated like any other existing output. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
@@ -45,7 +45,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         return false;
     *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
-        *status = BM_OK; /* the job reports the error */
+        *status = BM_OK; /* not the same; the job reports the error when it reads the input */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     return *status == BM_OK && same;
@@ -68,7 +68,7 @@ static bm_status same_inputs(const bm_job_context *job, const bm_manifest *repor
     return status;
 }
 
-/* Set *whole: does every file that the report lists exist? */
+/* Set *whole: is every output that the report lists a regular file in the directory `target`? */
 static bm_status is_whole(const char *target, const bm_manifest *report, bool *whole, bm_error *err)
 {
     bm_buf path = {0};
@@ -112,10 +112,11 @@ out:
     return status;
 }
 
-/* Look for the finished output of this very job: the same program, settings and inputs, and every
- * file that its report lists. If it exists, *out is the summary of its report, owned by the caller;
- * else NULL. If all else is equal, the inputs are read to compare their digests. Remains of the
- * job's work are removed, if no job holds them. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Set *out to the summary of the finished output of this very job, or to NULL; the caller owns the
+ * summary. An output is that of this job if its report has the same program, settings and inputs,
+ * and all files that the report lists exist. The inputs are compared last, by reading them for
+ * their digests. If the job is done, remains of its work directory are removed, unless a job holds
+ * them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
@@ -125,15 +126,14 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    /* The journal is removed before the final rename. If one exists, a job with `force` has
-     * unfinished work that was to replace the output. */
+    /* The journal is removed before the final rename. So if there is one, the output is an earlier
+     * one, which the unfinished work of a job with `force` was to replace. */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
     if (*out != NULL)
-        bm_out_claim_sweep(work);
+        bm_out_claim_sweep(work); /* left by a job that was killed after its final rename */
 out:
-    /* a job killed after its final rename left it */
     bm_free(work);
     return status;
 }
@@ -141,9 +141,10 @@ out:
 /* === opening === */
 
 #define SHOWN_BYTES 512   /* most bytes of a path in a message */
-#define START_RATE  400e6 /* bytes per second, until saving has been timed */
+#define START_RATE  400e6 /* assumed bytes per second of saving, until it has been timed */
 
-/* The files that such jobs write or hold. They are listed together, with one sync. */
+/* Files that jobs create in the work directory, as far as their names are fixed. The marker lists
+ * them all at once, with one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -152,7 +153,7 @@ static const char *const names[] = {
 
 /* --- the state of an earlier job --- */
 
-/* Remove the whole state: the job starts again. */
+/* Remove all saved work and outputs: the job starts again. */
 static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -160,7 +161,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL &&
         bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
-        journal = NULL; /* damaged: a file in --temp-dir that it names stays */
+        journal = NULL; /* damaged: sets in --temp-dir that it names are not removed */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
@@ -178,8 +179,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* The progress that the journal records. docs_records 0: the job was killed before its first
- * checkpoint, or at its very end. */
+/* The progress that the journal records. If docs_records is 0, nothing can be resumed: the job was
+ * killed before its first checkpoint, or while its checkpoint was being removed at the end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
@@ -204,7 +205,7 @@ out:
     return status;
 }
 
-/* Check that the journal is of this job, and read the job's progress. */
+/* Open the journal, check that it is of this job, and read the progress into checkpoint->saved. */
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;
@@ -227,8 +228,8 @@ out:
     return status;
 }
 
-/* Discard earlier work that is not resumed; saved documents only with `force`. An unreadable
- * journal is useless and is discarded too. */
+/* Discard earlier work that is not resumed. Without `force`, BM_ERR_USAGE if documents are saved.
+ * With a damaged journal nothing can be resumed, so that work is discarded even without `force`. */
 static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *where = bm_out_dir_work(checkpoint->dir);
@@ -281,8 +282,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    /* All jobs check whether they are done, except jobs that pair signatures, which may have no
-     * inputs. */
+    /* With `resume`, all jobs check whether they are done, except jobs that pair signatures, which
+     * may have no inputs. */
     const bool looks = saves || !bm_job_does(settings, BM_JOB_MATCHES);
     const bool stays =
         looks && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
@@ -325,12 +326,13 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 
 /* === saving ===
  *
- * Decides when a stage is saved. Data is written first, its journal line last. */
+ * Decides when a stage is saved, and saves it. The data of a stage are written first, and its
+ * journal line last. */
 
-#define SAVE_FOLD   20.0                 /* seconds of work per second of saving */
+#define SAVE_FOLD   20.0                 /* least seconds of work per second of saving */
 #define SAVE_LEAST  10.0                 /* least seconds of work between two checkpoints */
-#define EDGE_BYTES  16u                  /* per edge, or per document's group */
-#define TIMED_BYTES (UINT64_C(32) << 20) /* fewer bytes are too few to measure the rate */
+#define EDGE_BYTES  16u                  /* saved per edge; with only_groups, per document */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* least bytes from which the rate is measured */
 
 static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 {
@@ -346,7 +348,7 @@ static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 
 /* --- documents --- */
 
-/* True between two batches: table, counts and corpus hold the same documents. */
+/* Do table, counts and corpus have the same documents? True whenever no batch is being added. */
 static bool is_consistent(const bm_checkpoint *checkpoint)
 {
     const bm_job_context *job = checkpoint->job;
@@ -401,7 +403,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
     if (checkpoint->corpus != NULL)
-        BM_TRY(checkpoint->sets_beside /* list the path in the marker before the file is made */
+        BM_TRY(checkpoint->sets_beside /* else list the path before the file is made */
                    ? BM_OK
                    : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
     if (checkpoint->corpus != NULL) {
@@ -435,7 +437,8 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
-    /* Sums first, then documents: without sums the arrays would not be checked. */
+    /* The line of sums comes first. If the process is killed after a line of documents, that line
+     * must have its sums, since without them the arrays would not be checked. */
     if (checkpoint->flush != NULL) {
         bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
@@ -521,7 +524,8 @@ static bm_status save_stages(bm_checkpoint *checkpoint, bm_error *err)
     return BM_OK;
 }
 
-/* Save new results at any cost. A failure is logged and ends saving, but not the job. */
+/* Save new results, whatever the cost. If this fails, the failure is logged, the job goes on, and
+ * nothing is saved any more. */
 static void save_now(bm_checkpoint *checkpoint)
 {
     bm_error err = {0};
@@ -554,8 +558,8 @@ static void save_if_due(bm_checkpoint *checkpoint)
         save_now(checkpoint);
 }
 
-/* If `status` comes from an input that is broken after the saved place, record that the input may
- * be repaired from there on. */
+/* If the failure `status` comes from an input that is broken after the saved place, record in the
+ * journal that the input may be repaired from there on. */
 static void note_broken(bm_checkpoint *checkpoint, bm_status status)
 {
     bm_checkpoint_saved *s = &checkpoint->saved;
@@ -570,7 +574,7 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         (checkpoint->saved.docs_records > 0 || /* saved before, or enough work would be lost */
+         (checkpoint->saved.docs_records > 0 || /* saved before, or much work would be lost */
           bm_clock_seconds() - checkpoint->last >=
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);
@@ -579,7 +583,8 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
 
 /* === loading === */
 
-/* Reopen a file of saved state, with the length that the journal records. */
+/* Reopen a file of saved state, with the length that the journal records: the documents if `kind`
+ * is BM_SPILL_ROWS, else the matches. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {
@@ -623,7 +628,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
                           "%zu documents are saved, %" PRIu64 " in the journal (start again "
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
-    /* The killed job's outputs are written anew, except for the arrays of `sign`. */
+    /* Remove the outputs of the earlier job, except for the arrays of `sign`, which continue. */
     static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
     BM_TRY(bm_out_dir_clear(checkpoint->dir, arrays,
                             corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0, err));
@@ -642,7 +647,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 static bool pause_is_due(void *ctx)
 {
     bm_checkpoint *checkpoint = ctx;
-    checkpoint->loading = false; /* saved work is loaded; now this job's own begins */
+    checkpoint->loading = false; /* the saved work is loaded, and a new batch was added to it */
     return is_due(checkpoint);
 }
 
@@ -681,7 +686,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
     }
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false; /* saved work is loaded; now this job's own begins */
+    checkpoint->loading = false; /* all saved work is loaded */
     checkpoint->match = match;
     save_if_due(checkpoint);
     return BM_OK;
@@ -689,9 +694,9 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* === the end === */
 
-/* Sets in --temp-dir are removed while the journal still names them; otherwise a job killed in
- * between would leave them behind unnoticed. After the BM_CHECKPOINT_ENDING line the job cannot be
- * resumed. */
+/* Sets in --temp-dir are removed while the journal still exists, which names them: if they were
+ * removed after it, a job killed in between would leave sets that nothing refers to. The line
+ * BM_CHECKPOINT_ENDING comes before that, since without its sets the job cannot be resumed. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
@@ -714,7 +719,7 @@ static bool can_resume(bm_status status)
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Append `words` to the message, shortening the message if necessary. */
+/* Append `words` to the message, which is cut if both do not fit. */
 static void add_words(bm_error *err, const char *words)
 {
     const size_t len = strlen(words);
@@ -734,8 +739,8 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
     add_words(err, words);
 }
 
-/* Report the checkpoint of a job that ended early: in the error if the job was interrupted or an
- * input was broken, else as a warning before the error. */
+/* Report what is saved of a job that has failed: in *err if the job was cancelled or an input is
+ * broken, else as a warning in the log. */
 static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
@@ -764,19 +769,19 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
         const bool claimed = bm_out_dir_check_claim(checkpoint->dir, NULL) == BM_OK;
-        if (!claimed) /* the checkpoint could not be found again */
+        if (!claimed) /* the work directory was removed or moved: the job cannot be resumed */
             checkpoint->saved = (bm_checkpoint_saved){0};
         stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
-        /* by now another job may own the file with the name of the sets */
+        /* Another job may have a file with the name of the sets by now, which must stay. */
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
             (checkpoint->sets_beside ? claimed
                                      : bm_spill_has_its_name(checkpoint->corpus->sets.file)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
-        note_broken(checkpoint, status); /* loading or matching failed: nothing more to save */
+        note_broken(checkpoint, status); /* nothing was added to the saved work: nothing to save */
         if (can_resume(status))
             report_saved(checkpoint, status, err);
     }

@@ -2,8 +2,8 @@
 /* checkpoint_columns.c -- saves documents and matches as columns in records of a file, and loads
  * them.
  *
- * A record holds some rows of a table (spill_saved.h). Loading trusts nothing: a record's columns
- * must have one element per row, and every number must be valid for the job.
+ * A record holds some rows of a table (spill_saved.h). Loading trusts nothing: each column of a
+ * record must have one element per row, and every number must be valid for the job.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_checkpoint_matches.c */
 #include <inttypes.h>
@@ -22,21 +22,23 @@
 
 /* === matches ===
  *
- * Edges are loaded by the call that stores new edges, so they are kept in memory or in files as
- * --memory now allows. */
+ * Edges are loaded by bm_edges_add, which also stores new edges. So they are stored in memory or in
+ * files, as the present memory limit allows. */
 
 #define BLOCK_DOCS 32768u /* documents or edges per record */
 
-/* Columns of matches: edges, or with only_groups a row per document. */
+/* Columns of matches. MATCH_EDGES has a row per edge; with only_groups it is empty, and the columns
+ * after it have a row per document. */
 enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
-    MATCH_LABELS,       /* uint32_t */
-    MATCH_EARLIER,      /* uint32_t: the earlier document of its first edge; BM_NO_DOC: no edge */
+    MATCH_LABELS,       /* uint32_t: the root of the document's group */
+    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to it; BM_NO_DOC: none */
     MATCH_SIMILARITIES, /* double: the similarity of that edge */
     N_MATCH_COLUMNS
 };
 
+/* The number of documents, and counts of all matches. */
 typedef struct match_head {
     uint64_t docs, candidates, verified, edges, not_compared;
 } match_head;
@@ -59,7 +61,7 @@ static bm_status put_groups(bm_match *match, size_t at, size_t n, bm_spill_colum
                             bm_error *err)
 {
     const bm_earlier_edge *edges = match->result.earlier.edges;
-    BM_TRY(bm_spill_columns_end(out, err)); /* the column of edges is empty */
+    BM_TRY(bm_spill_columns_end(out, err)); /* leaves the column of edges empty */
     bm_column_leave(&match->result.earlier.column);
     for (size_t i = at; i < at + n; i++) {
         const uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)i);
@@ -125,7 +127,7 @@ typedef struct matches_loading {
     bm_match *match;
     match_head head;
     bool has_head;
-    uint64_t n; /* documents or edges so far */
+    uint64_t n; /* documents or edges loaded so far */
 } matches_loading;
 
 static bm_status damaged(const char *what, bm_error *err)
@@ -133,20 +135,20 @@ static bm_status damaged(const char *what, bm_error *err)
     return bm_fail(err, BM_ERR_FORMAT, "the saved matches are damaged: %s do not fit", what);
 }
 
-/* A similarity, or NaN for unknown. */
+/* Is the value a similarity, or NAN (unknown)? */
 static bool is_similarity(double value)
 {
     return !(value < 0) && !(value > 1);
 }
 
-/* Load the edges of n documents from `first` on. Returns false if an edge does not lead to an
- * earlier document. */
+/* Load the edges to earlier documents of n documents from `first` on. Returns false if an edge does
+ * not lead to an earlier document, or has no valid similarity. */
 static bool load_earlier(bm_earlier_edge *edges, size_t first, size_t n, const uint32_t *docs,
                          const double *similarities)
 {
     for (size_t i = 0; i < n; i++) {
         bm_earlier_edge *edge = &edges[first + i];
-        edge->behind = docs[i] + 1; /* 0: BM_NO_DOC */
+        edge->behind = docs[i] + 1; /* 0 for BM_NO_DOC: there is no edge */
         edge->similarity = similarities[i];
         if (edge->behind > first + i || (edge->behind != 0 && !is_similarity(edge->similarity)))
             return false;
@@ -226,7 +228,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",
                      (unsigned long long)counts->not_compared);
-    return match->settings.verify == BM_VERIFY_NONE /* grouping needs bands */
+    return match->settings.verify == BM_VERIFY_NONE /* then grouping needs the band keys */
                ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,
                                   err)
                : BM_OK;
@@ -234,25 +236,25 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 
 /* === documents === */
 
-#define BLOCK_BYTES ((size_t)1 << 20) /* about the bytes of columns in a record */
-#define BLOCK_LEAST 64u               /* least documents in a record */
-#define BLOCK_MOST  8192u
+#define BLOCK_BYTES ((size_t)1 << 20) /* approximate bytes of columns in a record */
+#define BLOCK_LEAST 64u               /* records of fewer documents are made only at the end */
+#define BLOCK_MOST  8192u             /* most documents in a record */
 
-/* Columns of documents. Those up to DOC_TEXTS are saved as they are in memory. */
+/* Columns of documents. Those before N_PLAIN have the same form as in memory. */
 enum {
     DOC_ROWS,    /* bm_doc_row */
-    DOC_ID_ENDS, /* uint64_t */
-    DOC_CONTENT, /* bm_hash128; after all documents are read, DOC_REP instead */
-    DOC_REP,     /* uint32_t: the first copy of each document; see DOC_CONTENT */
-    DOC_TEXTS,   /* uint64_t: places of texts, if sets are made again */
+    DOC_ID_ENDS, /* uint64_t: where the id ends among the bytes of all ids */
+    DOC_CONTENT, /* bm_hash128, while content hashes are in memory; afterwards empty */
+    DOC_REP,     /* uint32_t: the representative; empty if DOC_CONTENT is not */
+    DOC_TEXTS,   /* uint64_t: the place of the text, if sets are made again; else empty */
     N_PLAIN,
     DOC_KEYS = N_PLAIN, /* uint64_t: as many per document as there are bands */
-    DOC_IDS,            /* bytes; DOC_ID_ENDS divides them */
+    DOC_IDS,            /* the bytes of the ids, which DOC_ID_ENDS divides */
     DOC_RANKS,          /* ranking keys, each a uint32_t length and the bytes */
-    DOC_HEAD,           /* doc_head, a single one */
-    DOC_SOURCES,        /* saved_source per input that was read to its end */
-    DOC_SKIPPED,        /* saved_skip per skipped record */
-    DOC_REASONS,        /* bytes: the reasons for skipping */
+    DOC_HEAD,           /* one doc_head */
+    DOC_SOURCES,        /* a saved_source per input that was read to its end */
+    DOC_SKIPPED,        /* a saved_skip per skipped record */
+    DOC_REASONS,        /* bytes: the reasons for skipping, concatenated */
     N_DOC_COLUMNS
 };
 
@@ -263,14 +265,13 @@ static const size_t plain_bytes[N_PLAIN] = {
 };
 
 typedef struct doc_head {
-    uint64_t first;   /* first document of the record */
-    bm_counts counts; /* counts up to and including this record; only those of the last record are
-                       * valid */
+    uint64_t first;   /* number of the first document of the record */
+    bm_counts counts; /* counts of the job when it was saved; those of the last record count */
 } doc_head;
 
 typedef struct saved_skip {
     uint64_t line;
-    uint32_t file, len; /* len: bytes of the reason */
+    uint32_t file, len; /* index of the input; bytes of the reason */
 } saved_skip;
 
 typedef struct saved_source {
@@ -285,8 +286,8 @@ static size_t bands_of(const bm_checkpoint_documents *what)
 
 /* --- saving --- */
 
-/* Set of[] to the columns, from document 0 on. NULL: the job has no such column, or no
- * documents. */
+/* Set of[c] to column c in memory, which begins with document 0. NULL: the job has no such column,
+ * or no documents. */
 static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_PLAIN])
 {
     const bm_corpus *corpus = what->corpus;
@@ -300,7 +301,7 @@ static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_
     of[DOC_TEXTS] = corpus->sets.state == BM_SETS_AGAIN ? (const void *)corpus->sets.texts : NULL;
 }
 
-/* Bytes of the columns per document. */
+/* Bytes of the columns of documents and of band keys, per document. */
 static size_t bytes_of_columns(const bm_checkpoint_documents *what)
 {
     const char *of[N_PLAIN];
@@ -350,7 +351,7 @@ static bm_status put_keys(const bm_checkpoint_documents *what, size_t first, siz
     return bm_spill_columns_end(out, err);
 }
 
-/* The inputs plus the file of offsets that is read along with them, if there is one. */
+/* The number of inputs, plus 1 if a file of offsets is read along with them. */
 static size_t count_sources(bm_input_set *inputs)
 {
     return bm_input_set_count(inputs) + (bm_input_set_offsets(inputs) != NULL);
@@ -362,8 +363,8 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-/* Save the inputs with known digests: all inputs before the input of the last document, because
- * that one may still be being read. */
+/* Put the inputs whose digests are known: all if reading is complete, else those before the input
+ * of the last document, which may still be open. */
 static bm_status put_sources(const bm_checkpoint_documents *what, bm_spill_columns *out,
                              bm_error *err)
 {
@@ -433,9 +434,9 @@ out:
 
 typedef struct documents_loading {
     const bm_checkpoint_documents *what;
-    uint64_t place;           /* index of the current record */
-    bm_str of[N_DOC_COLUMNS]; /* its columns */
-    size_t n;                 /* its documents */
+    uint64_t place;           /* offset of the current record in the file */
+    bm_str of[N_DOC_COLUMNS]; /* columns of this record */
+    size_t n;                 /* number of documents in this record */
 } documents_loading;
 
 static const void *column(const documents_loading *l, unsigned c)
@@ -450,7 +451,8 @@ static bm_status not_saved(const documents_loading *l, const char *what, bm_erro
                    what, l->place);
 }
 
-/* Does each column have one element per document, or none if it is optional? */
+/* Do the plain columns and the band keys have one element (of bands_of keys) per document, or none
+ * where that is allowed? */
 static bool columns_fit(const documents_loading *l)
 {
     for (unsigned c = 0; c < N_PLAIN; c++)
@@ -595,7 +597,7 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     documents_loading l = {.what = what};
     const bool saves = what->keep != NULL && what->keep->saves;
     if (saves)
-        what->keep->saves = false; /* keys that are loaded need not be saved again */
+        what->keep->saves = false; /* ranking keys that are loaded need not be saved again */
     const bm_status status = bm_spill_walk(file, load_documents, &l, err);
     if (saves)
         what->keep->saves = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_journal.c -- the lines of a checkpoint's journal: the job's identity and its progress.
+/* checkpoint_journal.c -- the journal lines of the identity of a job, and of its progress.
  *
  * Tests: tests/cli/cases/resume.sh, tests/unit/job/test_checkpoint_line.c,
  *        tests/unit/jobs/test_checkpoint.c */
@@ -26,17 +26,18 @@
 
 /* === progress ===
  *
- * Each line's fields are listed once; writing and reading use the same list. */
+ * The fields of each kind of line are listed once, for writing and for reading. */
 
 #define MAX_FIELDS 8u
 
+/* A line: its first word, and where the numbers after it are stored. */
 typedef struct fields {
     const char *word;
     uint64_t *at[MAX_FIELDS];
     size_t n;
 } fields;
 
-/* `complete` holds the flag s->complete as a number. */
+/* *complete stands for s->complete, which is no uint64_t; `sums` for the checksums of the line. */
 static fields fields_of(bm_checkpoint_line line, bm_checkpoint_saved *s, bm_array_sums *sums,
                         uint64_t *complete)
 {
@@ -124,10 +125,11 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 
 /* === identity ===
  *
- * The lines are generated for the present job and compared one by one. */
+ * The lines are generated for the present job, and each is written to the journal or compared with
+ * the line there. */
 
 #define END_BYTES  ((size_t)64 << 10) /* bytes hashed at each end of an input */
-#define LINE_BYTES 256u               /* longest line about the program */
+#define LINE_BYTES 256u               /* most bytes of a line about the program */
 
 typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
 
@@ -152,8 +154,8 @@ out:
     return status;
 }
 
-/* Append size, time and digest of a file. `remote`: see bm_stored_open; a remote file has no
- * time. */
+/* Append the size of a file, the time of its last change, and the hash of its ends. `remote`: see
+ * bm_stored_open; a remote file has the time 0. */
 static bm_status add_facts(const char *path, const char *name, bm_remote *remote, bm_buf *line,
                            bm_error *err)
 {
@@ -200,7 +202,7 @@ out:
 
 /* --- settings --- */
 
-/* Passes lines of settings to `fn` until the first failure. */
+/* Passes the lines of settings to `fn`, up to the first failure. */
 typedef struct setting_lines {
     line_fn *fn;
     void *ctx;
@@ -214,7 +216,7 @@ static bm_status emit_setting(setting_lines *s, bm_json *json, const bm_setting 
     BM_TRY(bm_json_finish(json, s->err));
     s->line.len = 0;
     BM_TRY(bm_buf_add_format(&s->line, s->err, "setting\t\"%s\": ", setting->name));
-    /* without the newline */
+    /* The value, without the newline that ends the JSON text. */
     BM_TRY(bm_buf_add(&s->line, json->buf.data, strcspn(json->buf.data, "\n"), s->err));
     BM_TRY(bm_buf_end(&s->line, s->err));
     return s->fn(s->ctx, s->line.data, s->err);
@@ -233,7 +235,7 @@ static void on_setting(void *ctx, const bm_setting *setting)
 
 /* --- all lines --- */
 
-/* Format of the saved state; state in another format is not resumed. */
+/* Version of the format of the saved state. State in another format is not resumed. */
 #define SAVED_FORM 3u
 
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
@@ -260,8 +262,8 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
 typedef struct comparing {
     const bm_journal *journal;
     const bm_checkpoint_saved *saved;
-    size_t n, n_inputs;
-    bm_buf repaired; /* NUL-terminated lines for the journal */
+    size_t n, n_inputs; /* lines compared so far, and how many of them are inputs */
+    bm_buf repaired;    /* lines to add to the journal, each with a NUL */
 } comparing;
 
 static bool is_kind(const char *line, const char *kind)
@@ -270,7 +272,7 @@ static bool is_kind(const char *line, const char *kind)
     return strncmp(line, kind, len) == 0 && line[len] == '\t';
 }
 
-/* Do two lines of inputs have the same name? */
+/* Do two lines of inputs name the same input? */
 static bool same_name(const char *x, const char *y)
 {
     size_t len = strlen("input\t");
@@ -314,7 +316,7 @@ static bm_status fail_difference(const char *was, const char *is, bm_error *err)
                    was, is);
 }
 
-/* The line of a repaired input `index`, as recorded by the last job that resumed; NULL: it was
+/* The last line that the journal recorded for input `index` after a repair; NULL: the input was
  * never repaired. */
 static const char *repaired_line(const bm_journal *journal, size_t index)
 {
@@ -328,8 +330,8 @@ static const char *repaired_line(const bm_journal *journal, size_t index)
     return NULL;
 }
 
-/* Called for an input that has changed: accept it if it may have been repaired after the saved
- * place. */
+/* Handle an input that has changed: accept it if it may have been repaired after the saved place,
+ * else fail. `was`: the line in the journal; `is`: the present line. */
 static bm_status compare_input(comparing *c, size_t index, const char *was, const char *is,
                                bm_error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_context.c -- opens and closes the resources of a job.
+/* job_context.c -- the resources of a job: memory, inputs, devices, stages, and passes over the
+ * inputs.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/progress.sh, tests/cli/cases/staged.sh,
  *        tests/cli/cases/weights.sh, tests/reference/test_weights.py,
@@ -34,8 +35,9 @@
  *
  * Plans the stages of a job for its meter.
  *
- * Weights are relative to the time of signing, measured on 120 MB of JSON Lines with two cores.
- * Rough values are enough: the measured progress of a stage counts for more (base/meter.h). */
+ * A weight is the time of a stage relative to the time of signing, as measured on 120 MB of JSON
+ * Lines with two cores. Rough values are enough, since the meter replaces them by the measured pace
+ * of a stage while it runs (base/meter.h). */
 
 typedef struct plan {
     bm_forecast_step steps[BM_FORECAST_STEPS];
@@ -47,7 +49,7 @@ static void add(plan *p, const char *stage, double weight)
     p->steps[p->n++] = (bm_forecast_step){stage, weight, NULL};
 }
 
-/* Add the stages until the documents are ready to be paired, or all are signed. */
+/* Add the stages up to the point where all documents are read, and signed if they are to be. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
     const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&
@@ -88,7 +90,7 @@ static double weight_of_writing(const bm_job_context *job, bm_records kept)
     return compresses ? 3 : 0.5;
 }
 
-/* The cost of copying depends mostly on the kept records, since most records are kept. */
+/* The weight of copying is mostly that of the kept records, since most records are kept. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
@@ -103,7 +105,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
     const bm_settings *s = job->settings;
     const bm_job_row *row = bm_job_row_of(s);
     plan p = {.n = 0};
-    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most is written while documents are read */
+    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most of an index is written while signing */
         add(&p, BM_STAGE_SIGN, 1);
         add(&p, BM_STAGE_WRITE, row->write_weight);
         bm_meter_plan(&job->meter, p.steps, p.n);
@@ -138,21 +140,23 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* Bytes that the job may hold in addition to the rows of its documents. Parts of the corpus are not
- * counted: for a long record, dedup moves them out of memory (corpus_sets.c). */
+/* The bytes left besides the fixed memory and the table of documents. Memory of the corpus is not
+ * subtracted: for a long record, dedup moves it to files (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
     const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
     return job->budget.total > held ? job->budget.total - held : 0;
 }
 
-/* The bytes that a completely read record needs. */
+/* The bytes that a record needs once it is read: its bytes, an eighth for what was read after it,
+ * and copies of its text. */
 static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* `bytes`: the record so far, plus a sixteenth for what may be read after it. */
+/* A bm_long_gate.hold. `bytes`: the bytes of the record so far, plus a sixteenth of them for what
+ * may be read after it. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -176,7 +180,7 @@ bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_
     const uint64_t total = budget->job->budget.total, taken = budget->job->taken;
     uint64_t least =
         total - free_bytes(budget->job) + needed_bytes(budget, record->bytes) + shingling;
-    if (budget->shingles && taken < total) /* the shares of an index are fractions of the memory */
+    if (budget->shingles && taken < total) /* `taken`, the memory of an index, grows with `total` */
         least = (uint64_t)((double)(least - taken) * ((double)total / (double)(total - taken)));
     return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
                       "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
@@ -265,11 +269,11 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
  *
  * Searches for an input in several places, in order.
  *
- * A file of the recorded size counts as found without reading its bytes: the reader later computes
- * its digest, and reports a difference. Files are digested here only if several different ones have
- * that size. */
+ * A file of the recorded size counts as found, and its bytes are not read here: the reader later
+ * computes the digest of the file, and reports a difference. Only if several different files have
+ * the recorded size, they are digested here. */
 
-#define FOUND_MAX 8u /* most different files of the recorded size */
+#define FOUND_MAX 8u /* most different files of the recorded size that are considered */
 
 typedef struct found {
     char *path;
@@ -283,12 +287,12 @@ typedef struct search {
     char *beside; /* directory of the manifest */
     found found[FOUND_MAX];
     size_t n;
-    char *other; /* the first existing file, of another size */
-    uint64_t other_bytes;
-    bm_error why; /* the error of the first place that cannot be examined */
+    char *other;          /* the first existing file of another size */
+    uint64_t other_bytes; /* the size of `other` */
+    bm_error why;         /* the error of the first place that cannot be examined */
 } search;
 
-/* Takes ownership of `path`. */
+/* Add the file at `path` to `found` or `other`, if it is one. Takes ownership of `path`. */
 static void try_path(search *s, char *path)
 {
     struct stat st;
@@ -318,7 +322,7 @@ static bm_status try_in(search *s, const char *dir, const char *name, bm_error *
     return BM_OK;
 }
 
-/* The name without its first component. NULL: it has only one component. */
+/* `name` without its first component; NULL: `name` has only one component. */
 static const char *without_first(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -327,7 +331,7 @@ static const char *without_first(const char *name)
     return slash != NULL && *slash != '\0' ? slash : NULL;
 }
 
-/* Does the name contain "..", which would lead out of the directory? */
+/* Does the name have a component "..", which could lead out of the directory? */
 static bool leads_up(const char *name)
 {
     for (const char *step = name; step != NULL; step = without_first(step))
@@ -410,8 +414,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
     return BM_OK;
 }
 
-/* Of several files of that size, choose the first one with the recorded bytes. If none has them,
- * choose the first file. Unreadable files are skipped. */
+/* Set *at to the first of the found files that has the recorded bytes, or to 0 if none has them.
+ * A single file is not read, and files that cannot be read do not count. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -460,8 +464,7 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    /* either the input was unreadable (no digest), or the name is an address, which is also its
-     * place */
+    /* An input that could not be read has no digest. An address is both name and place. */
     if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file))
         return bm_copy_text(input->file, path, err);
     const char *slash = strrchr(places->manifest, '/');
@@ -479,8 +482,8 @@ out:
     return status;
 }
 
-/* The window of a decoder: the window of xz and zstd at usual levels, and the largest window
- * accepted. */
+/* Bytes for the windows of decoders: WINDOW_LEAST is the window of xz and zstd at usual levels.
+ * More than WINDOW_MOST is granted only if the first bytes of the inputs state it. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
 #define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents, not counting windows */
@@ -510,7 +513,7 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    if (job->settings->parts == NULL) { /* else the inputs belong to the other job */
+    if (job->settings->parts == NULL) { /* with `parts`, the inputs belong to another job */
         bm_batch_source_close(job->inputs.source);
         bm_input_set_close(job->inputs.set);
         bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
@@ -524,14 +527,14 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* Add the bytes already reserved to the fixed part of job->budget, which was just made. */
+/* Add job->taken to budget.fixed and set budget.ahead. At least one byte is left for documents. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;
     if (job->budget.total == 0)
         return;
     const uint64_t rows = bm_budget_rows(&job->budget);
-    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 would mean no limit */
+    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 left would be no limit */
     job->docs.memory = bm_budget_rows(&job->budget);
 }
 
@@ -543,9 +546,9 @@ void bm_job_context_reserve(bm_job_context *job, uint64_t bytes)
     job->taken += before;
 }
 
-/* Decoders of xz and Zstandard hold a window. The window of the first frame is known; later frames
- * may have as much, or a sixteenth of the memory if that is more. WINDOW_LEAST is not counted
- * against the memory. */
+/* Decoders of xz and Zstandard hold a window. The window of the first frame is known. Later frames
+ * may have the greatest of that, WINDOW_LEAST, and a sixteenth of the memory (at most WINDOW_MOST).
+ * Only what exceeds WINDOW_LEAST is reserved. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
     const uint64_t total = job->budget.total, ahead = job->ahead;
@@ -586,8 +589,8 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* With `resume` an existing output may be the job's own, which is checked later; jobs that add to
- * an index need an existing one. */
+/* What may be done with an existing output. With `resume`, an existing output may be that of the
+ * same job, which is checked later. Jobs that add to an index need an existing one. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
@@ -635,8 +638,8 @@ static bm_status check_against(const bm_settings *settings, const bm_out_named *
     return BM_OK;
 }
 
-/* Check that each output can be written and has some free space. An index that is added to is not
- * checked: it may have free space inside. */
+/* Check that each output can be written, and that its file system has some free space. An index
+ * that is added to is not checked, since it may have free space inside. */
 static bm_status check_space(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
 {
@@ -684,14 +687,14 @@ out:
     return status;
 }
 
-/* Open the inputs: a table in memory, or files. */
+/* Open job->inputs.set: a table in memory, or files. */
 static bm_status open_set(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_input_options table = s->input;
     if (table.stream == NULL) {
         bm_meter_stage(&job->meter, "list",
-                       "names"); /* listing remote folders takes time before there is a plan */
+                       "names"); /* there is no plan yet, and listing remote folders takes time */
         BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
                                          &job->callbacks, &job->inputs.set, err));
         return s->results.n_shards == 0 ? BM_OK
@@ -704,7 +707,7 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
                                     &job->inputs.set, err);
 }
 
-/* Check the outputs against the files found in input directories, too. */
+/* Check the outputs again, now also against the files found in input directories. */
 static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
@@ -720,7 +723,8 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
     return status;
 }
 
-/* Tables keep their internal compression: only `same` or `no` is possible. */
+/* Refuse a compression of tables: they keep their internal one, so only `same` or `no` is
+ * possible. */
 static bm_status check_kept(const bm_job_context *job, const char *field, bm_records kept,
                             bm_error *err)
 {
@@ -745,7 +749,7 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
-/* Tables written as one stream must have one schema. */
+/* If kept records are written as one stream, check that they can form one (tables: one schema). */
 static bm_status check_stream(const bm_job_context *job, bm_error *err)
 {
     const bool streams =
@@ -770,8 +774,7 @@ static bm_status list_names(bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* Count the entries of directories that are not read, and log the first ones that are not
- * hidden. */
+/* Count the directory entries that are not read, and log the first of those that are not hidden. */
 static void report_left_out(bm_job_context *job)
 {
     const bm_left_out_path *left;
@@ -789,7 +792,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
         bm_job_context_reserve(job, s->parts->of->taken + bm_doc_table_bytes(&s->parts->of->docs));
         return BM_OK;
     }
-    /* before anything is read; again below, with the files in directories */
+    /* Check before anything is read. Below this is done again with the files in directories. */
     BM_TRY(bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err));
     BM_TRY(open_set(job, err));
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
@@ -850,7 +853,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                      : devices->pick.asked ? BM_LOG_INFO
                                            : BM_LOG_DEBUG,
                      "%s", devices->pick.why);
-    /* if the host needs no shingle hashes, devices may compute them from the texts */
+    /* If the host needs no shingle hashes, devices may get texts and hash these themselves. */
     const bool no_hashes =
         bm_job_does(s, BM_JOB_SIGNS) ||
         (bm_job_does(s, BM_JOB_FILLS_INDEX) && s->index.store == BM_INDEX_SIGNATURES) ||
@@ -941,17 +944,17 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 /* === job weights ===
  *
- * Counts shingles by an ingest without a table of documents and without devices: the threads that
- * parse a batch count its shingles.
+ * Counts shingles by an ingest without a table of documents and without devices: the thread that
+ * parses a batch also counts the batch's shingles.
  *
- * Memory: half of the documents' share while counting, then a quarter for the table. */
+ * Counting uses half of the memory for documents, and the table a quarter afterwards. */
 
 static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *err)
 {
     return bm_df_count_add(ctx, shingles, err);
 }
 
-/* Read all inputs before the main pass, which will report the skipped records. */
+/* Read all inputs before the main pass, without a log: the main pass reports skipped records. */
 static bm_status read_before(bm_job_context *job, const bm_ingest_request *request,
                              bm_ingest_weigh weigh_by, bm_error *err)
 {
@@ -984,7 +987,8 @@ bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *req
     return read_before(job, request, (bm_ingest_weigh){0}, err);
 }
 
-/* Record the counts. If a manifest named a digest, it must be equal. */
+/* Set recorded.weighed to the facts. If it already has a digest, from a manifest, both must be
+ * equal. */
 static bm_status check_counted(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
 {
     bm_weighed *weighed = job->settings->recorded.weighed;

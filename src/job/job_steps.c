@@ -17,7 +17,8 @@ bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
     return bm_job_context_open(settings, &out->context, err);
 }
 
-/* Everything is written: let the caller object before the outputs appear. */
+/* Call the caller's `ready`, which may refuse the outputs. Everything is written, but not yet
+ * renamed. */
 static bm_status ask_caller(const bm_job *job, bm_error *err)
 {
     const bm_output_options *output = &job->context.settings->output;
@@ -32,7 +33,8 @@ static bm_status ask_caller(const bm_job *job, bm_error *err)
     return status;
 }
 
-/* Rename the outputs into place, all of them or none. */
+/* Rename the outputs into place, after asking the caller. If this fails, bm_out_group_end must undo
+ * the renames of files. */
 static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     BM_TRY(ask_caller(job, err));
@@ -43,7 +45,7 @@ static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_err
     return BM_OK;
 }
 
-/* The job was done before: only the copy of its report may be missing. */
+/* Finish a job that an earlier run has done: only the copy of the report may be missing. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -55,8 +57,9 @@ out:
     return status;
 }
 
-/* May the copy of the report replace an existing file? With `resume`, yes if that file is this
- * job's own report: the job was killed between its last renames, or is done. */
+/* Set job->existing_report: may the copy of the report replace an existing file? With `resume` it
+ * may if that file is a report of the same job, which was killed between its last renames, or is
+ * done. BM_ERR_USAGE: with `resume`, another file exists. */
 static bm_status check_report_place(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;
@@ -72,7 +75,7 @@ static bm_status check_report_place(bm_job *job, bm_error *err)
     status = bm_manifest_open(s->output.report, s->memory, &report, &why);
     if (status == BM_OK)
         status = bm_report_is_of(&job->context, report, &same, err);
-    else if (status == BM_ERR_FORMAT) /* the existing file is not a report of ours */
+    else if (status == BM_ERR_FORMAT) /* the existing file is no report */
         status = BM_OK;
     else if (err != NULL)
         *err = why;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_pass.c -- copies kept records. Records are only split, not parsed (except elements of
- * arrays): the pass runs at the speed of reading, finding line ends and writing.
+/* kept_pass.c -- copies kept and removed records. Records are only split, not parsed (except
+ * elements of arrays), so the pass takes only the time of reading, finding line ends and writing.
  *
  *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
- *     split        [0     ]  [1     ]  [2     ]           any, and which records are kept
- *     in turn              0          1          2        places in the outputs, or
- *                                                         compression
- *     write                    [0   ]     [1   ]             any, at these places
+ *     split        [0     ]  [1     ]  [2     ]           any thread; chooses the copies too
+ *     in turn              0          1          2        batch by batch in input order: reserves
+ *                                                         offsets in the outputs, or writes (if
+ *                                                         these are compressed)
+ *     write                    [0   ]     [1   ]          any thread, at the reserved offsets
  *
- * A batch yields runs: adjacent records of one copy. If a rule is not by_place, batches are split
- * in turn too. The failure of the first failing batch is reported. A batch with a record longer
- * than a batch is processed alone: it may use the memory of the whole job.
+ * A batch yields runs of bytes; adjacent records of one copy are one run. Batches are split in turn
+ * too if the rule is not by_place. If several batches fail, the failure of the first is reported. A
+ * batch with a record longer than a batch is processed alone, and may use all memory of the job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
@@ -34,12 +35,12 @@
 
 /* Bytes that are written to one copy. */
 typedef struct run {
-    bm_str bytes;
-    uint32_t file;
+    bm_str bytes;  /* bytes of the batch; but see `inserted` */
+    uint32_t file; /* index of the input */
     bool more;     /* continues the record of the run before */
-    bool header;   /* a header row, or a mark */
-    bool inserted; /* bytes.data is an offset into the lane's insertions */
-    uint8_t side;
+    bool header;   /* a header row */
+    bool inserted; /* bytes.data is not a pointer, but an offset into lane.insertions */
+    uint8_t side;  /* a bm_copy_side */
 } run;
 
 typedef struct copy {
@@ -47,38 +48,41 @@ typedef struct copy {
     bm_kept_writer *const *writers; /* writers[side] NULL: that copy is not written */
     const bm_kept_rule *rule;
     bm_record_budget budget;
-    bm_long_gate gate;
-    pthread_mutex_t reading; /* protects the source and n_read */
+    bm_long_gate gate;       /* wait_for_batches, and then the gate of `budget` */
+    pthread_mutex_t reading; /* protects the source, n_read, `alone` and `ended` */
     uint64_t n_read;         /* batches read; the end counts as one */
+    /* alone: the batch being read has a long record, and is processed alone. ended: nothing is left
+     * to read, or reading failed. */
     bool alone, ended;
-    pthread_mutex_t lock; /* protects the members below */
+    pthread_mutex_t lock; /* protects the members up to `error` */
     pthread_cond_t moved;
     uint64_t turn;    /* number of the batch in turn */
     uint64_t n_done;  /* number of batches written and freed */
     size_t n_writing; /* number of batches whose turn is over, but which are not yet written */
-    bm_status status;
+    bm_status status; /* the first failure */
     bm_error error;
-    uint32_t n_lanes; /* most threads */
-    uint32_t file;    /* open in the writers, or NO_FILE; used in turn, like `headed` */
-    bool headed;      /* the one header of a stream was copied */
+    uint32_t n_lanes; /* the most threads that may work */
+    uint32_t file;    /* input whose files are open in the writers, or NO_FILE; used only in turn */
+    bool headed;      /* the only header of a stream was copied; used only in turn */
 } copy;
 
 /* The state of one thread. */
 typedef struct lane {
     copy *c;
     bm_batch_parser *parser;
-    uint64_t number; /* number of the batch */
+    uint64_t number; /* number of the current batch */
     bool in_turn;    /* the turn of the batch has come */
-    bool begun;      /* file, line and `from` of its first record are set */
+    bool begun;      /* the batch has a record; `file`, `line` and `from` are those of its first */
     uint32_t file;
     uint64_t line;
-    bm_kept_at from, at; /* places of the first and of the next record */
-    run *runs;
+    bm_kept_at from, at; /* places of the first and of the next record of the batch */
+    run *runs;           /* RUNS_MAX runs, which are not yet written */
     size_t n_runs;
-    bm_buf insertions;
-    bm_buf ranges; /* ranges cut from a document */
-    char *buffer;
-    size_t first; /* the runs from this index on have `places` */
+    bm_buf insertions; /* inserted bytes of the runs */
+    bm_buf ranges;     /* the ranges to cut from the current document */
+    char *buffer;      /* BUFFER_BYTES, for joining runs before they are written */
+    size_t first;      /* the runs from this index on are written at `places` */
+    /* For each copy: the offset reserved for these runs. */
     bm_kept_place places[BM_N_COPIES];
 } lane;
 
@@ -90,7 +94,7 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
 
 /* --- in turn, and after it --- */
 
-/* Wait until it is the batch's turn. Returns false if the pass has failed. */
+/* Wait for the turn of the lane's batch. Returns false if the pass has failed. */
 static bool wait_for_turn(lane *l)
 {
     copy *c = l->c;
@@ -135,7 +139,7 @@ static bm_status write_side(const lane *l, size_t side, bm_error *err)
     return bm_out_file_write_at(file, at, l->buffer, len, err);
 }
 
-/* Write the runs that have places: all from `first` on. */
+/* Write the runs for which `places` are reserved: all from l->first on. */
 static bm_status write_placed(lane *l, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -149,7 +153,8 @@ static bm_status write_placed(lane *l, bm_error *err)
     return status;
 }
 
-/* Finish the open files and begin the files of input `file`, once no other thread writes. */
+/* Wait until no other thread writes; then finish the open files, and begin the files of input
+ * `file` (NO_FILE: none). */
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
     pthread_mutex_lock(&c->lock);
@@ -167,7 +172,8 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
     return BM_OK;
 }
 
-/* Runs first … end-1 belong to one file: assign the runs of one side their place, or write them. */
+/* Reserve space for the runs l->first … end-1 of one copy, which belong to one input; or, if the
+ * writer does not reserve, write them. */
 static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
 {
     bm_kept_writer *writer = l->c->writers[side];
@@ -187,7 +193,7 @@ static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
     return BM_OK;
 }
 
-/* In turn: check that the batch begins where the one before it ended. */
+/* In turn: check that the places of the batch begin where those of the batch before ended. */
 static bm_status join(const lane *l, bm_error *err)
 {
     const bm_kept_at *at = l->c->rule->at;
@@ -196,8 +202,8 @@ static bm_status join(const lane *l, bm_error *err)
                : BM_OK;
 }
 
-/* In turn: write all runs so far. Runs of the last file may only be assigned places, and are
- * written later. */
+/* In turn: write all runs so far. For the runs of the last input, space may only be reserved;
+ * write_placed then writes them later. */
 static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
@@ -218,13 +224,13 @@ static bm_status place_runs(lane *l, bm_error *err)
 
 /* --- a batch --- */
 
-/* Make room for n more runs, by writing the runs so far if necessary. */
+/* Make room for n more runs. If there are too many, wait for the batch's turn and write them. */
 static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
 {
     if (l->n_runs + n <= RUNS_MAX)
         return BM_OK;
     if (!wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* not reported: another batch has failed */
+        return BM_ERR_CANCELLED; /* another batch has failed, whose failure is reported */
     BM_TRY(join(l, err));
     BM_TRY(place_runs(l, err));
     BM_TRY(write_placed(l, err));
@@ -232,7 +238,7 @@ static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Add the record with the insertion between its two parts. */
+/* Add the runs of a record with an insertion: the bytes before it, the inserted bytes, the rest. */
 static bm_status add_with(lane *l, const run *record, const bm_insertion *insertion, bm_error *err)
 {
     run parts[3] = {*record, *record, *record};
@@ -247,7 +253,8 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
-/* Add a piece of a record: original bytes, or inserted ones. *begun: an earlier piece was added. */
+/* Add a piece of a record: original bytes, or inserted ones. *begun: the record already has a
+ * piece; becomes true. */
 static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
                            bm_error *err)
 {
@@ -265,7 +272,8 @@ static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool insert
     return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
 }
 
-/* For a table, add the number of the row, then the ranges cut from its text. */
+/* For a row of a table, add the number of the row, and then a bm_table_text_cut for each range to
+ * cut from its text. */
 static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
 {
     bool begun = false;
@@ -282,7 +290,7 @@ static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
     return BM_OK;
 }
 
-/* Add the record, without the ranges of its text that l->ranges lists. */
+/* Add the record without the ranges in l->ranges, which are cut from its text. */
 static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
 {
     if (record->parser == NULL)
@@ -338,7 +346,7 @@ static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
     return file < record->file || (file == record->file && line < record->line);
 }
 
-/* Return the numbers of documents and of skipped records before a record. */
+/* Find the place of a record by its file and line. */
 static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
 {
     bm_bisect doc = {0, docs->n}, skipped = {0, docs->n_skipped};
@@ -376,7 +384,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 
 /* --- the threads --- */
 
-/* Record the failure of the pass, unless it has already failed. */
+/* Record that the pass has failed, unless it has failed before. */
 static void fail(copy *c, bm_status status, const bm_error *error)
 {
     pthread_mutex_lock(&c->lock);
@@ -388,7 +396,8 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Do what must be done in the batch's turn. `split`: the status of splitting the batch. */
+/* In turn: check the batch's place, and write its runs. `split`: the status of splitting the batch,
+ * which is returned if it is a failure. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;
@@ -403,11 +412,12 @@ static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
 {
     if (!l->c->rule->by_place && !wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* not reported: another batch has failed */
+        return BM_ERR_CANCELLED; /* another batch has failed, whose failure is reported */
     return bm_batch_parser_split(l->parser, batch, on_record, l, err);
 }
 
-/* Copy a batch. `read`: the status of reading it; if not BM_OK, fail in the batch's turn. */
+/* Copy a batch. `read`: the status of reading the batch. A failure to read or split it is reported
+ * only when the batch's turn comes. */
 static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_error *error)
 {
     copy *c = l->c;
@@ -431,7 +441,7 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
         fail(c, status, error);
 }
 
-/* Read a batch and copy it. Returns false if there are no more batches. */
+/* Read a batch and copy it. Returns false if there are no more batches, or the pass has failed. */
 static bool copy_next(lane *l)
 {
     copy *c = l->c;
@@ -494,7 +504,8 @@ out:
     return BM_OK;
 }
 
-/* A bm_long_gate: waits until all earlier batches are written; no later batch is read meanwhile. */
+/* A bm_long_gate.hold: wait until all earlier batches are written, and have the batch processed
+ * alone. The caller has locked `reading`, so no later batch is read before it is done. */
 static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;
@@ -545,7 +556,7 @@ out:
 typedef struct walk {
     bm_job_context *job;
     const uint8_t *dropped;
-    bm_kept_at end; /* the place after the batches whose turn is over */
+    bm_kept_at end; /* the place after the last batch whose turn is over */
 } walk;
 
 static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,
@@ -593,7 +604,7 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
     BM_TRY(bm_new(&before, n, err));
     for (size_t i = 0; i < n; i++)
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
-    /* by_place does not work for arrays: several elements may begin on one line */
+    /* Elements of an array cannot be found by file and line: several may begin on one line. */
     const bm_kept_rule rule = {.keep = keep_document,
                                .ctx = &w,
                                .cuts = cuts,
@@ -643,7 +654,7 @@ bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* Check that all inputs have the same header: one stream has only one. */
+/* Check that all inputs have the same header row, since a stream has only one. */
 static bm_status check_headers(const bm_input_set *set, bm_error *err)
 {
     const bm_source *first = NULL;

@@ -18,7 +18,7 @@
 #include "sources/batch_sources.h"
 #include "text/stop_words.h"
 
-/* Converts words of a manifest to options; keeps the first unknown word as the error. */
+/* Converts values of a manifest to options. The first value that is unknown becomes the error. */
 typedef struct word_reader {
     const bm_manifest *manifest;
     bm_status status;
@@ -39,7 +39,8 @@ static void bad_number(word_reader *r, const char *key, uint64_t number)
     bad_field(r, key, digits);
 }
 
-/* Read "word:5": a kind, and digits in their canonical form. */
+/* Read a text such as "word:5": a kind of shingles and a number without leading zeros. Returns
+ * false if it is invalid. */
 static bool read_shingle(const char *text, bm_text_options *out)
 {
     const char *colon = strchr(text, ':');
@@ -57,7 +58,7 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
-/* Set the field to its value in the manifest. */
+/* Set the field in the settings to the value in the manifest. */
 static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
                        bm_settings *settings)
 {
@@ -66,7 +67,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     const char *text = p->texts[row];
     unsigned value = 0;
     switch (field->type) {
-    case BM_FIELD_TYPE_WORD: /* null for a header means value 0: the fields decide */
+    case BM_FIELD_TYPE_WORD: /* null becomes value 0: `header` then depends on the fields */
         if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
             bad_field(r, field->key, text);
         bm_field_set(field, &parts, value);
@@ -79,7 +80,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
         if (!read_shingle(text, &settings->text))
             bad_field(r, field->key, text);
         break;
-    case BM_FIELD_TYPE_STOPWORDS: /* read after the kind of shingles */
+    case BM_FIELD_TYPE_STOPWORDS: /* the kind of shingles has been read before */
         if (!bm_stop_words_recorded(text, &settings->text))
             bad_field(r, field->key, text != NULL ? text : "null");
         break;
@@ -101,7 +102,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     }
 }
 
-/* Read the source of the weights, if the job uses weights. */
+/* If the documents have weights and the caller wants them, read what identifies their source. */
 static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
@@ -114,7 +115,7 @@ static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *se
         memcpy(weighed->digest, p->weights_digest, sizeof weighed->digest);
 }
 
-/* Check that the values are in the ranges of the options of the same names. */
+/* Check that the values are in the ranges that the options have. */
 static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
 {
     bm_error why = {0};
@@ -144,7 +145,7 @@ static bool hashes_given(const bm_provenance *p)
     return strcmp(p->texts[BM_ROW_HASH], BM_HASH_GIVEN) == 0;
 }
 
-/* Read how texts are cut and signed. `given`: the inputs are shingle hashes. */
+/* Read how texts are cut and signed. `given`: the shingles were hashed elsewhere. */
 static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_settings *settings)
 {
     settings->sketch = (bm_sketch_options){0};
@@ -186,7 +187,7 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
     return r.status;
 }
 
-/* Were the signatures imported? If so, there are no inputs to read. */
+/* Were the signatures of this manifest imported? If so, there are no inputs to read. */
 static bool was_imported(const bm_manifest *manifest)
 {
     const bm_provenance *p;
@@ -195,8 +196,8 @@ static bool was_imported(const bm_manifest *manifest)
                   bm_option_name(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
-/* Was the input a table in memory? Its only input has no digest, like an unreadable file; but it
- * gave documents, or nothing was skipped. */
+/* Was the only input a table in memory? Like a file that could not be read, such a table has no
+ * digest; unlike such a file, it gave documents, or nothing was skipped. */
 static bool was_in_memory(const bm_manifest *manifest)
 {
     uint64_t documents = 0, skipped = 0;
@@ -225,7 +226,7 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
     return status;
 }
 
-/* The offset in the file at which the input ends. */
+/* The offset in the file at which the last part of the input ends. */
 static uint64_t end_of(const bm_manifest_input *input)
 {
     const bm_manifest_part *last = &input->parts[input->n_parts - 1];
@@ -246,8 +247,8 @@ bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifes
            continues(bm_manifest_input_at(before, n - 1), bm_manifest_input_at(manifest, 0));
 }
 
-/* Add an input to the recipe. If it continues the last input, join the two. *n_parts: entries of
- * `parts` used. */
+/* Add an input to the recipe, or, if it continues the last input, join the two. *n_parts: how many
+ * entries of recipe->parts are used. */
 static void list_input(bm_recipe *recipe, const bm_manifest *manifest,
                        const bm_manifest_input *input, size_t *n_parts)
 {
@@ -293,7 +294,8 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     return BM_OK;
 }
 
-/* A file that was read in parts can be read again only if all its parts are known. */
+/* Check that all parts of the input are known, if it was read in parts: only then it can be read
+ * again. */
 static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
 {
     const bm_manifest_input *input = recipe->inputs[index];
@@ -328,7 +330,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     return r.status;
 }
 
-/* Arrays of hashes have a second file, the offsets, and are read one at a time. */
+/* An array of hashes has a second file, the offsets, and must be the only input. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_manifest *first = recipe->manifests[0];
@@ -409,14 +411,15 @@ static bm_status differs(const bm_recipe *recipe, size_t index, const char *path
                       bm_manifest_path(manifest));
 }
 
-/* Source `index`; the offsets follow the inputs. */
+/* Source `index`. The index after the last input is that of the file of offsets; NULL: there is
+ * none. */
 static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {
     return index < bm_input_set_count(inputs) ? bm_input_set_source(inputs, index)
                                               : bm_input_set_offsets(inputs);
 }
 
-/* `remote`: see bm_stored_open. */
+/* Check that the file of input `index` has the recorded bytes. `remote`: see bm_stored_open. */
 static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
                             bm_remote *remote, const bm_callbacks *callbacks, bm_error *err)
 {
@@ -427,9 +430,9 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
     return same ? BM_OK : differs(recipe, index, path, err);
 }
 
-/* Check a file that a job has read, by its digest, which is made from the digests of its pieces.
- * Earlier versions listed the digest of the whole file: if such a file is longer than a piece, or
- * only shares of it were read, it is read again. */
+/* Check that a file that was just read has the recorded bytes. Usually the digests are compared.
+ * The file is read again if the recorded digest was computed in another way: for each part of the
+ * file, or, by an earlier version, not by pieces although the file is longer than a piece. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               const bm_callbacks *callbacks, bm_error *err)
 {
@@ -462,7 +465,7 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
                                 bm_error *err)
 {
     for (size_t i = 0; i < recipe->n_inputs; i++) {
-        /* an input that was readable has a digest */
+        /* An input that could not be read has no digest. */
         if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_HASH128_HEX - 1)
             BM_TRY(check_file(recipe, i, recipe->paths[i], NULL, callbacks, err));
     }
@@ -497,7 +500,7 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
  *
  * Reads a second set of inputs besides the job's. */
 
-/* Open a meter like the job's, but without a log: skipped records were reported before. */
+/* Open a meter like that of the job, but without a log: skipped records were reported before. */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)
 {
     bm_callbacks callbacks = job->callbacks;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets_holder.c -- a locked file of one line: device and inode of the folder that contains the work
- * directory, then the path of the work directory.
+/* sets_holder.c -- writes, locks and removes holders. A holder is a file of one line: device and
+ * inode of the folder that contains the work directory, then the path of the work directory.
  *
- * Holders and sweepers of sets take the same lock, and then check that the file still has its name.
- * So sets are never removed while a job uses them: a job that had to wait for a sweeper makes a new
- * file. A path is accepted only if its hash is in the name of the file.
+ * A job that opens its holder and a job that removes unneeded sets take the same lock, and then
+ * check that the file still has its name. So sets are never removed while a job uses them: a job
+ * that had to wait for the lock makes a new file if its holder was removed meanwhile. The path in a
+ * holder is accepted only if the holder's name contains the hash of the path.
  *
  * Tests: tests/cli/cases/work_removed.sh */
 #include "job/sets_holder.h"
@@ -36,15 +37,16 @@
 #define HASH_CHARS 16u
 #define HEAD       "bandmill sets of "
 #define LINE_BYTES (sizeof HEAD + 2 * 21 + PATH_MAX)
-#define TRIES      1000 /* attempts, a millisecond apart; a sweeper is faster */
+#define TRIES      1000 /* attempts, a millisecond apart; removing sets takes less time */
 
 struct bm_sets_holder {
-    int fd; /* locked */
-    char *path;
+    int fd;     /* the locked file */
+    char *path; /* the path of the file */
 };
 
 /* --- the file --- */
 
+/* Does `path` in the folder still lead to the open file `fd`? */
 static bool has_name(int fd, int folder, const char *path)
 {
     struct stat ours, there;
@@ -52,7 +54,8 @@ static bool has_name(int fd, int folder, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Read the line and its length. Returns false if we did not write this file for this user. */
+/* Read the line of a holder, and its length, which is 0 in a new file. Returns false if the file is
+ * no holder, or belongs to another user. */
 static bool read_line(int fd, char line[LINE_BYTES], size_t *len)
 {
     struct stat info;
@@ -81,7 +84,8 @@ static bool write_line(int fd, const char *work)
 
 /* --- holding --- */
 
-/* Create or open the file, and lock it. -1: impossible, not our file, or locked for too long. */
+/* Create or open a holder, and lock it. Returns its descriptor; -1: this is impossible, the file is
+ * no holder of this user, or it is locked for too long. */
 static int open_locked(const char *path)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -103,8 +107,8 @@ static int open_locked(const char *path)
     return -1;
 }
 
-/* The path of the holder beside `sets`. NULL: no memory is left, or `sets` has an unexpected
- * name. */
+/* The path of the holder of `sets`, which the caller frees. NULL: `sets` is too short, or no memory
+ * is left. */
 static char *holder_of(const char *sets)
 {
     const size_t len = strlen(sets);
@@ -139,7 +143,8 @@ void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
     bm_free_all(holder->path, holder);
 }
 
-/* Lock a file that no job holds, and read its line. -1: it is held, gone, or not ours. */
+/* Open and lock a holder that no job has locked, and read its line. Returns its descriptor; -1: a
+ * job has locked it, it is gone, or the file is no holder of this user. */
 static int open_unheld(int folder, const char *path, char line[LINE_BYTES], size_t *len)
 {
     const int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -164,7 +169,8 @@ void bm_sets_holder_remove(const char *sets)
 
 /* --- sweeping --- */
 
-/* Is the work directory of the line gone? True only if its folder is still the recorded one. */
+/* Is the work directory that the line names gone? True only if the folder that contained it is
+ * still the recorded one. Changes the line. `hash`: the hash in the name of the holder. */
 static bool is_gone(char *line, uint64_t hash)
 {
     struct stat info;
@@ -180,7 +186,8 @@ static bool is_gone(char *line, uint64_t hash)
     return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
 }
 
-/* Remove the sets unless they are needed, then the holder, which is locked. */
+/* Unless `needed`, remove the sets. Then, if there are no sets, remove their holder, which the
+ * caller has locked. */
 static void remove_both(int folder, const char *temp_dir, const char *holder, bool needed)
 {
     char *sets = NULL;
@@ -203,7 +210,7 @@ static void sweep_one(int folder, const char *temp_dir, const char *name, uint64
     if (fd < 0)
         return;
     line[len] = '\0';
-    if (len == 0 || is_gone(line, hash)) /* no line: killed before the sets were made */
+    if (len == 0 || is_gone(line, hash)) /* empty: its job was killed before it made sets */
         remove_both(folder, temp_dir, name, len == 0);
     close(fd);
 }
