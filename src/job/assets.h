@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assets.h -- style sheets, scripts and templates of our pages and pictures, embedded at build time
+/* assets.h -- style sheets, scripts and templates of pages and pictures, embedded at build time
  * (cmake/embed_assets.cmake). */
 #pragma once
 
 #include <stddef.h>
 
 typedef struct bm_asset {
-    const char *name, *text; /* text: NUL-terminated */
+    const char *name, *text; /* `text` ends with a NUL, which `len` does not count */
     size_t len;
     const char *sha256; /* SHA-256 of the text in base64, as in a Content-Security-Policy */
 } bm_asset;

@@ -16,9 +16,9 @@
 
 #define CURVE_STEPS 200u
 #define WORDS       130 /* width in pixels of the label at the threshold */
-#define LOG_RATIO   100
+#define LOG_RATIO   100 /* least ratio of counts for a logarithmic axis */
 #define LOG_FROM    0.5 /* a logarithmic axis begins here, so a bar of 1 has a height */
-#define TICKS_MOST  7   /* more decades: a tick only at every second or third */
+#define TICKS_MOST  7   /* from this many decades on, only every second, third … has a tick */
 
 /* --- numbers --- */
 
@@ -83,7 +83,7 @@ double bm_figure_x(const bm_figure *f, double similarity)
     return f->left + (similarity - f->low) / (1 - f->low) * (f->right - f->left);
 }
 
-/* The y at a fraction, 0 to 1, of the height. */
+/* The y at a share, 0 to 1, of the height, in pixels. */
 static double y_of(const bm_figure *f, double share)
 {
     return f->bottom - share * (f->bottom - f->top);
@@ -131,6 +131,7 @@ void bm_figure_scale(bm_figure *f, const double *counts, size_t n)
         f->step *= 10;
 }
 
+/* The share of the height that a count has, at least 0. */
 static double share_of(const bm_figure *f, double count)
 {
     const double share = f->log ? log(count / LOG_FROM) / log(f->most / LOG_FROM) : count / f->most;
@@ -202,7 +203,7 @@ void bm_figure_chances(bm_figure *f)
 
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows)
 {
-    /* First a halo, so that the line is visible over bars. */
+    /* Draw a halo before the line, so that the line is visible over bars. */
     for (int front = 0; front < 2; front++) {
         bm_figure_put(f, "<path class=\"%s%s\" d=\"", front ? "curve " : "halo",
                       front ? class_name : "");
@@ -219,7 +220,7 @@ void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint3
 void bm_figure_threshold(bm_figure *f, double threshold)
 {
     const double x = bm_figure_x(f, threshold);
-    const bool at_right = x > f->right - WORDS; /* the label does not fit there */
+    const bool at_right = x > f->right - WORDS; /* then the label is at the left of the line */
     bm_figure_line(f, "threshold", x, f->top - 12, x, f->bottom);
     bm_figure_put(f, "<text class=\"mark%s\" x=\"%s\" y=\"%s\">threshold %s</text>\n",
                   at_right ? " num" : "", bm_svg_px(at_right ? x - 6 : x + 6).text,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figure.h -- draws all our pictures (the page of `report`, histograms, band plans): numbers as
- * text, axes, bars, curves and the threshold. Their style is figure.css, in the page or in the
- * picture itself. Numbers are formatted with integers only, so that no locale changes them.
+/* figure.h -- draws the pictures of `report`, of histograms and of band plans: numbers as text,
+ * axes, bars, curves and the threshold. The style is that of figure.css, which is embedded in the
+ * page or in the stand-alone picture. Numbers are formatted with integers only, so that no locale
+ * changes them.
  *
- *     counts  |        |   : 100 %        counts of pairs at the left, a curve's chance at the
- *             | ._     |   :              right
+ *     counts  |        |   : 100 %        the left axis is that of the bars (counts of pairs), the
+ *             | ._     |   :              right one that of the curves (probabilities)
  *             |_|_|____|___: 0 %
  *              similarities  1            from `low` to 1 */
 #pragma once
@@ -17,9 +18,9 @@ typedef struct bm_svg_text {
     char text[32];
 } bm_svg_text;
 
-/* Pixels with two decimals: "12.34". */
+/* A number of pixels, with two decimals: "12.34". */
 bm_svg_text bm_svg_px(double value);
-/* With commas: "1,234,567". */
+/* A count, with commas: "1,234,567". */
 bm_svg_text bm_svg_count(uint64_t n);
 /* A similarity or a probability in up to four digits: "0.8", "0.8571". */
 bm_svg_text bm_svg_share(double value);
@@ -30,39 +31,46 @@ typedef struct bm_figure {
     bm_buf *out; /* borrowed */
     bm_error *err;
     bm_status status; /* the first failure; nothing is drawn after it */
+    /* Edges of the area between the axes, in pixels. */
     double left, right, top, bottom;
-    double low; /* similarity at the left end; the right end is 1 */
-    /* The axis of counts. It is logarithmic if the greatest count is at least a hundred times the
-     * least nonzero one, and then begins at 0.5, so that a count of 1 still has a bar; else
+    double low; /* similarity at the left end; the similarity at the right end is 1 */
+    /* The axis of counts is logarithmic if the greatest count is at least a hundred times the least
+     * nonzero one; it then begins at 0.5, so that a count of 1 still has a bar. Otherwise it is
      * linear. */
     bool log;
-    double most;             /* the value at the upper end */
-    uint64_t step;           /* distance between ticks; on a logarithmic axis, their ratio */
-    const char *unit, *axis; /* what a bar counts, and the name of the axis; NULL: pairs, by their
-                              * Jaccard similarity */
+    double most;   /* the count at the upper end */
+    uint64_t step; /* distance between two ticks; on a logarithmic axis, their ratio */
+    /* What a bar counts (NULL: "pair"), and the name of the lower axis (NULL: "Jaccard
+     * similarity"). */
+    const char *unit, *axis;
 } bm_figure;
 
+/* Append formatted text, of which at most 1,023 bytes are used. */
 void bm_figure_put(bm_figure *f, const char *format, ...) BM_PRINTF(2, 3);
 /* Write the style and the background of a stand-alone picture. */
 void bm_figure_style(bm_figure *f);
+/* The x of a similarity, in pixels. */
 double bm_figure_x(const bm_figure *f, double similarity);
 void bm_figure_line(bm_figure *f, const char *class_name, double x1, double y1, double x2,
                     double y2);
 void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, const char *text);
-/* Choose the axis of counts. Call this before the functions below. */
+/* Choose the axis of counts (log, most, step) for n counts. Call this before bm_figure_counts,
+ * _bar and _bars. */
 void bm_figure_scale(bm_figure *f, const double *counts, size_t n);
-/* Draw the axis of counts with its lines; `what`: the name of the counted things. */
+/* Draw the axis of counts, with a line across the figure at each tick. `what`: the label of the
+ * axis. */
 void bm_figure_counts(bm_figure *f, const char *what);
-/* Begin a bar from x `from` to x `to`, as high as the count. The caller writes its title and its
- * end. Returns false if the bar has no height; it is then not drawn. */
+/* Begin the element of a bar from x `from` to x `to`, whose height shows the count. The caller
+ * writes the rest of the element. Returns false, and writes nothing, if the bar has no height. */
 bool bm_figure_bar(bm_figure *f, double from, double to, double count);
-/* Draw a bar per hundredth of similarity; `air`: the gap on either side of each bar. */
+/* Draw a bar per hundredth of similarity. `air`: the gap on either side of each bar, in pixels. */
 void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double air);
 /* Draw the axis of similarities, with a mark every `step` hundredths. */
 void bm_figure_similarities(bm_figure *f, uint32_t step);
-/* Draw the axis of a curve, in percent. */
+/* Draw the axis of curves, in percent. */
 void bm_figure_chances(bm_figure *f);
-/* Draw the probability that a pair becomes a candidate; `class_name`: a CSS class besides
- * "curve". */
+/* Draw the curve of a band plan: the probability that a pair becomes a candidate. `class_name`: a
+ * CSS class besides "curve". */
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows);
+/* Draw the line of the threshold, with a label. */
 void bm_figure_threshold(bm_figure *f, double threshold);

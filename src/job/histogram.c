@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram.c -- bins similarities, and writes them as rows or as a self-contained SVG of a few
- * kilobytes.
+/* histogram.c -- finds the bins of similarities, and writes a histogram as rows or as a
+ * self-contained SVG of a few kilobytes.
  *
- * Bin k begins at the double k/100, and a similarity of exactly k/100 falls into it. A similarity
- * c/u and k/100 are both rounded once; if c/u < k/100, they differ by at least 1/(100 u), which is
- * far more than the rounding error for u below 2^33. Multiplying by 100 instead would put 0.29 into
- * bin 28.
+ * Bin k begins at the double k/100, so a similarity of exactly k/100 is in bin k. The doubles of a
+ * similarity c/u and of k/100 are each rounded once. If c/u < k/100, the exact values differ by at
+ * least 1/(100 u), which is far more than the rounding errors for u below 2^33. So the comparison
+ * of the doubles is right. The integer part of 100 times the similarity would put 0.29 into bin 28.
  *
- * The picture has a bar per bin, from the tenth below the threshold to 1. A dashed line marks the
- * threshold; pairs below it were not searched for, and that area is grey. Each bar has its numbers
- * in a tooltip (<title>) and in data-pairs; title and desc describe the picture for screen
- * readers. */
+ * The picture has a bar per bin that is not empty, and begins at the last tenth that does not
+ * exceed the threshold. A dashed line marks the threshold. Pairs below the threshold were not
+ * searched for; that area is grey. Each bar has its numbers in a tooltip (<title>) and in
+ * data-pairs. The elements title and desc describe the picture for screen readers. */
 #include "job/histogram.h"
 
 #include <inttypes.h>

@@ -11,14 +11,14 @@
 /* The bin of a similarity from 0 to 1: the last k with k/100 <= similarity, but 1 is in bin 99. */
 uint32_t bm_histogram_bin(double similarity);
 
-/* Append a row "low TAB high TAB pairs" per bin. */
+/* Append the header row, and a row "low TAB high TAB pairs" per bin. */
 bm_status bm_histogram_tsv(bm_buf *out, const uint64_t bins[BM_HISTOGRAM_BINS], bm_error *err);
 
 typedef struct bm_histogram_picture {
-    const uint64_t *bins;
+    const uint64_t *bins; /* BM_HISTOGRAM_BINS counts of pairs */
     double threshold;
-    uint64_t n_documents, n_pairs;
-    const char *what; /* how pairs were found, in a few words */
+    uint64_t n_documents, n_pairs; /* numbers for the title */
+    const char *what;              /* how pairs were found, in a few words */
 } bm_histogram_picture;
 
 /* Append a whole SVG document. */

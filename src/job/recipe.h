@@ -9,7 +9,7 @@
 #include "output/manifest.h"
 
 /* The inputs of one or more directories, as one sequence of documents. The caller sets the first
- * three members; the others are set by bm_recipe_apply, the paths by bm_recipe_find. */
+ * three members. bm_recipe_apply sets the others, but the paths are set by bm_recipe_find. */
 typedef struct bm_recipe {
     const bm_manifest *const *manifests; /* the manifests of the directories; borrowed */
     size_t n;

@@ -31,10 +31,11 @@
 
 /* === report counts ===
  *
- * Writes and reads the counts by their rows (model/counts.h). */
+ * Writes and reads the counts by the table bm_count_rows (model/counts.h). */
 
-#define LEFT_OUT "left_out" /* name of the only object among the counts; other counts follow it */
+#define LEFT_OUT "left_out" /* name of the only object among the counts; a count follows it */
 
+/* Write the counts that a report of kind `of` has. */
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
     bool within = false; /* inside the object LEFT_OUT */
@@ -58,7 +59,7 @@ static void report_counts(bm_json *json, const bm_counts *counts, bm_report_coun
     bm_json_end_object(json);
 }
 
-/* Do reports of earlier versions lack this count? A missing one is 0. */
+/* Do reports of earlier versions lack this count? */
 static bool is_later(const bm_count_row *row)
 {
     return row->at == offsetof(bm_counts, unreadable) || row->at == offsetof(bm_counts, equal) ||
@@ -81,14 +82,14 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
             status = BM_OK;
         }
         if (status != BM_OK && !all)
-            return BM_OK; /* a report of signatures lacks these counts */
+            return BM_OK; /* a report of signatures lacks this count, and those after it */
     }
     return status;
 }
 
 /* === report groups ===
  *
- * Counts groups by size, with 8 temporary bytes for each size up to the largest. */
+ * Counts groups by size. This takes 8 bytes of memory for each size up to the largest. */
 
 #define DOMINANT_LEAST 1000u
 
@@ -117,7 +118,8 @@ static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
     return BM_OK;
 }
 
-/* Find the largest groups, the largest first; return how many. */
+/* Set `out` to the numbers of the largest groups, the largest first, and return how many there
+ * are. */
 static size_t find_largest(const bm_grouping *g, size_t out[BM_LARGEST_GROUPS])
 {
     size_t n = 0;
@@ -165,12 +167,13 @@ bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
     return size > DOMINANT_LEAST && size > n_docs / 100;
 }
 
-/* Members of the report's object:
- *   group_sizes      [{"size":2,"groups":10}, ...], ascending
+/* Write these members of a report:
+ *   group_sizes      [{"size":2,"groups":10}, ...], by ascending size
  *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten, the largest
- *                    first, equal ones in input order
- *   chained_share    fraction of the removed documents; 0 if none was removed
- *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, if the largest is dominant */
+ *                    first, groups of equal size by number
+ *   chained_share    share of the removed documents that are chained; 0 if none was removed
+ *   dominant_group   {"size":5000,"helps":["cluster star", ...]}; only if the largest group is
+ *                    dominant */
 static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
                                bm_error *err)
 {
@@ -191,8 +194,8 @@ static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const
     return BM_OK;
 }
 
-/* The array "similarities", [{"low":0.8,"high":0.85,"pairs":7}, ...]: the nonempty ones of
- * BM_HISTOGRAM_BINS bins. */
+/* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...], with the bins that are
+ * not empty. */
 static void report_similarities(bm_json *json, const uint64_t *histogram)
 {
     bm_json_key_array(json, "similarities");
@@ -210,7 +213,7 @@ static void report_similarities(bm_json *json, const uint64_t *histogram)
 
 /* === report ingest ===
  *
- * Writes busy and waiting seconds, and the stage that limits the ingest. */
+ * Writes the busy and the waiting seconds of threads, and which part limits the ingest. */
 
 typedef struct named_number {
     const char *name;
@@ -225,7 +228,7 @@ static void write_numbers(bm_json *json, const char *key, const named_number *ro
     bm_json_end_object(json);
 }
 
-/* Write "flow": {…}; nothing if there was no ingest. */
+/* Write "flow": {…}. If there was no ingest, write nothing. */
 static void report_ingest(bm_json *json, const bm_ingest_times *times)
 {
     const named_number rows[] = {
@@ -255,8 +258,8 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
-/* Write "device_input": whether devices were given texts or hashes, and the rule or the rates that
- * decided it. Write nothing if there was no choice. */
+/* Write "device_input": whether devices got texts or hashes, and the rule or the measured rates
+ * that decided this. If there was no choice, write nothing. */
 static void report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
@@ -272,9 +275,10 @@ static void report_text_offload(bm_json *json, const bm_text_offload *path)
 
 /* === report inputs ===
  *
- * Writes the inputs as they were read, or, if texts were not read, from the manifests of the
- * signatures. */
+ * Writes the inputs that were read, or, if only signatures were read, the inputs that their
+ * manifests list. */
 
+/* Write a text, escaped as in a TSV file, as a JSON string. */
 static void report_text(bm_json *json, const char *text)
 {
     bm_buf name = {0};
@@ -284,7 +288,8 @@ static void report_text(bm_json *json, const char *text)
     bm_buf_reset(&name);
 }
 
-/* Write one part of a file, or several parts of a file whose digest as a whole is unknown. */
+/* Write bytes and digests of an input that was read in parts. With one part, `bytes` and digest are
+ * those of the part. With several, the digest of the whole file is unknown. */
 static void write_parts(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_key_uint(json, "bytes", input->n_parts == 1 ? input->parts[0].bytes : input->bytes);
@@ -385,8 +390,8 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-/* The member "inputs". `removed_bytes`: text bytes of removed documents per input; NULL:
- * unknown. */
+/* Write the member "inputs". `removed_bytes`: for each input, the bytes of the texts of removed
+ * documents; NULL: unknown. */
 static void report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
     if (job->settings->results.n_shards > 0)
@@ -401,9 +406,10 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
 
 /* --- the paths of inputs --- */
 
+/* Writes a path of a source, or null. `from`: the real directory that a relative path begins at. */
 typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
 
-/* Write the path that was read; null: it equals the name. */
+/* Write the path at which the source was read, or null if it equals the name. */
 static void write_found(bm_json *json, const bm_source *source, const char *from)
 {
     (void)from;
@@ -413,8 +419,9 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
         bm_json_text(json, NULL);
 }
 
-/* The real directory of a file, with a slash at its end; the caller frees it. NULL: it cannot be
- * found. A link to a file is not followed, because the link itself moves with its directory. */
+/* The real path of the directory that contains `path`, with a slash at the end; the caller frees
+ * it. NULL: the directory cannot be resolved. If `path` is a link, it is not followed, because the
+ * link itself moves with its directory. */
 static char *real_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -427,8 +434,8 @@ static char *real_folder(const char *path)
     return ended;
 }
 
-/* Write the path of the source relative to the real directory `from` to `path`, which must be
- * empty. *known false: there is no such path (standard input, or a missing file). */
+/* Set *path, which must be empty, to the path of the source, relative to the real directory `from`.
+ * *known becomes false if there is none: standard input, or a directory that cannot be resolved. */
 static bm_status path_from_here(const bm_source *source, const char *from, bm_buf *path,
                                 bool *known, bm_error *err)
 {
@@ -453,7 +460,7 @@ out:
     return status;
 }
 
-/* Write the relative path, or null. */
+/* Write the path of the source relative to `from`, or null if there is none. */
 static void write_from_here(bm_json *json, const bm_source *source, const char *from)
 {
     bm_buf path = {0};
@@ -467,13 +474,14 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* The common head of the names of inputs, and the common head of their relative paths. */
+/* Two heads: if the head of any input's name is replaced by the other head, this gives the relative
+ * path of the input. */
 typedef struct heads {
     size_t name_len, path_len;
-    bm_buf name, path; /* name and relative path of the first input */
+    bm_buf name, path; /* the head of names, and the head of paths */
 } heads;
 
-/* Do name and path begin with these heads, and are their remainders equal? */
+/* Do name and path begin with these heads, and are the rests equal? */
 static bool has_heads(const heads *h, const char *name, bm_str path)
 {
     return strlen(name) >= h->name_len && path.len >= h->path_len &&
@@ -482,8 +490,8 @@ static bool has_heads(const heads *h, const char *name, bm_str path)
            strcmp(name + h->name_len, path.data + h->path_len) == 0;
 }
 
-/* Can the relative paths of all inputs (at least two) be made from their names by replacing one
- * head? */
+/* Find two such heads for all inputs. Returns false if there are none, if there are fewer than two
+ * inputs, or if there is a file of offsets. */
 static bool find_heads(bm_input_set *set, const char *from, heads *h)
 {
     const size_t n = bm_input_set_count(set);
@@ -522,8 +530,8 @@ static void write_paths(bm_json *json, bm_input_set *set, const char *from, writ
     bm_json_end_array(json);
 }
 
-/* Write all relative paths, or, if possible, only the two heads: many inputs need not be listed
- * twice. */
+/* Write the relative paths of all inputs. If two heads suffice, only these are written, so that
+ * many inputs are not listed twice. */
 static void report_from_here(bm_json *json, bm_input_set *set, const char *from)
 {
     heads h = {0};
@@ -546,8 +554,8 @@ static bool elsewhere(const bm_source *source)
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-/* Write into "run" the paths at which inputs were found, if they differ from their names, and their
- * paths relative to the directory of outputs (NULL: there is no directory). */
+/* Write two members of "run": the paths at which inputs were read, if any differs from its name;
+ * and the paths of inputs relative to the output directory `dir` (NULL: there is none). */
 static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
@@ -562,7 +570,7 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     }
     char *work = NULL, *from = NULL;
     if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
-        from = real_folder(work); /* the work directory is in the same directory as the final one */
+        from = real_folder(work); /* beside the final directory: relative paths are the same */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
         report_from_here(json, set, from);
@@ -572,8 +580,8 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
 
 /* === report spill ===
  *
- * Writes the bytes of temporary files, including copies of standard input, and where verification
- * read its sets from. */
+ * Writes the bytes of temporary files, including copies of standard input, and from where
+ * verification read the sets. */
 
 static uint64_t copied(const bm_job_context *job)
 {
@@ -591,7 +599,7 @@ static void report_corpus(bm_json *json, const bm_job_context *job)
     bm_json_key_uint(json, "edge_bytes", job->stats.edge_bytes);
 }
 
-/* Write "temporary_files": {…}; nothing if there was no pairing and no input was copied. */
+/* Write "temporary_files": {…}. If there was no pairing and no input was copied, write nothing. */
 static void report_spill(bm_json *json, const bm_job_context *job)
 {
     if (job->stats.corpus == NULL && copied(job) == 0)
@@ -744,8 +752,8 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* With CONTAINED, write the probability that the bands find a document wholly contained in another,
- * by the ratio of their sizes, which is their Jaccard similarity. */
+/* With CONTAINED, write the probability that the bands find a document that is wholly contained in
+ * another, for some ratios of the sizes of the two. The ratio is their Jaccard similarity. */
 static void write_containment_recall(bm_json *json, const bm_job_context *job)
 {
     static const double ratios[] = {1, .8, .5, .2};
@@ -762,7 +770,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Write the comparison with known documents, if there were any. */
+/* Write the counts of the comparison with known documents, if the job had any. */
 static void write_against(bm_json *json, const bm_job_context *job)
 {
     const bm_job_against *against = &job->against;
@@ -785,7 +793,7 @@ static void write_device(bm_json *json, const bm_device_info *device, uint64_t n
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
-    bm_json_key_text(json, "driver", device->driver); /* for the native CPU: the instruction set */
+    bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
     bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
@@ -802,7 +810,8 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Is it an output setting, which belongs into "run"? "command" is not: it is the report's kind. */
+/* Is the setting one of the requested outputs, which belong into "run"? "command" is not, although
+ * it is in the same section: reports have it as "kind". */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
@@ -817,7 +826,8 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
     bm_report_setting_value(json, setting);
 }
 
-/* Write the requested outputs. A job that checks whether it is already done compares them. */
+/* Write the requested outputs. A later job that checks whether it is already done compares them
+ * with its own. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
     bm_json_key_object(json, BM_RUN_ASKED);
@@ -825,8 +835,8 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* Write a word of the command line. If it ends with an address, write the address's name instead
- * (bm_address_name). */
+/* Write a word of the command line. If the word ends with an address, the address is replaced by
+ * its name (bm_address_name). */
 static void write_word(bm_json *json, const char *word)
 {
     const char *address = word;
@@ -901,14 +911,14 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_end_array(json);
 }
 
-/* Write how files are digested. */
+/* Write the version of the digests of files, and the size of the pieces. */
 static void write_digests(bm_json *json)
 {
     bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
     bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
 }
 
-/* List every file of the directory except the report itself. */
+/* Write the digests of all files of the directory, except for the report itself. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
     const char *sha256 = "{}", *xxh3 = "{}", *pieces = "{}";
@@ -932,7 +942,7 @@ out:
     return status;
 }
 
-/* Write the first members of any manifest. */
+/* Write the first members, which all manifests have. */
 static void write_kind(bm_json *json, const char *kind)
 {
     bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
@@ -968,7 +978,8 @@ static void write_items(bm_json *json, const bm_job_context *items, const bm_out
     bm_json_end_object(json);
 }
 
-/* Make a summary of these counts. It takes ownership of `json`, the whole report. BM_ERR_NOMEM. */
+/* Make a summary with these counts. Takes ownership of `json`, the whole report, even on failure.
+ * BM_ERR_NOMEM. */
 static bm_status report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
                                 bm_summary **out, bm_error *err)
 {
@@ -988,7 +999,7 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* Write, for each rule of `keep` that reads a field, how many documents it could not rank. */
+/* Write, for each rule of `keep` that reads a field, how many documents the rule could not rank. */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)
@@ -1007,8 +1018,8 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
     bm_json_end_array(json);
 }
 
-/* Write the inputs, each with the text bytes of its removed documents, if those are known for all
- * inputs. */
+/* Write the inputs. If the bytes of the texts of removed documents are known, each input has its
+ * sum of them. */
 static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping)
 {
     uint64_t *bytes = NULL;
@@ -1083,8 +1094,9 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 
 /* === report read ===
  *
- * A report begins with the settings that decide the results. The present job generates this text
- * and compares it. The requested outputs, in "run", are compared too. */
+ * A report begins with the settings that decide the results. The present job generates this part of
+ * its own report, and compares the text. The requested outputs, in "run", are compared one by
+ * one. */
 
 typedef struct comparing {
     const bm_manifest *report;
@@ -1133,7 +1145,8 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
     return c.status == BM_OK ? BM_OK : bm_fail_nomem(err, 0);
 }
 
-/* The last of the group sizes, which are in ascending order. */
+/* The size of the largest group: the last of the group sizes in the report, which ascend; 0: there
+ * are no groups. */
 static uint64_t largest_group(const bm_manifest *report)
 {
     static const char key[] = "\"size\"";

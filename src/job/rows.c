@@ -75,24 +75,25 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
     return status;
 }
 
-/* What the rows of the files below are made from. */
+/* What rows are made from. Members that a file does not need are NULL. */
 typedef struct context {
     const bm_doc_table *docs;
     const bm_grouping *grouping;
     const bm_file_names *names;
-    const uint8_t *dropped;
+    const uint8_t *dropped; /* documents that are not 0 here are left out */
     const bm_lost_source *removed;
-    bool all_digits; /* similarities with all digits, not six decimals */
-    bm_pool *pool;   /* NULL: only the calling thread */
+    bool all_digits; /* similarities have all digits, not six decimals */
+    bm_pool *pool;   /* NULL: only the calling thread works */
 } context;
 
-/* Add the rows of items begin … end-1. Any thread. */
+/* Append the rows of items begin … end-1 to `out`. Called by any thread. */
 typedef bm_status (*add_fn)(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err);
 
 /* --- ranges of rows ---
  *
- * A round has a few ranges per thread. First all ranges are formatted as text; then the place of
- * each text is known, and all are written there. */
+ * Threads write the rows of many items in rounds. A round has a few ranges of items per thread.
+ * First the texts of all ranges are made; then the offset of each text in the file is known, and
+ * the texts are written there. */
 
 #define RANGE_ITEMS   1024u /* documents, or members of groups, per range */
 #define RANGES_A_LANE 4u
@@ -106,7 +107,7 @@ typedef struct rows_round {
     const context *c;
     add_fn add;
     bm_out_file *file;
-    size_t first, n; /* first item of the round; number of all items */
+    size_t first, n; /* the first item of the round; the number of all items */
     text_range *ranges;
 } rows_round;
 
@@ -157,7 +158,7 @@ out:
     return status;
 }
 
-/* Append the rows of n items. */
+/* Append the rows of n items, on the threads of c->pool if there are many. */
 static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
 {
     if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {
@@ -171,9 +172,10 @@ static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n,
     return BM_OK;
 }
 
-/* Open a file of the directory, let `fill` write it, close it. */
+/* Write all rows of a file. */
 typedef bm_status (*fill_fn)(bm_rows *rows, const context *c, bm_error *err);
 
+/* Create file `name` of the directory, have `fill` write it, and close it. */
 static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, const context *c,
                             bm_error *err)
 {
@@ -324,7 +326,8 @@ const char *bm_reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept for document i. Without data: no document is kept for it. */
+/* The id of the document that is kept in place of document i; data NULL: there is none. `room`:
+ * memory that the id may need. */
 static bm_str kept_id(const context *c, size_t i, bm_buf *room)
 {
     const bm_grouping *g = c->grouping;
@@ -398,7 +401,7 @@ static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf
     return bm_group_line_end(json, out, err);
 }
 
-/* The first group whose first member is `member` or a later one. */
+/* The first group that begins at index `member` of grouping->members or after it. */
 static size_t group_from(const bm_grouping *g, uint64_t member)
 {
     bm_bisect b = {0, g->n_groups};
@@ -407,7 +410,7 @@ static size_t group_from(const bm_grouping *g, uint64_t member)
     return b.low;
 }
 
-/* Add the groups whose first members are in begin … end-1. */
+/* Add the groups that begin at the indices begin … end-1 of grouping->members. */
 static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     bm_json json = {0};
@@ -437,13 +440,13 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 
 /* === pair texts ===
  *
- * Copies texts into a temporary file, and reads back the two texts of a pair when its row is
- * written.
+ * Copies texts into a temporary file, and reads back the two texts of a pair when the row of the
+ * pair is written.
  *
- * Identical documents have equal shingles, but not always equal texts, so each has its own text.
- * Records are matched with documents by order, file and line, which also works for a sample.
+ * Identical documents have equal shingles, but not always equal texts, so the text of each is
+ * stored. The document of a record is found by order, file and line, which works for a sample too.
  *
- * Memory: 16 bytes per document, and the two texts of a pair per thread. */
+ * Memory: 16 bytes per document, and per thread the two texts of a pair. */
 
 #define WRITE_BYTES ((size_t)1 << 20)
 #define GRAIN       4u
@@ -451,9 +454,9 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 typedef struct reading {
     bm_job_context *job;
     bm_pair_texts *texts;
-    const uint8_t *wanted; /* per document: can it be in a pair? */
+    const uint8_t *wanted; /* for each document: 1 if it can be in a pair */
     size_t next;           /* the next document to find */
-    bool enough;
+    bool enough;           /* all documents are found */
 } reading;
 
 /* --- reading --- */
@@ -465,7 +468,7 @@ static uint32_t root_of(const bm_union_find *groups, uint32_t doc)
     return doc;
 }
 
-/* Mark documents that share a group with others, or are copies: only these can be in a pair. */
+/* Mark the documents that can be in a pair: those in a group with others, or with copies. */
 static bm_status mark_wanted(const bm_match *match, uint8_t *wanted, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
@@ -498,7 +501,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_row *row = bm_doc_table_row(docs, r->next);
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
-        return BM_OK; /* not in the sample; or the input changed, which is detected at the end */
+        return BM_OK; /* not in the sample; or the input changed, which is reported at the end */
     const size_t doc = r->next++;
     r->enough = r->next == docs->n;
     if (!r->wanted[doc])
@@ -555,16 +558,17 @@ typedef struct comparing {
     bm_edit_pair *pairs;
 } comparing;
 
-/* A thread's buffers for a text: bytes and code points. */
+/* The buffers of a thread for a text: bytes and code points. */
 typedef struct loaded_text {
     char *bytes;
     uint32_t *points;
     size_t cap_bytes, cap_points;
-    uint32_t doc;
-    bool any;
+    uint32_t doc; /* the document whose text is loaded */
+    bool any;     /* a text is loaded */
 } loaded_text;
 
-/* Decode text, which is valid UTF-8 in all records. */
+/* Write the code points of a text to `out`, and return their number. The texts of all records are
+ * valid UTF-8. */
 static size_t decode(const char *text, size_t len, uint32_t *out)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -618,7 +622,7 @@ out:
     return status;
 }
 
-/* Compute the distances of n pairs, on all threads. */
+/* Set the distances of n pairs, on all threads. */
 static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
                                     bm_error *err)
 {
@@ -628,18 +632,20 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
 
 /* === rows pairs ===
  *
- * Writes pairs in input order of a, then b. a is the earlier document, or, with containment, the
- * smaller one.
+ * A row has two documents, a and b. a is the earlier one, or, with containment, the smaller one.
+ * Rows are in input order of a, then of b.
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without
- * `chain`, the partners of a document are the copies of its representative and, for each neighbour
- * of the representative, the neighbour and all its copies. Neighbours come from sorted runs, in the
- * order of documents. The partners of one document are gathered, sorted and written, so memory
- * holds the partners of one document at a time. */
+ * `chain`, each document is paired with all other copies of its representative, and with all copies
+ * of the representatives that an edge joins with its own. For this, edges become links, each from a
+ * document to a representative, which are sorted by document (spill/sorted_runs.h). Then the
+ * partners b of one document after the other are gathered, sorted and written. So memory holds the
+ * partners of one document at a time. */
 
-#define ROWS_A_QUESTION 4096u
+#define ROWS_A_QUESTION 4096u /* rows between two checks whether the caller cancels the job */
 #define GATHERED        1024u /* rows whose edit distances are computed together */
 
+/* A document b, and its similarity to the current document a. */
 typedef struct partner {
     uint32_t doc;
     double similarity;
@@ -647,19 +653,21 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    bm_sorted_runs *links; /* links from a document to a representative that an edge joins with its
-                            * own */
-    bm_run_record link;    /* the next link */
-    bool ended;            /* no link is left */
-    uint64_t *copy_begin;  /* per representative: where its documents begin in `copies`; the first
-                            * is itself */
+    /* Keys (document, representative), sorted, with the similarity: an edge joins this
+     * representative with that of the document. */
+    bm_sorted_runs *links;
+    bm_run_record link; /* the next link */
+    bool ended;         /* no link is left */
+    /* The copies of representative r, of which the first is r itself, are copies[copy_begin[r]] …
+     * copies[copy_begin[r + 1] - 1]. */
+    uint64_t *copy_begin;
     uint32_t *copies;
-    partner *row; /* partners of one document */
+    partner *row; /* partners of the current document */
     size_t n_row, cap_row;
-    bm_pair gathered[GATHERED];
-    bm_edit_pair edits[GATHERED];
+    bm_pair gathered[GATHERED];   /* the next rows to write */
+    bm_edit_pair edits[GATHERED]; /* the edit distances of these rows */
     size_t n_gathered;
-    bm_buf room[2]; /* memory for ids */
+    bm_buf room[2]; /* memory for the two ids of a row */
 } partners;
 
 static int by_doc(const void *x, const void *y)
@@ -709,7 +717,8 @@ static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double simi
     return BM_OK;
 }
 
-/* Every ROWS_A_QUESTION rows, report progress and check for cancelling. */
+/* Every ROWS_A_QUESTION rows, report progress, and return BM_ERR_CANCELLED if the caller wants to
+ * stop. */
 static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
 {
     bm_meter *meter = pairs->match->settings.meter;
@@ -777,8 +786,8 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint
 
 /* --- links --- */
 
-/* Link documents of one end of the edge with the representative of the other: with `chain` only the
- * representative that comes first, else all documents of both ends. */
+/* Add the links of an edge. With `chain`, only the representative that comes first in their row is
+ * linked with the other. Else, all copies of each representative are linked with the other one. */
 static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
 {
     const uint64_t bits = bm_edge_bits(edge->similarity);
@@ -814,12 +823,13 @@ static bm_status sort_links(partners *p, bm_error *err)
     return next_link(p, err);
 }
 
+/* Set p->row to the partners of a document, sorted. */
 static bm_status gather(partners *p, uint32_t doc, bm_error *err)
 {
     const uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     const bool chain = p->rows->chain;
     p->n_row = 0;
-    /* with `chain`, a copy is only in the row (representative, copy) */
+    /* With `chain`, copies are only in the rows (representative, copy). */
     if (!chain || rep == doc)
         BM_TRY(add_copies(p, doc, rep, 1.0, err));
     while (!p->ended && p->link.key >> 32 == doc) {

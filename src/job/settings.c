@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c -- converts options of the public calls to settings, and checks them in one place.
+/* settings.c -- converts the options of public calls to settings, and checks them.
  *
  * Tests: tests/cli/cases/progress.sh, tests/cli/cases/query_usage.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/cases/special_shingles.sh,
@@ -36,7 +36,7 @@
 
 /* === job row ===
  *
- * The rows of jobs. */
+ * The table of the kinds of jobs. */
 
 #define WEIGHS (BM_JOB_TAKES_WEIGHTS | BM_JOB_WEIGHS)
 
@@ -66,13 +66,13 @@ const bm_job_row bm_job_rows[BM_N_JOBS] = {
 
 /* === settings fields ===
  *
- * Formats fields as words, and compares fields asked for with recorded ones. */
+ * Formats the values of fields as words, and compares requested values with recorded ones. */
 
 #define WORDS_MAX 320
 
 /* --- values as words --- */
 
-/* Join names by commas, as far as they fit. */
+/* Join names by commas, as far as they fit. Without names, `out` becomes "text", the default. */
 static void join(const char *const *names, size_t n, char out[WORDS_MAX])
 {
     size_t used = 0;
@@ -83,15 +83,16 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
     }
 }
 
-/* Return the value of a text field, or the list of a list field as one text. */
+/* Return the value of a field whose type is a text, or the stop words as one text. */
 static const char *text_of(const bm_field_row *field, const bm_settings *s)
 {
     const bm_option_parts parts = bm_settings_parts(s);
     return *(const char *const *)bm_field_at(field, &parts);
 }
 
-/* Format the value of a field for a message. `are`: the recorded settings; they determine the name
- * of a given hash, and the format whose default character applies. */
+/* Format the value of a field of `s` for a message. `are`: the recorded settings (perhaps `s`
+ * itself). Their format determines the default of a separator. The name of a hash that was given
+ * is used only if `s` is `are`. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {
@@ -119,7 +120,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
     case BM_FIELD_TYPE_TEXTS:
         join(s->input.text_fields, s->input.n_text_fields, out);
         break;
-    case BM_FIELD_TYPE_CHARACTER: /* default: a comma for csv, a tab for tsv */
+    case BM_FIELD_TYPE_CHARACTER: /* the default is a comma for csv, and a tab for tsv */
         character = (char)bm_field_number(field, &parts);
         if (character == '\0')
             character = are->input.format == BM_FORMAT_TSV ? '\t' : ',';
@@ -143,8 +144,8 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
 /* --- settings that contradict recorded ones --- */
 
 typedef struct comparison {
-    const bm_settings *asked, *are;
-    const char *what, *dir; /* for messages: "the signatures of", and their path */
+    const bm_settings *asked, *are; /* the caller's settings, and the recorded ones */
+    const char *what, *dir;         /* for messages: "the signatures of" or "the index"; its path */
 } comparison;
 
 static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
@@ -152,7 +153,7 @@ static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
     return (s->recorded.set_fields & field->bit) != 0;
 }
 
-/* Does the caller ask for a value of this field? */
+/* Does the caller ask for a particular value of this field? */
 static bool asks(const comparison *c, const bm_field_row *field)
 {
     const bm_settings *s = c->asked;
@@ -160,7 +161,7 @@ static bool asks(const comparison *c, const bm_field_row *field)
     switch ((bm_field_id)(field - bm_field_rows)) {
     case BM_ROW_DUPLICATE_IDS: /* `number` is compatible with everything */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
-    case BM_ROW_STOPWORDS: /* English is the default; only compared if both have stop words */
+    case BM_ROW_STOPWORDS: /* compared only if both have stop words; the default is English */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
     case BM_ROW_HEADER: /* a header implied by the fields asks for nothing */
@@ -190,8 +191,8 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Compare choices first, then values, and last the fields that follow from the scheme, so that the
- * message names the contradiction that causes the others. */
+/* Compare all wanted fields. Choices come first, then values, and last the fields whose default
+ * depends on the scheme, so that the message names the contradiction that causes the others. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
 {
@@ -275,7 +276,7 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
 
 /* === settings list ===
  *
- * One function per section, in the order of a report. */
+ * One function per section, in the order of the sections in a report. */
 
 typedef struct listing {
     bm_setting_section section;
@@ -303,7 +304,8 @@ static void emit_texts(const listing *l, const char *name, const char *const *te
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXTS, .texts = texts, .n_texts = n});
 }
 
-/* One path of known documents is written as a text, as in earlier versions; several as a list. */
+/* Emit the settings of known documents. A single path is emitted as a text, as in earlier versions;
+ * several paths are emitted as a list. */
 static void emit_against(const listing *l, const char *key, const bm_pair_settings *s)
 {
     if (s->n_against == 1)
@@ -389,11 +391,11 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
     }
 }
 
-/* `format`: the format of the open inputs. */
+/* List the section PROVENANCE. `format`: the format of the open inputs. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
-    for (size_t i = 0; i < BM_N_ROWS; i++) /* fields of weights only if there are weights */
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* the field of weights follows below */
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
             emit_field(l, &bm_field_rows[i], s, given);
     emit_text(l, "unicode", bm_unicode_version());
@@ -412,7 +414,7 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     }
 }
 
-/* Emit the fields that have one of these bits (BM_FIELD_OF_*). */
+/* Emit the fields whose `uses` have one of these bits (BM_FIELD_OF_*). */
 static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
 {
     const bm_option_parts parts = bm_settings_parts(s);
@@ -429,8 +431,8 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
     }
 }
 
-/* The curve assumes independent words of a signature; with oph they are independent only if a
- * document has many shingles per word. */
+/* List the section PLAN. The predicted recall assumes that the words of a signature are
+ * independent. With the scheme oph, they are so only if a document has many shingles per word. */
 static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {
@@ -449,7 +451,7 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
     emit_text(&l, "command",
-              bm_job_row_of(settings)->name); /* first, so that another kind of job differs here */
+              bm_job_row_of(settings)->name); /* first: of two kinds of jobs, this must differ */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
@@ -464,12 +466,12 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
  *
  * Converts options of the calls in index.h to settings. */
 
-/* The members that options of jobs over documents share. */
+/* Initializers of the settings that all jobs over documents take from their options. */
 #define DOCUMENT_PARTS(o)                                                                          \
     .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
     .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
     .callbacks = (o).callbacks
-/* The members of pair settings that name known documents. */
+/* Initializers of the pair settings that name known documents. */
 #define AGAINST_PARTS(o)                                                                           \
     .against = (o).against, .n_against = (o).n_against,                                            \
     .against_text_fields = (o).against_text_fields,                                                \
@@ -548,7 +550,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Resolve the settings of a job without documents. */
+/* Resolve the settings of a job that reads no documents. `path`: the index. */
 static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
@@ -701,7 +703,7 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 uint64_t bm_default_memory(void)
 {
     bm_machine_limits limits;
-    uint64_t free_bytes = UINT64_C(2) << 30; /* used if free memory is unknown */
+    uint64_t free_bytes = UINT64_C(2) << 30; /* assumed if free memory is unknown */
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -720,8 +722,8 @@ uint64_t bm_default_memory(void)
     return free_bytes < 2 ? 1 : free_bytes / 2;
 }
 
-/* Find the directory of temporary files: the one asked for, else the directory of the output, else
- * /tmp. */
+/* Set `out` to the directory of temporary files: the requested one, else the directory that
+ * contains the output, else /tmp. */
 static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 {
     if (settings->resources.temp_dir != NULL || settings->output.path == NULL) {
@@ -763,7 +765,7 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
-/* Weighted documents need their own scheme; choose it if none was asked for. */
+/* Choose the scheme for weighted documents if the caller asked for none, and check the scheme. */
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
@@ -774,7 +776,7 @@ static bm_status resolve_scheme(bm_settings *s, bm_error *err)
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
     if (bm_job_does(s, BM_JOB_MATCHES))
-        return BM_OK; /* bm_settings_check_scheme is called later: signatures may fix the scheme */
+        return BM_OK; /* signatures may still fix the scheme; it is checked later */
     return bm_settings_check_scheme(s, err);
 }
 
@@ -815,7 +817,7 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
-    /* check that the memory is enough */
+    /* Only checks that the memory is sufficient. */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
     s->stop.path = bm_stop_words_path(&s->text);
     return bm_stop_words_load(&s->text, &s->stop.words, err);
@@ -871,7 +873,8 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
-/* Kept records are passed to the caller as one stream: refuse options that write other files. */
+/* For a job that passes the kept records to the caller as one stream, and writes nothing else:
+ * refuse options that contradict this. */
 static bm_status check_stream(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
@@ -887,13 +890,13 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
                                          field, strcmp(field, "kept") == 0 ? " no" : "");
 }
 
-/* LENGTH is another name for ALL. */
+/* Replace LENGTH, which is another name for ALL. */
 static bm_candidate_rule exact_rule(bm_candidate_rule asked)
 {
     return asked == BM_CANDIDATES_LENGTH ? BM_CANDIDATES_ALL : asked;
 }
 
-/* Copy the caller's options into settings, unresolved. */
+/* Convert the caller's options to settings without resolving them. */
 static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
@@ -962,7 +965,7 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* Does CONTAINED rank by shingles, since no order was requested? */
+/* Are documents kept by their number of shingles, as with CONTAINED if no order is requested? */
 static bool is_by_shingles(const bm_dedup_options *o)
 {
     return o->verify == BM_VERIFY_CONTAINED && o->keep_rules == NULL && o->keep == BM_KEEP_FIRST;
@@ -1019,8 +1022,8 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* Check options with `candidates` all, which compares every pair of sets. `asked`: the rule as the
- * caller gave it. */
+/* Check `recall` and `verify` against `candidates`. `asked`: the rule of candidates as the caller
+ * gave it, for the message. */
 static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked, bm_error *err)
 {
     const bm_verify verify = s->pairs.verify;
@@ -1038,7 +1041,8 @@ static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked,
                                word);
 }
 
-/* Without bands: refuse options of bands, and known documents, which are found by bands. */
+/* For dedup with `candidates` all: refuse a threshold of 0, options of bands, and known documents,
+ * which are found by bands. */
 static bm_status check_all(const bm_settings *s, bm_error *err)
 {
     if (s->pairs.candidates == BM_CANDIDATES_LSH)
@@ -1073,8 +1077,9 @@ static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s
                : BM_OK;
 }
 
-/* Check `unit`. With it, parts of documents are cut out. Equal parts are found by their hashes,
- * near ones like documents. */
+/* Check `unit` and the options that depend on it, and resolve their defaults. With a unit other
+ * than the document, duplicate parts are cut out of documents. Equal parts are found by their
+ * hashes, near ones in the way of documents. */
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
@@ -1130,7 +1135,7 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
         s->bands.threshold = 1;
         s->pairs.verify = BM_VERIFY_EXACT;
         if (s->sketch.perms == 0)
-            s->sketch.perms = BM_PERMS_DEFAULT; /* unused: nothing is signed */
+            s->sketch.perms = BM_PERMS_DEFAULT; /* has no effect: nothing is signed */
     }
     s->pairs.keep_count = counted ? o->keep_count : 1;
     s->pairs.min_words = worded ? o->min_words : 8;
@@ -1233,7 +1238,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(err, "threshold",
                                  "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
-    /* only dedup supports containment */
+    /* Only dedup has `verify` contained. */
     BM_TRY_OUT(o.verify == BM_VERIFY_CONTAINED
                    ? bm_fail_field(err, "verify",
                                    "`verify` contained is for dedup (exact, signature or none)")
@@ -1273,8 +1278,7 @@ bm_input_options bm_settings_input_of_against(const bm_settings *settings)
     return input;
 }
 
-/* Rewrite a message about reading known documents: use the names of their own options, and do not
- * mention an index, which the user has not asked for. */
+/* Also replaces phrases that mention an index, because the user has not asked for one. */
 void bm_settings_name_against(const char *message, char *out, size_t cap)
 {
     static const char *const words[][2] = {
@@ -1357,7 +1361,7 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                                      .write_ctx = o.write_ctx},
                          .recorded = {.set_fields = o.set_fields}};
     out->bands.threshold = o.threshold;
-    out->sketch.perms = BM_PERMS_DEFAULT; /* unused, but listed in provenance */
+    out->sketch.perms = BM_PERMS_DEFAULT; /* has no effect, but is listed in provenance */
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
     BM_TRY(bm_option_set_fields_check(o.set_fields, err));
