@@ -403,7 +403,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
     if (checkpoint->corpus != NULL)
-        BM_TRY(checkpoint->sets_beside /* else list the path before the file is made */
+        BM_TRY(checkpoint->sets_beside /* if not, list the path before the file is made */
                    ? BM_OK
                    : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
     if (checkpoint->corpus != NULL) {
@@ -694,9 +694,9 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* === the end === */
 
-/* Sets in --temp-dir are removed while the journal still exists, which names them: if they were
- * removed after it, a job killed in between would leave sets that nothing refers to. The line
- * BM_CHECKPOINT_ENDING comes before that, since without its sets the job cannot be resumed. */
+/* The journal names the sets in --temp-dir, so they are removed before the journal is: otherwise a
+ * job killed in between would leave sets that nothing refers to. Without its sets the job cannot be
+ * resumed, so BM_CHECKPOINT_ENDING is added to the journal first. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);

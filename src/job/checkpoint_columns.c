@@ -266,7 +266,7 @@ static const size_t plain_bytes[N_PLAIN] = {
 
 typedef struct doc_head {
     uint64_t first;   /* number of the first document of the record */
-    bm_counts counts; /* counts of the job when it was saved; those of the last record count */
+    bm_counts counts; /* counts of the job at the save; only those of the last record are used */
 } doc_head;
 
 typedef struct saved_skip {
@@ -451,8 +451,8 @@ static bm_status not_saved(const documents_loading *l, const char *what, bm_erro
                    what, l->place);
 }
 
-/* Do the plain columns and the band keys have one element (of bands_of keys) per document, or none
- * where that is allowed? */
+/* Do the columns have the right lengths for l->n documents? Columns from DOC_CONTENT to DOC_TEXTS
+ * may be empty. */
 static bool columns_fit(const documents_loading *l)
 {
     for (unsigned c = 0; c < N_PLAIN; c++)

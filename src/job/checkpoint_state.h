@@ -33,7 +33,7 @@
  * escaped as in a TSV file, or "." for BM_CHECKPOINT_SETS in the work directory. */
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
 #define BM_CHECKPOINT_SETS_BESIDE BM_CHECKPOINT_SETS_AT "."
-#define BM_CHECKPOINT_ENDING      "ending" /* the outputs are complete: no job can be resumed */
+#define BM_CHECKPOINT_ENDING      "ending" /* the outputs are complete: resuming is impossible */
 #define BM_CHECKPOINT_BROKEN      "broken" /* an input is broken after the last saved place */
 
 /* The arrays of `sign`. Their first rows are saved with the documents. */
@@ -91,7 +91,7 @@ typedef struct bm_checkpoint {
     /* False: this kind of job is not saved, the inputs cannot be read again, or saving failed. */
     bool can_save;
     bm_summary *done; /* summary of a job that was already done; else NULL */
-    bool loading; /* saved work is not yet loaded completely; if the job fails now, it must stay */
+    bool loading;     /* saved work is not completely loaded, and must stay if the job fails */
     bm_journal *journal;
     bm_spill_file *docs_file;
     char *sets_path;

@@ -103,7 +103,7 @@ typedef struct bm_job_context {
 typedef struct bm_part_source {
     bm_job_context *of;  /* the other job, whose inputs are open */
     bm_ingest_scan scan; /* finds parts; scan.parts is true */
-    /* Called in input order, before the documents of a batch are added to the table. */
+    /* Called for each batch in input order, before the sink gets the batch. */
     bm_status (*place)(void *ctx, const bm_ingest_batch *batch, bm_error *err);
     /* Set `id` to the id of the document that `part` belongs to, and *from to the position of the
      * part in that document. */

@@ -10,8 +10,9 @@
  *     write                    [0   ]     [1   ]          any thread, at the reserved offsets
  *
  * A batch yields runs of bytes; adjacent records of one copy are one run. Batches are split in turn
- * too if the rule is not by_place. If several batches fail, the failure of the first is reported. A
- * batch with a record longer than a batch is processed alone, and may use all memory of the job.
+ * too if the rule is not by_place. If several batches cannot be read or split, the failure of the
+ * first is reported. A batch with a record of more than BATCH_BYTES is processed alone, and may use
+ * all memory of the job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */

@@ -474,8 +474,8 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* Two heads: if the head of any input's name is replaced by the other head, this gives the relative
- * path of the input. */
+/* A head of names and a head of paths. In the name of each input, replacing the former by the
+ * latter gives the relative path of the input. */
 typedef struct heads {
     size_t name_len, path_len;
     bm_buf name, path; /* the head of names, and the head of paths */

@@ -1278,7 +1278,7 @@ bm_input_options bm_settings_input_of_against(const bm_settings *settings)
     return input;
 }
 
-/* Also replaces phrases that mention an index, because the user has not asked for one. */
+/* Phrases that mention an index are also replaced, since the user has not asked for an index. */
 void bm_settings_name_against(const char *message, char *out, size_t cap)
 {
     static const char *const words[][2] = {

@@ -343,7 +343,8 @@ typedef struct census_drawn {
 typedef struct walker {
     bm_overlaps overlaps;
     bm_set_reader reader;
-    /* For each cell, the sum over its pairs of similarity minus the beginning of the cell. */
+    /* For each cell: the distances of its pairs from the beginning of their thousandth, summed, in
+     * units of 1 / OFFSET_UNIT of a thousandth. */
     uint64_t offsets[BM_CENSUS_CELLS];
     uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* bm_pair_census.sample_pairs of this thread */
 } walker;

@@ -11,7 +11,8 @@
  *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, pairs that reach the threshold
  *
  * A pair with c common hashes, of u in the union, is in thousandth floor(1000 c / u). Pairs without
- * common hashes are in no cell. A document has n_docs - 1 minus the sum of its cells of them. */
+ * common hashes are in no cell; the number of such pairs of a document is n_docs - 1, minus the sum
+ * of the document's cells. */
 #pragma once
 
 #include <stddef.h>
@@ -42,7 +43,7 @@
  * is the same share of both, but the few pairs of a sample also vary by chance. */
 
 #define BM_TRIALS      99u   /* runs */
-#define BM_TRIALS_TAIL 3u    /* of 100 ranks, those below the range, and those above it */
+#define BM_TRIALS_TAIL 3u    /* how many of the 100 ranks are beyond the range on either side */
 #define BM_TRIAL_DOCS  2000u /* the greatest number of documents of a run */
 
 /* Which trial runs to make. The seeds of the runs are derived from `seed`. `cpu` names an
