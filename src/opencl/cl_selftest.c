@@ -8,9 +8,9 @@
  * in parts. For the last, the limits of cutting are lowered during the test.
  *
  * One more document is as long as the most that a work-group signs at once, since Mesa's llvmpipe
- * leaves a loop after 65,535 iterations (docs/opencl.md). It repeats a few distinct shingles, and
- * ends with one that occurs nowhere else and changes its words. So the right answer is cheap to
- * compute, and a loop that ends too early cannot give it.
+ * leaves loops after 65,535 iterations in total. It repeats a few distinct shingles, and ends with
+ * one that occurs nowhere else and changes its words. So the right answer is cheap to compute, and
+ * a loop that ends too early cannot give it.
  *
  * Texts are made by a fixed generator from a small alphabet, so that shingles repeat. Their
  * shingles are cut here exactly as model/batches.h defines, and hashed by the xxHash library. They

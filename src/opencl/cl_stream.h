@@ -140,8 +140,8 @@ static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
 }
 
 /* The most units of one document that a single work-group signs, if the device does not merge
- * parts. llvmpipe leaves loops after 65,535 iterations in total (docs/opencl.md); this many units
- * stay below that. Longer documents come in slices. */
+ * parts. Mesa's llvmpipe leaves loops after 65,535 iterations in total; this many units stay below
+ * that. Longer documents come in slices. */
 #define BM_CL_ALONE_UNITS 49152u
 
 /* The size of parts of a long document: the whole document if the device does not merge parts. */

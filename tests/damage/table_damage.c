@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_damage.c -- files of tables with one byte of them changed, read and kept by the module in
- * this process.
+/* table_damage.c -- changes files of tables byte by byte; for each change, the module in this
+ * process reads the table and writes the rows to keep.
  *
- * table_damage STEP FILE... -- changes each STEP-th byte of each FILE in four ways (of a .parquet
- * file, the pages and the footer; of any other, which is IPC, all bytes), and truncates the file
- * after each STEP-th byte (of the footer, or of all). For any damage, the module must return; if it
- * refuses the file, it must say why; all texts and ids that it gives must be readable to their last
- * byte. The program's own code reads them. Prints a line per file: how many variants were read and
- * how many refused. If the process dies, the last change is printed.
+ * table_damage STEP FILE... -- changes each STEP-th byte of each FILE in four ways (in a .parquet
+ * file, bytes of the pages and the footer; in any other file, which is Arrow IPC, any byte), and
+ * truncates the file before each STEP-th byte (of the footer, or of all). For any damage, the
+ * module must return; if it refuses the file, it must say why; all texts and ids that it gives must
+ * be readable to their last byte. Our own code reads them. Prints a line per file: how many
+ * variants were read, how many were refused, and how many ranges were read. If the process dies,
+ * the last change is printed.
  *
  * A checking allocator (AddressSanitizer, with ARROW_DEFAULT_MEMORY_POOL=system) finds bad
  * accesses. */
@@ -193,7 +194,7 @@ static void try_file(const char *data, size_t len)
 
 /* --- the changes --- */
 
-/* Where the footer of a Parquet file begins, if it has one. */
+/* Where the footer of a Parquet file begins; 0 for any other file. */
 static size_t first_of(const char *data, size_t len)
 {
     size_t footer = 0;
@@ -223,7 +224,7 @@ static void change_each(const char *file, char *data, size_t len, size_t step)
             data[i] = (char)(data[i] ^ masks[m]);
         }
         if (i < footer)
-            continue; /* without a footer the file can only be refused */
+            continue; /* a truncated file without any part of the footer can only be refused */
         snprintf(here.place, sizeof here.place, "%s: cut behind %zu bytes", file, i);
         try_file(data, i);
     }
@@ -252,7 +253,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: table_damage STEP FILE...\n");
         return 2;
     }
-#if !defined(BM_SANITIZED) /* sanitizers have their own */
+#if !defined(BM_SANITIZED) /* sanitizers have handlers of their own */
     signal(SIGSEGV, dies);
     signal(SIGBUS, dies);
     signal(SIGFPE, dies);

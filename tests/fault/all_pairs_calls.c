@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs_calls.c -- --candidates all with sets in a file: one call or allocation fails in each
- * run; the job reports why, and never gives a result. Every call at first, then fewer and fewer of
- * the many that are alike. */
+ * run, and the job must report why and give no result. First each call fails in turn; later, of
+ * many similar calls, fewer and fewer. */
 #include <errno.h>
 #include <stdarg.h>
 

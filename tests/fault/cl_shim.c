@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_shim.c -- an OpenCL loader that fails on demand.
  *
- * Built as libOpenCL.so.1 and found first (LD_LIBRARY_PATH), it passes every call that the backend
- * looks up to the real loader, CL_SHIM_REAL, and misbehaves as the environment says. The program
- * under test is the real one; it cannot tell the shim from a bad driver.
+ * It is built as libOpenCL.so.1 and found first (LD_LIBRARY_PATH). It passes every call that the
+ * backend looks up to the real loader, CL_SHIM_REAL, and misbehaves as the environment says. The
+ * tested program is the real one; it cannot tell the shim from a bad driver.
  *
  *     CL_SHIM_FAIL=CALL:N[+]:WHAT   the N-th call of CALL (any: of all that return a code), and
- *                                   with + all that follow, does WHAT instead: a number is the
- *                                   code to return, `abort` and `exit` end the process, `hang`
- *                                   waits for ever, `skip` returns success with nothing done
- *     CL_SHIM_FLIP=N[+]:BYTE:STEP   once the N-th read-back (and with + each that follows) has
+ *                                   with + all later ones, do WHAT instead: a number is the code
+ *                                   to return; `abort` and `exit` end the process; `hang` waits for
+ *                                   ever; `skip` returns success with nothing done
+ *     CL_SHIM_FLIP=N[+]:BYTE:STEP   when the N-th read-back (and with + each later one) has
  *                                   arrived, flip one bit of BYTE and, if STEP > 0, of every
  *                                   STEP-th byte after it
- *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only in the listing that `--device
- *                                   auto` chooses from: in a process of its own (`__probe-opencl
- *                                   list`), else the first time that the process asks
+ *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only in the listing from which
+ *                                   `--device auto` chooses. The listing is a process of its own
+ *                                   (`__probe-opencl list`), otherwise the job's first query of a
+ *                                   device's type
  *     CL_SHIM_SEPARATE=1            devices do not share the host's memory
- *     CL_SHIM_VERSION=TEXT          devices say this CL_DEVICE_VERSION
- *     CL_SHIM_COMPILER=SHAPE:WHAT   a compiler that cannot do one shape of the kernels, `cpu`,
- *                                   `gpu` or `both` (told by the options of a build): `fail` with a
- *                                   log of its own, `empty` with none, `abort`, or `wrong`: it
- *                                   builds, and all results of its kernels have flipped bits
+ *     CL_SHIM_VERSION=TEXT          devices report this CL_DEVICE_VERSION
+ *     CL_SHIM_COMPILER=SHAPE:WHAT   the compiler cannot do a shape of the kernels, `cpu`, `gpu` or
+ *                                   `both` (recognised by the options of a build). It may `fail`
+ *                                   with a log of its own, fail with an `empty` log, `abort`, or
+ *                                   build `wrong`: a bit of each read-back is flipped
  *     CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in its trial run (a process
- *                                   of its own, `__probe-opencl`); unset: in both; never in a
- *                                   process that lists
- *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "listed PID" by a process
- *                                   that lists for process PID, "read N" for each read-back, "map
- *                                   FLAGS" for each map, "kernel N" for each kernel that waits for
- *                                   N events, and, when the process ends, "calls CALL N"
+ *                                   of its own, `__probe-opencl`); unset: in both. Calls never fail
+ *                                   in a process that lists devices
+ *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault; "listed PID" in a process
+ *                                   that lists devices for process PID; "read N" for each
+ *                                   read-back; "map FLAGS" for each map; "kernel N" for each kernel
+ *                                   that waits for N events; and "calls CALL N" when the process
+ *                                   ends
  *
- * A read-back is clEnqueueReadBuffer, or a map for reading only. Its bytes count as arrived
- * when its event, a later event of its queue, or the queue itself has been waited for. The list
- * of calls is the backend's own: a call without a wrapper here does not link. A clFinish that
- * fails has still finished: otherwise no caller could wait for the queue's commands and protect
- * the memory that they still write. A clWaitForEvents that fails has not waited. One lock
- * guards all counts. */
+ * A read-back is clEnqueueReadBuffer, or a map for reading only. Its bytes count as arrived when
+ * its event, a later event of its queue, or the queue itself has been waited for. The list of calls
+ * is the backend's own, so a call without a wrapper here does not link. A clFinish that fails has
+ * still finished: otherwise no caller could wait for the queue's commands and protect the memory
+ * that they still write. A clWaitForEvents that fails has not waited. One lock guards all
+ * counts. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,7 +65,7 @@ static const char *const names[] = {
 
 typedef struct which {
     unsigned long from;
-    bool on; /* and all that follow */
+    bool on; /* with all later ones */
 } which;
 
 typedef struct read_back {

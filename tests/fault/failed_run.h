@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failed_run.h -- what must be true after every run of a job in which one call failed. Header only,
+/* failed_run.h -- what must hold after each run of a job in which one call failed. Header only,
  * used with held_blocks.h. */
 #ifndef BM_TESTS_FAILED_RUN_H
 #define BM_TESTS_FAILED_RUN_H
@@ -8,8 +8,8 @@
 
 #include "held_blocks.h"
 
-/* Statuses of a job that also reads an earlier job's files: one that cannot be read may seem to be
- * a wrong file. */
+/* Is this an allowed status for a job that also reads files of an earlier job? A file that could
+ * not be read may look like a file of a wrong kind. */
 static inline bool fits_reader(bool memory, bm_status status)
 {
     if (memory)
@@ -18,8 +18,8 @@ static inline bool fits_reader(bool memory, bm_status status)
            status == BM_ERR_USAGE || status == BM_ERR_INPUT;
 }
 
-/* After call `n` failed: no memory is leaked, as many files are open as before, and there is an
- * error with a reason. */
+/* After call `n` failed: no memory is leaked, no more files are open than before, and a job that
+ * failed has given a reason. */
 static inline void expect_nothing_left(long n, size_t n_files, bm_status status, const char *why)
 {
     cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n, why);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own
- * for each job it is sent, so that a script with hundreds of jobs loads the OpenCL driver, which
- * costs more than a small job, once. A child is what exec would have made: nothing of the program
- * or of the driver has run before the fork; the driver's libraries are mapped and relocated, which
- * is all.
+/* fork_server.c -- a library for LD_PRELOAD that runs the program's main() many times: each job
+ * that it is sent runs in a child process. A script with hundreds of jobs so loads the OpenCL
+ * driver only once, which costs more than a small job. A child starts like a fresh process: before
+ * the fork, libraries are loaded, but neither main() nor any call of the driver has run.
  *
  *   LD_PRELOAD=libfork_server.so FORK_SERVER_LOAD="libpocl.so.2 ..." PROGRAM
  *
- * What each job opens for its digests is mapped too.
+ * The server also loads the library that every job opens to compute digests.
  *
- * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS
- * VAR=VALUE... -- ARGUMENT... A variable in the form VAR alone is unset. After each job a line with
- * its exit code is written to standard output: 128 and the number of a signal, 124 where it ran
- * longer than SECONDS, as `timeout` says it. The server exits at the end of its input. */
+ * Each line of standard input is a job, its words separated by tabs: DIRECTORY STDOUT STDERR
+ * SECONDS VAR=VALUE... -- ARGUMENT... A variable without "=" is unset. After each job the server
+ * writes a line with its exit code to standard output: 128 + N if signal N ended it, 124 if it ran
+ * longer than SECONDS, as timeout(1) does. The server exits at the end of its input. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* full_disk.c -- a disk that really fills up: a file system of 1 MiB in memory if the test may
  * mount one (in its own mount namespace), otherwise a limit on the size of files.
  *
- * Whatever is being written: the result is BM_ERR_IO, the message names the file, nothing of ours
+ * Whatever is being written: the result is BM_ERR_IO, the message names the file, no file of ours
  * is left, and earlier files are untouched. */
 #include <criterion/criterion.h>
 #include <errno.h>

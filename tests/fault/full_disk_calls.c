@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* full_disk_calls.c -- each system call and each allocation of a job's output fails once in turn.
  *
- * The linker redirects the calls of the objects under test to __wrap_*; the N-th of them (counted
- * over all kinds) returns an error, the others are real. N grows until a run has no failure. After
- * each run, either the job failed, the earlier output is untouched and no other file of ours is
- * left; or it succeeded and the new output is whole. */
+ * The linker redirects the calls of the objects under test to __wrap_*. The N-th of them returns an
+ * error (wrap_calls.h); the others are real. N grows until a run has no failure. After each run,
+ * either the job failed, the earlier output is untouched and no other file of ours is left; or it
+ * succeeded and the new output is complete. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -45,7 +45,8 @@ static void *held(void *block)
     return block;
 }
 
-/* A block from before, or from the C library itself, is not in the table. */
+/* A block that was allocated before the plan was armed, or by the C library itself, is not in the
+ * table. */
 static void given_back(void *block)
 {
     pthread_mutex_lock(&known.lock);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kill_shim.c -- the process is killed (SIGKILL) right before the N-th of its calls that change the
- * disk, for tests: loaded before the C library (LD_PRELOAD).
+/* kill_shim.c -- for tests: kills the process (SIGKILL) right before the N-th of its calls that
+ * change the disk. Loaded before the C library (LD_PRELOAD).
  *
- *     KILL_SHIM=N        the number of the call, from 1; 0: none. Calls are counted only once it is
- *                        set (by fork_server.c)
+ *     KILL_SHIM=N        the number of the call, from 1; 0: none. Calls are counted only once this
+ *                        variable is set (fork_server.c sets it for each job)
  *     KILL_SHIM_STOP=1   stop the process instead (SIGSTOP); the call is made when it continues
  *     KILL_SHIM_TORN=1   if the call writes bytes, write the first half of them before the kill
- *     KILL_SHIM_LOG=FILE the number of calls at exit, or "killed" and the name of the call
+ *     KILL_SHIM_LOG=FILE append the name of the call and N before the kill, or "calls" and the
+ *                        number of counted calls at exit
  *
- * Writing, creating, cutting, linking, renaming, removing and syncing count, but not what goes to
- * the standard streams. Threads: any. */
+ * These calls are counted: writing, creating, truncating, linking, renaming, removing and syncing;
+ * but not writes to the standard streams. Threads: any. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ __attribute__((destructor)) static void end(void)
     say("calls", atomic_load(&n_calls));
 }
 
-/* Counts a call: is it the N-th? */
+/* Counts a call. Is it the N-th? */
 static bool is_due(void)
 {
     if (atomic_load(&deadly) == UNKNOWN) {
@@ -72,7 +73,8 @@ static void call(const char *name)
         die(name);
 }
 
-/* The next definition of the function: ISO C has no cast for it. */
+/* The next definition of the function. The pointer is copied as bytes, since ISO C has no cast from
+ * void * to a function pointer. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \
@@ -163,8 +165,8 @@ COUNTED(mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 COUNTED(rmdir, (const char *path), (path))
 COUNTED(ftruncate, (int fd, off_t size), (fd, size))
 
-/* Does nothing: a kill loses no data that the system holds, and hundreds of jobs would wait for the
- * disk. */
+/* Does nothing: killing a process loses no data that the system already holds, and hundreds of jobs
+ * would wait for the disk. */
 int fsync(int fd)
 {
     (void)fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map_shim.c -- a file system without shared maps, or without locks, for tests: loaded before the C
- * library (LD_PRELOAD), it makes such calls fail on files below a directory.
+/* map_shim.c -- for tests: a file system without shared memory maps, or without locks. Loaded
+ * before the C library (LD_PRELOAD), it makes such calls fail on files below a directory.
  *
  *     MAP_SHIM=DIR:WHAT:CODE
  *

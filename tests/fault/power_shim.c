@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* power_shim.c -- a record of what a process does to files, in the order in which it does it, for
- * tests: loaded before the C library (LD_PRELOAD). scale/power.py makes of it the states in which a
- * loss of power may leave the disk.
+/* power_shim.c -- for tests: records in order what a process does to files. Loaded before the C
+ * library (LD_PRELOAD). From the record, scale/power.py makes the states in which a loss of power
+ * may leave the disk.
  *
- *     POWER_SHIM_LOG=FILE   where the record goes; nothing is recorded without it
+ *     POWER_SHIM_LOG=FILE   where to write the record; without it, nothing is recorded
  *
- * A line a call, words separated by tabs; files and folders are inodes, paths are absolute:
+ * The record has a line per call, with words separated by tabs. INO is the inode of a file or
+ * directory; paths are absolute:
  *
- *     make PATH INO       opened with O_CREAT: a new file, unless the same inode already has the
+ *     make PATH INO       opened with O_CREAT; the file is new unless this inode already has the
  *                         name
- *     unnamed INO         O_TMPFILE
- *     write INO AT BYTES  after the line, the bytes
- *     synced INO AT BYTES the same on a descriptor with O_DSYNC or O_SYNC
- *     cut INO BYTES       ftruncate, O_TRUNC
- *     sync INO            fsync, fdatasync; of a folder too
+ *     unnamed INO         opened with O_TMPFILE
+ *     write INO AT BYTES  the written bytes follow the line
+ *     synced INO AT BYTES the same, on a descriptor with O_DSYNC or O_SYNC
+ *     cut INO BYTES       ftruncate, or opened with O_TRUNC
+ *     sync INO            fsync or fdatasync, also of a directory
  *     syncfs
  *     mkdir PATH INO, rmdir PATH, unlink PATH, link PATH INO, rename FROM TO, exchange FROM TO
  *
- * Failed calls are not recorded, nor are writes to the standard streams, to pipes and through maps.
- * Threads: any; a call and its line are one step. */
+ * Not recorded: calls that failed, and writes to the standard streams, to pipes and through memory
+ * maps. Threads: any; no other recorded call happens between a call and its line. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The next definition of the function: ISO C has no cast for it. */
+/* The next definition of the function. The pointer is copied as bytes, since ISO C has no cast from
+ * void * to a function pointer. */
 #define NEXT(type, fn, name)                                                                       \
     type fn;                                                                                       \
     do {                                                                                           \
@@ -65,7 +67,7 @@ __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
     put(text, (size_t)len);
 }
 
-/* Called before each call, which is then made and recorded until the matching end. */
+/* Call before each recorded call; until the matching end(), other threads' recorded calls wait. */
 static bool begin(void)
 {
     pthread_mutex_lock(&mutex);
@@ -85,7 +87,7 @@ static void end(void)
     errno = code;
 }
 
-/* The absolute path of a name relative to an open folder. */
+/* The absolute path of a name that is relative to an open directory. */
 static const char *whole(int at, const char *path, char out[PATH_MAX])
 {
     char link[64];
@@ -99,7 +101,7 @@ static const char *whole(int at, const char *path, char out[PATH_MAX])
     return out;
 }
 
-/* The path at which an open file was found, whichever path it was opened by. */
+/* The path of an open file, as the system reports it. */
 static const char *found_at(int fd, char out[PATH_MAX])
 {
     char link[64];
@@ -243,7 +245,7 @@ int ftruncate(int fd, off_t size)
     return rc;
 }
 
-/* Recorded only: the power never really fails. */
+/* Recorded but not done: the power never really fails. */
 static int synced(int fd, bool all)
 {
     if (begin())

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resume_calls.c -- a stopped job's output directory is taken over, continued and committed, while
  * each system call and each allocation fails once in turn. Whatever failed, at whatever point:
- * everything noted still exists, or nothing that looks like it does, and the next attempt makes the
- * same output. */
+ * either all that the journal notes still exists, or nothing that could be mistaken for it; and the
+ * next attempt makes the same output. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>

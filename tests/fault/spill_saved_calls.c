@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_saved_calls.c -- each system call and each allocation of a file that is saved, opened again
- * and walked fails once in turn: with O_TMPFILE, without it, and where no link can be made. Either
+/* spill_saved_calls.c -- each system call and each allocation fails once in turn while a file is
+ * saved, opened again and walked: with O_TMPFILE, without it, and where no link can be made. Either
  * the run fails with the right status and leaves a file with which it can be tried again, or all
  * records are there. */
 #include <criterion/criterion.h>

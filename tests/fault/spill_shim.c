@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_shim.c -- a disk that fails under the temporary files of a job, for tests: loaded before
- * the C library (LD_PRELOAD), it lets a call on one of them fail, or damages the file for real.
+/* spill_shim.c -- for tests: a disk that fails for the temporary files of a job. Loaded before the
+ * C library (LD_PRELOAD), it makes a call on such a file fail, or really damages the file.
  *
  *     SPILL_SHIM=KIND:CALL:N:WHAT
  *
- *     KIND   sets, keys, edges, docs: a temporary file of these (told by its header, spill_file.h);
- *            any
- *     CALL   write, read, or open (with KIND any: the kind is not known at open)
- *     N      which call of that kind, from 1
+ *     KIND   sets, keys, edges, docs: a temporary file of this kind, recognised by its header
+ *            (spill_file.h); any: for CALL open, since the kind is not yet known then
+ *     CALL   write, read or open
+ *     N      which of these calls, from 1
  *     WHAT   a number: the call fails with this errno, and so does every later one
- *            byte: before the read, one byte in its range of the file is changed
+ *            byte: before the read, one byte in the range to read is changed
  *            short: before the read, the file is truncated where the read begins
  *            gone: before the open, the directory is removed with its contents
  *     SPILL_SHIM_ROOM=BYTES   statvfs reports this many free bytes
- *     SPILL_SHIM_LOG=FILE     "fault …" for each fault; at the end "calls KIND CALL N"
+ *     SPILL_SHIM_LOG=FILE     append "fault …" for each fault, and "calls KIND CALL N" at exit
  *
  * Threads: any; calls are counted atomically. */
 #include <dirent.h>
@@ -92,7 +92,7 @@ __attribute__((destructor)) static void end(void)
         }
 }
 
-/* Counts a call: must it fail, or is the damage done at it? */
+/* Counts a call. Must it fail, or must the file be damaged now? */
 static bool is_due(unsigned kind, unsigned call)
 {
     unsigned long n = atomic_fetch_add(&counts[kind][call], 1) + 1;
@@ -112,7 +112,8 @@ typedef ssize_t write_fn(int fd, const void *data, size_t n, off_t at);
 typedef int open_fn(const char *path, int flags, ...);
 typedef int statvfs_fn(const char *path, struct statvfs *out);
 
-/* The next definition of the function: ISO C has no cast for it. */
+/* The next definition of the function. The pointer is copied as bytes, since ISO C has no cast from
+ * void * to a function pointer. */
 static void next(const char *name, void *out)
 {
     void *symbol = dlsym(RTLD_NEXT, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights_calls.c -- one call or allocation fails in each run while documents are counted, looked
- * up and weighed with little memory, and while weighted documents are compared with sets in a file:
- * the job reports why, and never gives a result. */
+ * up and weighed with little memory, and while weighted documents are compared with sets in a file.
+ * The job must report why and give no result. */
 #include <errno.h>
 #include <stdarg.h>
 

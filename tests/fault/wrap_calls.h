@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap_calls.h -- makes one system call or allocation of a program fail: the N-th, counted over all
- * kinds that the linker redirects to a WRAP, on any thread. Header only, for one source file per
- * program. */
+/* wrap_calls.h -- makes one system call or one allocation of a program fail: the N-th, counted from
+ * 0 over all functions of that sort that the linker redirects to a WRAP, on any thread. Header
+ * only, for one source file per program. */
 #ifndef BM_TESTS_WRAP_CALLS_H
 #define BM_TESTS_WRAP_CALLS_H
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct {
-    bool armed, with_memory; /* with_memory: an allocation fails; else any other call */
+    bool armed, with_memory; /* with_memory: an allocation fails; otherwise a system call */
     long left;               /* calls until the one that fails */
     int code;
     bool failed;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_arrow.h -- a table of signatures made of the bytes of an input, as a reader of tables gives
- * it: every array is as Arrow's specification wants it, and of whatever types, lengths, offsets and
- * nulls the bytes say. Buffers have exactly the size that they need, so that a sanitizer sees a
- * byte too many. Header only.
+/* fuzz_arrow.h -- makes a table of signatures from the bytes of an input, as a reader of tables
+ * would deliver it. Every array is valid by Arrow's specification; the bytes choose its types,
+ * lengths, offsets and nulls. Buffers have exactly the size that they need, so that a sanitizer
+ * catches an access past them. Header only.
  *
- *     byte 0 … 4   which: type of the signatures, of their words, of the ids, of n_shingles; flags
- *     then         for each array: rows, offset, and for each row what it has */
+ *     byte 0 … 3   the types of the signatures, of their words, of the ids and of n_shingles
+ *     then         for each array: a byte with rows, offset and nulls, and then its cells */
 #ifndef TEST_FUZZ_ARROW_H
 #define TEST_FUZZ_ARROW_H
 
@@ -168,7 +168,7 @@ static inline void fuzz_put_offset(uint8_t *offsets, size_t i, size_t width, uin
     memcpy(offsets + i * width, &value, width);
 }
 
-/* Cells with one or two letters. */
+/* Cells of one or two bytes. */
 static inline struct ArrowArray *fuzz_text(fuzz_table *t, const char *format, size_t cells,
                                            bool nulls)
 {
@@ -216,7 +216,7 @@ static inline struct ArrowArray *fuzz_list(fuzz_table *t, size_t cells, bool nul
     return out;
 }
 
-/* Makes the first `skip` cells of the array lie before its offset. */
+/* Puts the first `skipped` cells of the array before its offset. */
 static inline struct ArrowArray *fuzz_skip(struct ArrowArray *array, size_t skipped)
 {
     array->offset = (int64_t)skipped;
@@ -270,7 +270,7 @@ typedef struct fuzz_span {
     size_t size;
 } fuzz_span;
 
-/* `value`: the value of `key` in the schema's metadata. */
+/* `value`: the value of `key` in the schema's metadata; without data there is no metadata. */
 static inline void fuzz_open_table(fuzz_span table, const char *key, fuzz_span value,
                                    struct ArrowArrayStream *out)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_index.c -- any bytes as parts of an index. The first byte says as what:
+/* fuzz_index.c -- arbitrary bytes as parts of an index. The first byte chooses the part:
  *
- *     0   two bytes of n, then the code of a set of n hashes
- *     1   a piece of postings; 2: the same, with its sums put right
- *     3   a piece of documents; 4: the same, with its sum put right
- *     5   what a commit makes visible, with its sum put right
- *     6   a filter, whose sum is not looked at: only its own documents are found
+ *     0   the code of a set of n hashes; the first two bytes are n
+ *     1   a piece of postings; 2: the same, with corrected checksums
+ *     3   a piece of documents; 4: the same, with a corrected checksum
+ *     6   a filter, whose checksum is not verified: it finds only documents of its own range
+ *     any other: the state that a commit writes, with a corrected checksum
  *
- * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is
- * taken is in order: a set, a piece, written again, is the same bytes. */
+ * The bytes are copied to a block of exactly their size, so that a sanitizer catches an access past
+ * them. Whatever is accepted is well-formed: a set, a piece or a state of the current version,
+ * written again, gives the same bytes. */
 #include "fuzz_check.h"
 #include "store/piece.h"
 #include "store/store_pages.h"

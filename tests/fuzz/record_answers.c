@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_answers.c -- what the program reads of files, said record by record: the other side of
- * differential.py. Not a test by itself.
+/* record_answers.c -- prints each record that our program reads from a file, so that
+ * differential.py can compare it with other programs. Not a test by itself.
  *
- * Asked on standard input, again and again, one line and the bytes of a file:
+ * Standard input is a sequence of requests: one line, then the bytes of a file.
  *
  *     FORMAT TAB HEADER TAB DELIMITER TAB ID TAB FIELDS TAB BYTES LF
  *
- * FORMAT "jsonl", "json", "csv", "tsv" or "lines"; HEADER "auto", "yes" or "no"; DELIMITER a
- * character code, 0: as usual; ID a field, or nothing; FIELDS parted by commas, or nothing. Answers
- * a line for each record, its parts as bytes of so many, and a line for the end:
+ * FORMAT is "jsonl", "json", "csv", "tsv" or "lines"; HEADER is "auto", "yes" or "no"; DELIMITER is
+ * a character code, or 0 for the default; ID is a field, or empty; FIELDS are separated by commas,
+ * or empty; BYTES is the size of the file. The answer is one line per record, followed by its
+ * strings with the sizes that the line states, and a line for the end:
  *
- *     good LINE TAB INVALID TAB BYTES-OF-ID TAB BYTES-OF-TEXT LF id text LF
- *     bad LINE TAB BEHIND TAB BYTES-OF-REASON LF reason LF
- *     end STATUS TAB ERROR-LINE LF */
+ *     good TAB LINE TAB INVALID TAB BYTES-OF-ID TAB BYTES-OF-TEXT LF id text LF
+ *     bad TAB LINE TAB BEHIND TAB BYTES-OF-REASON LF reason LF
+ *     end TAB STATUS TAB ERROR-LINE LF
+ *
+ * The id and the text follow one another without a separator. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -60,7 +63,7 @@ static bm_format format_of(const char *word)
     return BM_FORMAT_AUTO;
 }
 
-/* Cuts the next part off a line. */
+/* Cuts the next field off a line. */
 static char *part(char **line)
 {
     char *text = strsep(line, "\t\n");

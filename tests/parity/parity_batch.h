@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parity_batch.h -- documents from a seeded generator, their right words and keys by the scalar
- * reference, and the comparison. Shared by the tests that compare a backend with the reference. */
+/* parity_batch.h -- documents from a seeded generator, the right words and keys by the scalar
+ * reference, and a comparison with those of a backend. Shared by the tests of backends. */
 #ifndef TESTS_PARITY_BATCH_H
 #define TESTS_PARITY_BATCH_H
 
@@ -28,7 +28,7 @@ static uint64_t parity_random(uint64_t *state)
 
 /* How to make the documents. */
 typedef struct parity_docs {
-    const uint32_t *sizes; /* sizes of n_docs documents, in hashes */
+    const uint32_t *sizes; /* n_docs sizes, in hashes */
     size_t n_docs;
     uint64_t seed;
     uint64_t distinct; /* number of different hashes at most; 0: any */

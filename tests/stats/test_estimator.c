@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How well the signatures estimate, on pairs of sets of known Jaccard similarity.
  *
- * Each trial draws two fresh sets: |A| = |B| = 100 with exactly `common` members in both, so J =
- * common / (200 - common) exactly. A new seed of the coefficients every 100 trials, new members
- * every trial. Under ideal min-wise hashing the agreement of k words is binomial(k, J)/k, which
- * gives the bounds: bias under .002, root mean square error within 5 % of sqrt(J(1-J)/k), and the
- * number of candidates of b bands of r rows inside the 99 % band of binomial(trials, 1-(1-J^r)^b).
- * Seeds are fixed: a result is always the same. */
+ * Each trial draws two new sets: |A| = |B| = 100 with exactly `common` members in both, so J =
+ * common / (200 - common) exactly. The seed of the coefficients changes every 100 trials, the
+ * members every trial. Under ideal min-wise hashing the agreement of k words is binomial(k, J)/k,
+ * which gives the bounds: bias under .002, root mean square error within 5 % of sqrt(J(1-J)/k), and
+ * the number of candidates of b bands of r rows inside the 99 % interval of binomial(trials,
+ * 1-(1-J^r)^b). Seeds are fixed, so a result never varies. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How well oph estimates, on pairs of sets of known Jaccard similarity: |A| = |B| = SET with
- * `common` members in both, over 100 seeds, fresh members for every pair.
+ * `common` members in both, for 100 seeds, with new members for every pair.
  *
- * Two claims. For sets of at least 10 K shingles the root mean square error is at most 1.1 times
- * sqrt(J(1-J)/K), the error of K independent permutations. And the share of pairs that become
- * candidates of b bands of r rows, averaged over the seeds, lies within 3 standard errors (of the
- * seeds' own scatter) of 1 - (1 - J^r)^b. Densification by rotation fails the second: it copies a
- * word to its neighbours, which lie in one band. So the second is also asked of sets of twice K
- * shingles, whose bins are empty one time in seven. Seeds are fixed: a result is always the
- * same. */
+ * Two claims. First, for sets of at least 10 K shingles the root mean square error is at most 1.1
+ * times sqrt(J(1-J)/K), the error of K independent permutations. Second, the share of pairs that
+ * become candidates of b bands of r rows, averaged over the seeds, lies within 3 standard errors of
+ * 1 - (1 - J^r)^b; the standard error is that of the shares of the seeds. Densification by rotation
+ * would fail the second claim: it copies a word to its neighbours, which lie in the same band. So
+ * the second claim is also tested for sets of 2 K shingles, in which one bin in seven is empty.
+ * Seeds are fixed, so a result never varies. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -77,7 +77,8 @@ static outcome run(size_t set, size_t common)
     return out;
 }
 
-/* If the seeds happen to show no scatter, it is taken from the binomial distribution. */
+/* If all seeds happen to have the same share, the standard error is that of the binomial
+ * distribution. */
 static void expect_s_curve(const outcome *got, double similarity, size_t set)
 {
     for (size_t p = 0; p < N_PLANS; p++) {

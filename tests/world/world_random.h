@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_random.h -- random numbers for tests. Each test has a state of its own, which it seeds, so
- * it draws the same numbers in every run, on every machine. */
+/* world_random.h -- random numbers for tests. Each test has its own state and seeds it, so it draws
+ * the same numbers in every run and on every machine. */
 #pragma once
 
 #include <stdint.h>

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_icd.c -- an OpenCL driver with one device that can be listed but not used; the environment
- * can break the listing too:
+/* fake_icd.c -- an OpenCL driver with one device that can be listed but not used. An environment
+ * variable can break the listing too:
  *
- *     FAKE_ICD=ACTION:WHERE   ACTION is done when WHERE is reached
+ *     FAKE_ICD=ACTION:WHERE   do ACTION when the driver reaches WHERE
  *
- *     ACTION   hang, abort, segv, exit0, exit1, exit_now (_exit(0)); claim: 2^32-1 platforms or
- *              devices; garbage: pointers that lead nowhere; null: no objects, but success;
- *              endless: names without end, and a size that changes with each query;
+ *     ACTION   hang, abort, segv, exit0, exit1, exit_now (_exit(0)); claim: report 2^32-1 platforms
+ *              or devices; garbage: return pointers that lead nowhere; null: return success but no
+ *              objects; endless: return texts without an end, whose size changes with each query;
  *              gpu: the device is a GPU (WHERE must be `type`)
- *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be
- *              made)
+ *     WHERE    load (the constructor), platforms, devices, info (queries of the device), context
+ *              (clCreateContext)
  *
- *     FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a
- *                             trial run's process (`__probe-opencl`), j in a job's
+ *     FAKE_ICD_LOG=FILE       append a letter each time that the devices are queried: t in a
+ *                             process of `__probe-opencl`, j in a job
  *
- * A copy of it in a file named empty*.so has no device (-1), one named failing*.so says why (-6).
+ * If its file is named empty*.so, the driver reports that it has no device (-1). If it is named
+ * failing*.so, querying devices fails (-6).
  *
- * It serves as an ICD, behind a loader, and as a loader itself under the name libOpenCL.so.1. It
- * includes no header of OpenCL, so its functions may have other types than the headers declare. */
+ * It works as an ICD behind a loader, and as a loader itself under the name libOpenCL.so.1. It
+ * includes no OpenCL header, so its functions may have other types than the headers declare. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@ enum {
     N_DISPATCH = 200
 };
 
-typedef struct object { /* a platform or a device: the loader expects a table of calls first */
+typedef struct object { /* a platform or a device; the loader expects a table of functions first */
     void *const *dispatch;
 } object;
 
@@ -115,7 +116,7 @@ static int answer_text(const char *text, size_t cap, void *out, size_t *n_out)
 
 static object platform, device;
 
-/* Does the name of the file that contains this code begin like this? */
+/* Does the name of the file that this code was loaded from begin like this? */
 static int is_named(const char *begin)
 {
     Dl_info here;
@@ -167,7 +168,7 @@ static int device_info(object *of, uint32_t what, size_t cap, void *out, size_t 
     return SUCCESS;
 }
 
-/* Returns one object, or what the fault makes of it. */
+/* Returns one object, or what the requested fault makes of it. */
 static int one_object(const char *where, object *real, uint32_t cap, object **out, uint32_t *n_out)
 {
     reach(where);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* colliding.h -- keys that collide in a hash table whose hash function is known. Header only.
+/* colliding.h -- makes keys that collide in a hash table whose hash function is known. Header only.
  *
- * XXH3_64bits is one to one on 8 bytes, so it can be inverted. Ids are made from hashes that agree
- * in some bits: about one hash in 3,300 has a preimage of 8 printable bytes. On 17 to 32 bytes,
- * XXH3_64bits XORs constants into pairs of words and multiplies each pair. If one factor is 0, the
- * other word (8 bytes) does not matter, so ids can agree in all 64 bits. */
+ * XXH3_64bits of 8 bytes is one-to-one, so it can be inverted: ids are made from hashes that agree
+ * in some bits, of which about one in 3,300 has a preimage of 8 printable bytes. For 17 to 32
+ * bytes, XXH3_64bits XORs constants into pairs of words and multiplies the two words of each pair.
+ * If one of them becomes 0, the other (8 bytes) has no effect; so ids can have the same 64-bit
+ * hash. */
 #ifndef BM_TESTS_COLLIDING_H
 #define BM_TESTS_COLLIDING_H
 
@@ -37,7 +38,7 @@ static inline uint64_t colliding_word(const uint8_t *bytes)
     return word;
 }
 
-/* The 8 bytes of XXH3's secret (see the xxHash specification) at the offset. */
+/* The 8 bytes of XXH3's default secret (see the xxHash specification) at the offset. */
 static inline uint64_t colliding_secret(size_t offset)
 {
     static const uint8_t secret[32] = {0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe,
@@ -72,8 +73,8 @@ static inline bool colliding_is_text(const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* Makes ids of 8 ASCII characters that need no escape in JSON. Their hashes agree in `bits` bits:
- * the highest or the lowest ones. */
+/* Makes ids of 8 ASCII characters that need no escape in JSON. The highest or the lowest `bits`
+ * bits of their hashes are equal. */
 typedef struct colliding_ids {
     unsigned bits; /* at most 32 */
     bool leading;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_counts.h -- for every two of several sets, the number of values they share: each value
- * counts once for every two sets that have it. Header only. */
+/* shared_counts.h -- for every two of several sets, the number of values that both have. Header
+ * only. */
 #ifndef BM_TESTS_SHARED_COUNTS_H
 #define BM_TESTS_SHARED_COUNTS_H
 

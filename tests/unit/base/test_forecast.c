@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forecast.c -- how far a job is: exact if the weights are right, soon close if they are not,
- * and never going back. The test sets the clock. */
+/* test_forecast.c -- the forecast of a job's progress: exact if the weights are right, soon close
+ * if they are not, and never going back. The test sets the clock. */
 #include <criterion/criterion.h>
 
 #include <math.h>

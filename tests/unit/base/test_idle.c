@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle objects: each belongs to one thread at a time, and at most one is kept per place. */
+/* Idle objects: each belongs to one thread at a time, and each place holds at most one. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>

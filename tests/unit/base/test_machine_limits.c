@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders that stand in for "/", with the files that kernels, systemd, Slurm and containers
- * show. */
+/* Limits read below directories that stand in for "/", with files as kernels, systemd, Slurm and
+ * containers provide them. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <sys/mman.h>

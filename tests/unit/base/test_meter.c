@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_meter.c -- which callbacks a caller gets: progress at most ten times a second, every line of
- * the log, one call at a time, and no further question once it has asked to stop. */
+/* test_meter.c -- which callbacks a caller gets: progress at most ten times a second, each line of
+ * the log, one call at a time, and no further call of `cancelled` once it has returned true. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split_rows.h -- rows of documents as Arrow arrays, and blocks as bytes, for the tests of this
- * room. */
+/* split_rows.h -- for the tests of src/distributed: rows of documents as Arrow arrays, and blocks
+ * as bytes. */
 #ifndef BM_TESTS_SPLIT_ROWS_H
 #define BM_TESTS_SPLIT_ROWS_H
 

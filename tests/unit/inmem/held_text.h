@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_text.h -- a text in memory that blocks the thread that reads it until the test lets it go
- * on. So a test can be sure that a call is in the middle of its work, holding no lock. Header only.
+/* held_text.h -- a text in memory that blocks the first thread that reads it until the test lets it
+ * go on. So a test can be sure that a call is in the middle of its work and holds no lock. Header
+ * only.
  *
- * The pages of the text are unreadable. The first thread that reads them gets SIGSEGV; the handler
- * waits for the test, then makes the pages readable. */
+ * The pages of the text are unreadable at first. The first thread that reads them gets SIGSEGV; the
+ * handler waits for the test, then makes the pages readable. */
 #ifndef BM_TESTS_HELD_TEXT_H
 #define BM_TESTS_HELD_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* public_api.h -- checks, for any call of the library with options, what every such call promises
- * about its options (include/bandmill/types.h). */
+/* public_api.h -- checks, for any call of the library that takes options, the promises about option
+ * structs in include/bandmill/types.h. */
 #ifndef BM_TESTS_PUBLIC_API_H
 #define BM_TESTS_PUBLIC_API_H
 

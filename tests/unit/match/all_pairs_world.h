@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
- * may be in a file; and the true pairs, by counting what every two sets share. Header only. */
+ * may be in a file; and the true pairs, found by counting the shingles that every two documents
+ * share. Header only. */
 #ifndef BM_TESTS_ALL_PAIRS_WORLD_H
 #define BM_TESTS_ALL_PAIRS_WORLD_H
 
@@ -28,8 +29,8 @@ static inline uint64_t draw(uint64_t *state)
     return world_split(state);
 }
 
-/* n documents of up to `longest` shingles: one in eight is a copy, half are edited copies. The
- * others have frequent shingles and shingles of their own in turn. */
+/* Draws n documents of up to `longest` shingles: about one in eight is a copy of an earlier one,
+ * half are edited copies. In each of the others, frequent shingles and random ones alternate. */
 static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
 {
     drawn *s = calloc(1, sizeof *s);

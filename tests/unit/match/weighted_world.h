@@ -9,8 +9,8 @@
 #include "all_pairs_world.h"
 #include "lsh/similarity.h"
 
-/* The weight of a hash in a document: a rarity of the hash, times a count that depends on the
- * document. Copies have equal weights. */
+/* The weight of a hash in a document: the rarity of the hash, times a count that depends on hash
+ * and document. Copies have equal weights. */
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
 {
     uint64_t state = hash, here = hash ^ s->same_as[doc];

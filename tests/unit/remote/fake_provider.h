@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_provider.h -- a provider of made-up files, for programs that are linked with
- * --wrap=bm_remote_provider_find. An address is http://WAY/SIZE/SEED, with these ways to answer:
+ * --wrap=bm_remote_provider_find. An address is http://WAY/SIZE/SEED. WAY is how requests are
+ * answered:
  *
- *     right   with the bytes               refused   never: each request fails
- *     once    each request fails once, and succeeds when repeated for the same bytes
- *     hangs   only when the caller asks to stop; the first block is answered at once
+ *     right     with the bytes
+ *     refused   never: each request fails
+ *     once      the first request for some bytes fails, later ones for the same bytes succeed
+ *     hangs     the first block with its bytes; others end only when the caller asks to stop
  *
- * To test that requests run in parallel, let answers wait until enough of them are in flight:
+ * To test that requests run in parallel, let answers wait until enough requests are in flight:
  * otherwise a busy machine may run them one after another. */
 #ifndef BM_TESTS_FAKE_PROVIDER_H
 #define BM_TESTS_FAKE_PROVIDER_H
@@ -66,7 +68,7 @@ static bool fake_waits(void)
     return waits;
 }
 
-/* Notes a request for these bytes; were they requested before? */
+/* Notes a request for these bytes. Were they requested before? */
 static bool fake_note(uint64_t key)
 {
     for (size_t i = 0; i < fake.n_asked; i++)

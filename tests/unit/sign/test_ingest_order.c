@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ingest_order.c -- the order of the ingest's steps. Each batch is put once, after the sink.
- * The first failure in input order is reported, whichever occurs first. During a pause, and while
- * places move, no batch is in flight; the ingest asks about moving once the document table has the
- * batch. A device's thread delivers and puts nothing. A batch that the sink claims is filled, and
- * enters each shard in order, before the sink gets it; a batch that is not claimed has no later
- * batch filled before it. Of equal ids, the first in input order has the row, whatever the batches,
- * shards and threads. */
+/* test_ingest_order.c -- the order of the ingest's steps. Each batch is put once, after the sink
+ * has placed it. The first failure in input order is reported, whichever occurs first. During a
+ * pause, and while the sink moves its data, no batch is being put; the sink is asked to place a
+ * batch only when the document table has it. A device's thread calls neither `place` nor `put`. A
+ * claimed batch is filled, and enters each shard in order, before it is placed; after an unclaimed
+ * batch, no later batch is filled before that one is placed. Of equal ids, the first in input order
+ * has the row, for any batches, shards and threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ typedef struct run {
     const bm_doc_table *docs;
     bool device; /* a device signs; its thread must do nothing else */
     pthread_t device_thread;
-    bool moving; /* places move while the sink has the current batch */
+    bool moving; /* the sink moves its data before it places the current batch */
     bool claims; /* the sink claims four of five batches */
     atomic_uint n_filled[N_DOCS], n_entered[N_DOCS];
     size_t entered[BM_DOC_SHARDS]; /* rows before this one have entered the shard */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_model.h -- an index as plain arrays, and whether a bm_store gives the same answers. Header
- * only. */
+/* store_model.h -- a model of an index as plain arrays, and checks that a bm_store gives the same
+ * answers. Header only. */
 #ifndef BM_TESTS_STORE_MODEL_H
 #define BM_TESTS_STORE_MODEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize_oracle.h -- normal forms by utf8proc over whole texts, to test the forms that
+/* normalize_oracle.h -- normal forms that utf8proc makes of whole texts, to test the forms that
  * normalize.h makes code point by code point. */
 #ifndef BM_TEST_NORMALIZE_ORACLE_H
 #define BM_TEST_NORMALIZE_ORACLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* special_check.h -- for the tests of stop word shingles and bags: makes a batch of one document on
- * each path. */
+/* special_check.h -- for the tests of stop word shingles and bags: makes a batch of one document by
+ * each of several paths through the code. */
 #ifndef BM_TEST_SPECIAL_CHECK_H
 #define BM_TEST_SPECIAL_CHECK_H
 
@@ -22,8 +22,8 @@ static inline bool available(const char *isa)
     return bm_isa_choose(isa, &chosen, NULL) == BM_OK;
 }
 
-/* How to make a batch of one document: the instruction set, the exact path or not, with counts or
- * not. */
+/* How to make a batch of one document: with which instruction set, by the exact path or not, with
+ * counts or not. */
 typedef struct special_path {
     const char *isa;
     bool exact, counted;
