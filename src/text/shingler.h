@@ -17,8 +17,8 @@ struct bm_joined;
 struct bm_shingle_ops;
 
 /* Open a shingler. `cpu` is the name of the instruction set for the inner loops; NULL: the best.
- * options->stopwords must be a loaded list (stop_words.h), or NULL for English. BM_ERR_USAGE:
- * options are out of range. */
+ * The list of stop words in `options` must be loaded (stop_words.h), or NULL for English.
+ * BM_ERR_USAGE: options are out of range. */
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
                            bm_error *err);
 void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */

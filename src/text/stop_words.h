@@ -14,9 +14,10 @@
 
 /* The path of the file of stop words in options that are not loaded yet; NULL: none. */
 const char *bm_stop_words_path(const bm_text_options *options);
-/* Replace the name in options->stopwords (types.h) by the list, or by NULL if the shingles are not
- * stop word shingles. *owned becomes the memory of a list from a file, which the caller frees, else
- * NULL. The options must be valid. BM_ERR_INPUT names the line of the file. BM_ERR_IO. */
+/* Replace the name of the list in `options` (types.h) by the list itself, or by NULL if the
+ * shingles are not stop word shingles. *owned becomes the memory of a list from a file, which the
+ * caller frees, else NULL. The options must be valid. BM_ERR_INPUT names the line of the file.
+ * BM_ERR_IO. */
 bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
 /* If the list of loaded options is neither English nor *owned already, copy it into *owned and free
  * the old *owned. */
