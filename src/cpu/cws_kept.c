@@ -13,7 +13,7 @@
 #include "base/memory.h"
 
 #define KEPT_BYTES ((size_t)4 << 20) /* the default */
-#define SLOTS_MOST 0xFFFFu           /* with the empty one, all that 16 bits can number */
+#define SLOTS_MOST 0xFFFFu           /* in a store, however many bytes are given */
 
 static uint32_t padded(uint32_t n, uint32_t to)
 {
@@ -33,10 +33,10 @@ static void fill_coefs(bm_cws_kept *kept)
         }
 }
 
-/* Bytes of a slot, with its share of `places`, which is at most 4. */
+/* Bytes of a slot and of its part of the table. */
 static size_t slot_bytes(const bm_cws_kept *kept)
 {
-    return kept->stride + sizeof(bm_cws_slot) + 4 * sizeof(uint32_t);
+    return kept->stride + sizeof(bm_cws_slot) + 2 * sizeof(uint64_t);
 }
 
 bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_kept **out,
@@ -49,9 +49,6 @@ bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_
     kept->n_used = padded(params->perms, 2 * BM_CWS_LANES);
     const size_t n = (bytes > 0 ? bytes : KEPT_BYTES) / slot_bytes(kept);
     kept->n_slots = (uint32_t)(n < BM_CWS_BLOCK ? BM_CWS_BLOCK : n > SLOTS_MOST ? SLOTS_MOST : n);
-    kept->place_bits = 1;
-    while (UINT32_C(1) << kept->place_bits < 2 * kept->n_slots)
-        kept->place_bits++;
     kept->coefs = bm_alloc_aligned(kept->stride, BM_CWS_COEFS * sizeof *kept->coefs);
     if (kept->coefs == NULL) {
         bm_cws_kept_close(kept);
@@ -67,7 +64,8 @@ static void store_close(bm_cws_store *store)
 {
     if (store == NULL)
         return;
-    bm_free_all(store->places, store->slots, store->bounds, store);
+    bm_hash_table_reset(&store->table);
+    bm_free_all(store->slots, store->bounds, store);
 }
 
 static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
@@ -76,18 +74,17 @@ static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_erro
     BM_TRY(bm_new_zero(&store, 1, err));
     store->stride = kept->stride;
     store->n_max = kept->n_slots;
-    store->shift = 64 - kept->place_bits;
-    store->factor = BM_CWS_GOLDEN;
-    store->patience = BM_HASH_PATIENCE;
-    store->places = bm_alloc_zero((size_t)1 << kept->place_bits, sizeof *store->places);
     store->slots = bm_alloc_aligned(kept->n_slots, sizeof *store->slots);
     store->bounds = bm_alloc_aligned(kept->n_slots, kept->stride);
-    if (store->places == NULL || store->slots == NULL || store->bounds == NULL) {
-        store_close(store);
-        return bm_fail_nomem(err, slot_bytes(kept) * kept->n_slots);
-    }
+    bm_status status = BM_OK;
+    if (store->slots == NULL || store->bounds == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, slot_bytes(kept) * kept->n_slots));
+    BM_TRY_OUT(bm_hash_table_clear(&store->table, kept->n_slots, err));
     *out = store;
-    return BM_OK;
+out:
+    if (status != BM_OK)
+        store_close(store);
+    return status;
 }
 
 void bm_cws_kept_close(bm_cws_kept *kept)
@@ -112,31 +109,23 @@ void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store)
         store_close(store);
 }
 
-static uint32_t last_place(const bm_cws_store *store)
-{
-    return UINT32_MAX >> (store->shift - 32);
-}
-
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n)
 {
-    if (n <= store->n_max - store->n && store->patience >= 0)
+    const bool draw = store->table.patience < 0;
+    if (n <= store->n_max - store->n && !draw)
         return;
-    if (store->patience < 0)
-        store->factor = bm_hash_draw_seed();
-    store->patience = BM_HASH_PATIENCE;
-    memset(store->places, 0, ((size_t)last_place(store) + 1) * sizeof *store->places);
+    (void)bm_hash_table_clear(&store->table, store->n_max, NULL); /* its memory suffices */
+    if (draw)
+        store->table.seed = bm_hash_draw_seed();
     store->n = 0;
 }
 
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash)
 {
-    const uint64_t mixed = bm_cws_store_mix(store, hash);
-    const uint32_t home = (uint32_t)(mixed >> store->shift);
-    uint32_t at = home;
-    while (store->places[at] != 0)
-        at = (at + 1) & last_place(store);
-    bm_hash_spend(&store->patience, (at - home) & last_place(store));
-    store->places[at] = (uint32_t)(mixed & 0xFFFF) << 16 | (store->n + 1);
+    const uint64_t mixed = bm_cws_store_hash(store, hash);
+    const size_t at =
+        bm_hash_table_find(&store->table, mixed, bm_cws_slot_has, store->slots, &hash);
+    bm_hash_table_put(&store->table, at, mixed, store->n);
     store->slots[store->n].hash = hash;
     return store->n++;
 }

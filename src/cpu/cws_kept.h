@@ -4,7 +4,7 @@
  * from below (cws_lanes.h). All of it depends only on the element and the coefficients, so it
  * changes no word.
  *
- *     hash -> place (16 bits of the hash, 16 of a slot) -> slot: hash, e_0 … e_4 | bytes
+ *     hash -> table (base/hash_table.h) -> slot: hash, e_0 … e_4 | bytes
  *
  * Slots are assigned in the order in which elements come, so documents with the same elements in
  * the same order, such as vectors of a fixed dimension, read slots one after another. A full store
@@ -15,6 +15,7 @@
  * tests/unit/cpu/test_cws_kept.c */
 #pragma once
 
+#include "base/hash_table.h"
 #include "base/idle.h"
 #include "cpu/cws_loops.h"
 
@@ -27,14 +28,10 @@ typedef struct bm_cws_slot {
 } bm_cws_slot;
 
 typedef struct bm_cws_store {
-    /* 16 bits of a mixed hash, then 16 bits of slot + 1; 0: empty. With linear probing; at most
-     * half of the places are in use */
-    uint32_t *places;
+    bm_hash_table table; /* from hashes to slots, with space for n_max */
     bm_cws_slot *slots;
     uint8_t *bounds; /* `stride` bytes of each slot */
-    uint32_t stride, shift, n, n_max;
-    uint64_t factor; /* odd; drawn anew if probing takes too many steps (base/hash_table.h) */
-    int64_t patience;
+    uint32_t stride, n, n_max;
 } bm_cws_store;
 
 /* The part that all threads share. */
@@ -43,7 +40,7 @@ typedef struct bm_cws_kept {
     uint32_t *coefs;                /* as bm_cws_loops.bounds reads them, rows of `stride` */
     uint32_t stride;                /* permutations, padded to BM_CWS_MASK */
     uint32_t n_used;                /* permutations that are computed: padded to 2 * BM_CWS_LANES */
-    uint32_t n_slots, place_bits;   /* size of a store */
+    uint32_t n_slots;               /* size of a store */
     bm_idle stores;                 /* stores that are not in use */
 } bm_cws_kept;
 
@@ -60,11 +57,15 @@ void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
  * bounds. */
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
-/* Mix a hash. The upper bits of the result choose the place, which stores the lower 16. */
-static inline uint64_t bm_cws_store_mix(const bm_cws_store *store, uint64_t hash)
+static inline uint64_t bm_cws_store_hash(const bm_cws_store *store, uint64_t hash)
 {
-    const uint64_t mixed = (hash ^ hash >> 32) * store->factor;
-    return mixed ^ mixed >> 32;
+    const uint64_t seed = store->table.seed;
+    return seed == 0 ? hash * BM_CWS_GOLDEN : bm_hash_seeded(hash, 0, seed);
+}
+
+static inline bool bm_cws_slot_has(const void *slots, uint32_t slot, const void *hash)
+{
+    return ((const bm_cws_slot *)slots)[slot].hash == *(const uint64_t *)hash;
 }
 
 /* The slot of an element, or BM_CWS_NONE. Slot `guess` is tried first. */
@@ -72,13 +73,8 @@ static inline uint32_t bm_cws_store_find(const bm_cws_store *store, uint64_t has
 {
     if (guess < store->n && store->slots[guess].hash == hash)
         return guess;
-    const uint64_t mixed = bm_cws_store_mix(store, hash);
-    const uint32_t mask = UINT32_MAX >> (store->shift - 32);
-    for (uint32_t at = (uint32_t)(mixed >> store->shift);; at = (at + 1) & mask) {
-        const uint32_t place = store->places[at], slot = (place & 0xFFFF) - 1;
-        if (place == 0)
-            return BM_CWS_NONE;
-        if (place >> 16 == (mixed & 0xFFFF) && store->slots[slot].hash == hash)
-            return slot;
-    }
+    const size_t at = bm_hash_table_find(&store->table, bm_cws_store_hash(store, hash),
+                                         bm_cws_slot_has, store->slots, &hash);
+    return bm_hash_table_is_free(&store->table, at) ? BM_CWS_NONE
+                                                    : bm_hash_table_number(&store->table, at);
 }

@@ -186,58 +186,53 @@ const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner)
 
 /* --- linking heaps --- */
 
-/* The first entry of each value, in a hash table with open addressing. */
-typedef struct firsts {
-    uint32_t *slots; /* index of the entry plus 1; 0: free */
-    size_t cap;
-    uint32_t shift; /* from a mixed value to its slot */
-} firsts;
+#define AHEAD 8u /* entries between prefetching a slot and using it */
 
-static bm_status firsts_clear(firsts *f, size_t n, bm_error *err)
+static uint64_t hash_of_key(const heap *h, size_t i, uint64_t seed)
 {
-    size_t n_slots = 16;
-    f->shift = 32 - 4;
-    while (n_slots < 2 * n) {
-        n_slots *= 2;
-        f->shift--;
-    }
-    BM_TRY(bm_grow_array(&f->slots, &f->cap, n_slots, err));
-    memset(f->slots, 0, n_slots * sizeof *f->slots);
-    return BM_OK;
+    return bm_hash_seeded((uint64_t)(h->keys[i] * UINT32_C(0x9E3779B1)) << 32, 0, seed);
 }
 
-/* Set `at` to the slot that has the first entry with the same value as entry i, or to the free slot
- * where entry i belongs. `mix` is the mixed value. */
-#define FIRSTS_FIND(f, values, i, mix, at)                                                         \
-    do {                                                                                           \
-        const size_t mask_ = ((size_t)UINT32_MAX >> (f)->shift);                                   \
-        (at) = (size_t)((uint32_t)(mix) >> (f)->shift);                                            \
-        while ((f)->slots[at] != 0 && (values)[(f)->slots[at] - 1] != (values)[i])                 \
-            (at) = ((at) + 1) & mask_;                                                             \
-    } while (0)
-
-static bm_status link_keys(bm_joiner *joiner, const heap *h, firsts *f, bm_error *err)
+static uint64_t hash_key_again(const void *owner, uint32_t i, uint64_t seed)
 {
-    BM_TRY(firsts_clear(f, h->n, err));
+    return hash_of_key(owner, i, seed);
+}
+
+static bool has_key(const void *owner, uint32_t i, const void *key)
+{
+    return ((const heap *)owner)->keys[i] == *(const uint32_t *)key;
+}
+
+static bm_status link_keys(bm_joiner *joiner, const heap *h, bm_hash_table *firsts, bm_error *err)
+{
+    BM_TRY(bm_hash_table_clear(firsts, h->n, err));
     for (size_t i = 0; i < h->n; i++) {
-        size_t at;
-        FIRSTS_FIND(f, h->keys, i, h->keys[i] * UINT32_C(0x9E3779B1), at);
-        if (f->slots[at] == 0)
-            f->slots[at] = (uint32_t)i + 1;
-        else if (h->hashes[f->slots[at] - 1] != h->hashes[i])
-            BM_TRY(link(&joiner->forest, h->hashes[f->slots[at] - 1], h->hashes[i], err));
+        BM_TRY(bm_hash_table_reserve(firsts, hash_key_again, h, err));
+        if (i + AHEAD < h->n)
+            bm_hash_table_fetch(firsts, hash_of_key(h, i + AHEAD, firsts->seed));
+        const uint64_t hash = hash_of_key(h, i, firsts->seed);
+        const size_t at = bm_hash_table_find(firsts, hash, has_key, h, &h->keys[i]);
+        if (bm_hash_table_is_free(firsts, at)) {
+            bm_hash_table_put(firsts, at, hash, (uint32_t)i);
+            continue;
+        }
+        const uint64_t first = h->hashes[bm_hash_table_number(firsts, at)];
+        if (first != h->hashes[i])
+            BM_TRY(link(&joiner->forest, first, h->hashes[i], err));
     }
     return BM_OK;
 }
 
-static bm_status find_repeats(bm_joiner *joiner, const heap *h, firsts *f, bm_error *err)
+static bm_status find_repeats(bm_joiner *joiner, const heap *h, bm_hash_table *firsts,
+                              bm_error *err)
 {
-    BM_TRY(firsts_clear(f, h->n_ids, err));
+    BM_TRY(bm_hash_table_clear(firsts, h->n_ids, err));
     for (size_t i = 0; i < h->n_ids; i++) {
-        size_t at;
-        FIRSTS_FIND(f, h->ids, i, h->ids[i] >> 32, at);
-        if (f->slots[at] == 0)
-            f->slots[at] = (uint32_t)i + 1;
+        BM_TRY(bm_hash_table_reserve(firsts, hash_again, h->ids, err));
+        const uint64_t hash = bm_hash_seeded(h->ids[i], 0, firsts->seed);
+        const size_t at = bm_hash_table_find(firsts, hash, has_hash, h->ids, &h->ids[i]);
+        if (bm_hash_table_is_free(firsts, at))
+            bm_hash_table_put(firsts, at, hash, (uint32_t)i);
         else
             BM_TRY(repeat(joiner, h->ids[i], err));
     }
@@ -263,19 +258,19 @@ static bm_status sort_distinct(uint64_t *hashes, size_t *n, bm_error *err)
 
 static bm_status link_heaps(bm_joiner *joiner, bm_error *err)
 {
-    firsts f = {0};
+    bm_hash_table firsts = {0}; /* the first entry of each key, or of each id */
     bm_status status = BM_OK;
     for (size_t i = 0; i < HEAPS; i++) {
         heap *h = &joiner->heaps[i];
         if (h->n >= UINT32_MAX || h->n_ids >= UINT32_MAX)
             BM_TRY_OUT(bm_fail(err, BM_ERR_NOMEM, "too many entries in one part (more parts)"));
-        BM_TRY_OUT(link_keys(joiner, h, &f, err));
-        BM_TRY_OUT(find_repeats(joiner, h, &f, err));
+        BM_TRY_OUT(link_keys(joiner, h, &firsts, err));
+        BM_TRY_OUT(find_repeats(joiner, h, &firsts, err));
         heap_reset(h);
     }
     status = sort_distinct(joiner->repeats.hashes, &joiner->repeats.n, err);
 out:
-    bm_free(f.slots);
+    bm_hash_table_reset(&firsts);
     return status;
 }
 

@@ -14,6 +14,9 @@
  * Beyond SMALL values, the size of the table matters: the far table has two to four slots for each
  * value, so a document of 10^7 shingles takes at most 16 bytes for each.
  *
+ * base/hash_table.h in place of the far table took 1.4 to 2.1 times the instructions of `sign` for
+ * documents of 10 and 60 kB (char:5).
+ *
  * The factor is public, so hashes can be constructed that all fall into one slot. When insertions
  * take many more steps than chance allows, the table is refilled with a factor drawn at random. The
  * factor has no effect on the result.

@@ -54,30 +54,26 @@ Test(cws_kept, elements_are_found_again_until_a_store_is_full)
     bm_scheme_params_reset(&params);
 }
 
-/* Elements whose upper bits are equal after mixing. The store tolerates a block of them, then draws
- * another factor. */
-Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_factor)
+/* Elements whose products with BM_CWS_GOLDEN have the same upper bits. The store tolerates a block
+ * of them, then draws a seed. */
+Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_seed)
 {
     const uint64_t back = colliding_inverse(BM_CWS_GOLDEN);
     bm_scheme_params params;
     bm_cws_kept *kept = open_kept(&params, 0);
     bm_cws_store *store = NULL;
-    size_t steps = 0, n = 0;
+    size_t n = 0;
     cr_assert_eq(bm_cws_kept_borrow(kept, &store, NULL), BM_OK);
     for (; n < store->n_max; n += BM_CWS_BLOCK) {
         bm_cws_store_reserve(store, BM_CWS_BLOCK);
         for (uint64_t i = n; i < n + BM_CWS_BLOCK; i++) {
-            const uint64_t mixed = i * back, hash = mixed ^ mixed >> 32;
-            const uint32_t mask = UINT32_MAX >> (store->shift - 32);
-            const uint32_t slot = bm_cws_store_add(store, hash);
-            uint32_t at = (uint32_t)(bm_cws_store_mix(store, hash) >> store->shift);
-            for (; (store->places[at] & 0xFFFF) != slot + 1; at = (at + 1) & mask)
-                steps++;
-            cr_assert_eq(bm_cws_store_find(store, hash, BM_CWS_NONE), slot);
+            const uint32_t slot = bm_cws_store_add(store, i * back);
+            cr_assert_eq(bm_cws_store_find(store, i * back, BM_CWS_NONE), slot);
         }
     }
-    cr_expect_leq(steps, 24 * n + (size_t)BM_CWS_BLOCK * BM_CWS_BLOCK, "%zu steps for %zu elements",
-                  steps, n);
+    cr_expect_neq(store->table.seed, 0);
+    cr_expect_leq(store->table.n_steps, 24 * n + (size_t)BM_CWS_BLOCK * BM_CWS_BLOCK,
+                  "%zu steps for %zu elements", (size_t)store->table.n_steps, n);
     bm_cws_kept_return(kept, store);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);
