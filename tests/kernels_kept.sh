@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# kernels_kept.sh -- what OpenCL's compilers made for tests is kept between runs, of whatever build and clone: in $BANDMILL_TEST_CACHE (as
-# the presets say it: ~/.cache/bandmill-test), where caches find a kernel by its source, options and driver. Without the variable nothing is.
+# kernels_kept.sh -- keeps what OpenCL's compilers made for tests between runs, for all builds and clones: in $BANDMILL_TEST_CACHE (in the
+# presets ~/.cache/bandmill-test), where kernels are found by source, options and driver. Without the variable nothing is kept.
 # shellcheck shell=sh
 
 # lend_kernels NAME DIR: those kept as NAME, in the directory DIR.

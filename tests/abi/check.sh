@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [INCLUDE [LIBRARY]] -- does a program that was built against the headers of this SOVERSION's dump run against these? And has
-# LIBRARY, the shared one, every function that the headers declare and no other? Prints what is wrong; exit 0 or 1, or 77 without abidiff
-# (with CI=true that is 1).
+# check.sh [INCLUDE [LIBRARY]] -- checks that a program built against the headers of this SOVERSION's dump still runs with the headers in
+# INCLUDE, and that the shared library LIBRARY has every function that the headers declare and no other. Prints what is wrong. Exit code: 0
+# or 1; without abidiff 77, or 1 with CI=true.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=${1:-$here/../../include} library=${2:-}

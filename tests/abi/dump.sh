@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# dump.sh [INCLUDE [OUT [SURFACE]]] -- write down the interface of the public headers: tests/abi/bandmill-MAJOR.MINOR.abi, which check.sh
-# holds later headers to. On purpose only: docs/abi.md says when. SURFACE: what surface.sh made of them already. Needs abidw (Debian:
-# abigail-tools).
+# dump.sh [INCLUDE [OUT [SURFACE]]] -- writes the interface of the public headers to tests/abi/bandmill-MAJOR.MINOR.abi, with which check.sh
+# compares later headers. Run by hand only: docs/abi.md says when. SURFACE: the output of surface.sh, if it exists already. Needs abidw
+# (Debian: abigail-tools).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=${1:-$here/../../include}

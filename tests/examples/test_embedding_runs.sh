@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# test_embedding_runs.sh PROGRAM -- a program of examples/embedding ends well. An index is made in a new directory; the job with a meter
-# reads a corpus that is written here, once to its end and once cancelled.
+# test_embedding_runs.sh PROGRAM -- a program of examples/embedding succeeds. An index is made in a new directory; the job with a progress
+# meter reads a corpus that is written here, once to its end and once cancelled.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A file system without shared maps of files, or without locks: what needs them ends with 4 and says where the files should lie instead, and
-# nothing is called damaged or out of memory. SHIM is the library of map_shim.c.
-# A case of tests/cli/harness.sh; PLANTED is the generator.
+# A file system without shared memory maps of files, or without locks: commands that need them exit with 4 and say where the files should be
+# instead; nothing is called damaged or out of memory. SHIM is the library of map_shim.c. A case of tests/cli/harness.sh; PLANTED is the
+# generator.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 200 > in.jsonl
 awk 'BEGIN { for (i = 0; i < 60000; i++) printf "{\"id\":\"document-%d-with-a-long-name-of-its-own\",\"text\":\"w%d x%d y%d\"}\n", i, i, i * 7, i * 3 }' > many.jsonl

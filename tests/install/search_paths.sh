@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# search_paths.sh DIR -- no program or library below DIR looks for libraries in the current directory: each element of its RPATH or RUNPATH is
-# absolute, or begins with $ORIGIN. An empty one, as CMake writes them to fill up, is the current directory.
+# search_paths.sh DIR -- no program or library below DIR looks for libraries in the current directory: each element of its RPATH or RUNPATH
+# is absolute or begins with $ORIGIN. An empty element means the current directory; CMake writes such elements as padding.
 set -eu
 # Tests that run beside this one make files below CMakeFiles and tests, and take them away.
 find "$1" -name CMakeFiles -prune -o -path "$1/tests/disk" -prune -o -type f \( -perm -u+x -o -name '*.so' -o -name '*.so.*' \) -print0 |

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# test_configure.sh CMAKE CC CXX -- what `cmake -S . -B DIR` says where something is missing: without Criterion the tests are left out, and how to get
-# them is said; other libraries are named together, with their packages. Warnings are errors in the presets alone.
+# test_configure.sh CMAKE CC CXX -- the messages of `cmake -S . -B DIR` if something is missing: without Criterion it leaves the tests out
+# and says how to get it; other missing libraries are named together, with their packages. Warnings are errors only in the presets.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cmake=$1 cc=$2 cxx=$3

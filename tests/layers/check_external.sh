@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_external.sh ROOT PARTS [BOUND] -- there are no more functions that are external for tests alone (external.awk) than the file BOUND allows
-# (external.tsv). Prints their number, and if it is too high also the functions; exit 1 then. A new function is
-# static; its test includes the source, or tests its callers. PARTS as in edges.sh.
+# check_external.sh ROOT PARTS [BOUND] -- at most as many functions are external only for tests (external.awk) as the file BOUND allows
+# (external.tsv). Prints their number and, if it is too high, the functions, with exit code 1. A new function should be static; its test
+# includes the source, or tests its callers. PARTS as in edges.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bound=${3:-$here/external.tsv}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_format.sh ROOT -- every C source is as clang-format 14 puts it; exit 77 (skipped) where that version is not installed.
+# check_format.sh ROOT -- every C source is formatted as clang-format 14 does; exit code 77 (skipped) if that version is not installed.
 set -eu
 root=$1
 for tool in clang-format-14 clang-format; do

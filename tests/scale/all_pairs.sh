@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# pairs --candidates all: the same rows and counts whether sets and edges lie in memory or in files; within --memory and 64 MiB; all planted
-# pairs at the threshold are found; nothing is left in the directory.
+# pairs --candidates all: the rows and counts are the same whether sets and edges are in memory or in files; memory stays within --memory
+# and 64 MiB; all planted pairs at the threshold are found; nothing is left in the directory.
 # shellcheck shell=sh disable=SC2034,SC2154
 peak_of() { sed -n 's/^ *"peak_resident_bytes": *\([0-9]*\),*/\1/p' "$1"; }
 run_less() { sed '/^  "run": {/,/^  }/d' "$1"; } # a report without what varies

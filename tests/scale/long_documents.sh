@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Documents of 5, 20 and 105 MB with --memory 128M: resident at most that and 64 MiB (and what an OpenCL driver takes by itself), or 6, naming
-# the document and a --memory that is enough. The same bytes as with all the memory there is; documents of all lengths on several threads.
+# Documents of 5, 20 and 105 MB with --memory 128M: resident memory is at most that and 64 MiB (and what an OpenCL driver uses by itself),
+# or the job exits with 6, naming the document and a --memory that is enough. The bytes are the same as with unlimited memory. Also
+# documents of all lengths on several threads.
 # shellcheck shell=sh disable=SC2034,SC2154
 unset BANDMILL_DEVICE
 

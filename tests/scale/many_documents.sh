@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Many short documents within little memory: columns lie in files, and every file is that of a job that has memory.
+# Many short documents with little memory: columns are in files, and every output is the same as with enough memory.
 # shellcheck shell=sh disable=SC2154
 seq 300000 | awk '{
     s = int(($1 + 1) / 3) # the text of three documents, of which the first two have a word of their own

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Resident memory with an OpenCL device: at most --memory, 64 MiB and what the driver takes by itself, which is measured beside it: the same
-# device, the same kernels, an empty input.
+# Resident memory with an OpenCL device: at most --memory, 64 MiB and what the driver uses by itself. That is measured by a second run with
+# the same device, the same kernels and an empty input.
 # shellcheck shell=sh disable=SC2034,SC2154
 peak_of() { sed -n 's/^ *"peak_resident_bytes": *\([0-9]*\),*/\1/p' "$1"; }
 unset BANDMILL_DEVICE

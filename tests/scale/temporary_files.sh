@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What can happen to temporary files: no directory, a full disk, a directory that is removed, a file that is damaged while the job runs.
-# Each is one line and its exit code; the earlier output stays as it was; nothing is left behind.
+# Faults of temporary files: no directory, a full disk, a directory that is removed, a file that is damaged while the job runs. Each gives
+# one line and its exit code; the earlier output is unchanged, and nothing is left.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 24000 > in.jsonl
 gzip -k in.jsonl # whose sets have to go to a file

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Inputs at addresses, from a server that gives parts, none, fails, breaks off: the bytes of the same local files; and no word of what
-# stands behind "?".
+# Inputs at addresses give the same bytes as the same local files, whatever the server does: it answers requests for parts, or ignores them,
+# or fails, or breaks off. No output contains the part of an address after "?".
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 mkdir web web/a

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each answer of address_answers.tsv: read as it should be, or an error of one line with its exit code; never a part of a file or list.
+# Each answer of a server in address_answers.tsv is either read correctly or gives an error of one line with its exit code. A part of a file
+# or of a list is never taken for the whole.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 table=$(dirname "$CASE")/../address_answers.tsv

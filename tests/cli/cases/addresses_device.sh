@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Texts of a file at an address go to a device as texts of a local file do.
+# Texts of a file at an address are sent to a device like texts of a local file.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 "$PROGRAM" devices 2> /dev/null | grep -q 'Portable Computing Language' || skip "there is no PoCL"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Folders and patterns at addresses: the files of the same folder here, in the same order, with the same names left out.
+# Folders and patterns at addresses: the same files are read as from the same local folder, in the same order, and the same names are left
+# out.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 mkdir -p web/bucket/c/sub/deep web/bucket/c/_logs/x web/bucket/c/.git web/bucket/other web/datasets/me/set/resolve/v1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Users, passwords and what follows "?" are in no message and no result, whatever option or operand of whatever command an address is given
-# to, whether anything is read there or not.
+# No message and no result contains users, passwords or the part after "?" of an address, for any option or operand of any command, whether
+# anything is read from the address or not.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 mkdir web

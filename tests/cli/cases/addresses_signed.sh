@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Addresses of stores: a request of s3:// has the signature that AWS's rules ask for (the server computes it by itself); gs:// and hf://
-# lead to the URLs of theirs.
+# Addresses of object stores: a request for s3:// has the signature that AWS specifies (the server computes it independently); gs:// and
+# hf:// are translated to the URLs of these services.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 mkdir -p "web/bucket/a b" web/datasets/me/set/resolve/main/data web/datasets/me/set/resolve/v1 web/me/model/resolve/main

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# https:// of a server whose certificate an authority of its own has signed: refused, unless a variable names that authority.
+# https:// with a certificate that is signed by a private authority: refused, unless an environment variable names that authority.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PYTHON" -c '' 2> /dev/null || skip "there is no Python"
 openssl version > /dev/null 2>&1 || skip "there is no openssl"

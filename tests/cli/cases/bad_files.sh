@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files that cannot be read as they say they are: one line, the exit code, nothing at the target.
+# Files that are not what their name or format says: one line of error, the right exit code, and nothing at the target.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 2000 ]; do

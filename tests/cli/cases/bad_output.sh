@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Outputs: never over something that is not ours, never an input, never half.
+# Outputs never replace a file that is not ours or an input, and are never left incomplete.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkdir in
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > in/a.jsonl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Options before the command, their values included; and what other tools call our options.
+# Options before the command, with their values; and errors for the names that other tools give to our options.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > a.jsonl
 bm dedup a.jsonl -o plain; exits 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench: the answer follows from what was measured; with -v each row says its cores, and each device is held against its own limit on as
-# many of them.
+# bench: the conclusion follows from the measured rates. With -v each row names its cores, and each device is compared with the limit for
+# the same number of cores.
 # shellcheck shell=sh disable=SC2034,SC2154
 quick='--repeats 2 --min-seconds 0.001 --long-doc 100 --seconds 600'
 export TMPDIR="$top/tmp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# --memory holds for one record, one row and one file of ours as for many: within the bound, or an error that names what would do.
-# Here with small bounds and small bombs; tests/scale/bombs.sh has them in full size.
+# --memory also holds if one record, one row or one of our own files is large: the program stays within the limit, or an error names a
+# --memory that is enough. Here with small limits and small files; tests/scale/bombs.sh has them in full size.
 # shellcheck shell=sh disable=SC2034,SC2154
 python=$PYTHON
 

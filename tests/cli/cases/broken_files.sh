@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A file that cannot be read, or breaks off, under --on-error skip: what was read of it before counts, the rest is one bad record, listed by
-# the file and the line where it begins, and the run goes on; records = kept + removed + skipped. Under fail: 3 or 4.
+# A file that cannot be read to its end, with --on-error skip: the records before the failure count. The rest is one bad record, reported
+# with the file and the line where it begins, and the run goes on: records = kept + removed + skipped. With --on-error fail: exit code 3 or
+# 4.
 # shellcheck shell=sh disable=SC2034,SC2154
 for tool in xz bzip2 lz4 zstd gzip; do
     command -v "$tool" > /dev/null || skip "no $tool"

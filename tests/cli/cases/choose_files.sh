@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# --include and --exclude: among the files of a directory, by the path below it; not those that are named themselves.
+# --include and --exclude select among the files of a directory by the path below it. Files that are named as inputs themselves are not
+# affected.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkdir -p corpus/2023 corpus/2024/tmp
 for name in 2023/a.jsonl 2024/b.jsonl 2024/tmp/c.jsonl d.jsonl; do

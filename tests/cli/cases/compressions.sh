@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# xz, bzip2 and LZ4 as gzip and Zstandard: by the first bytes, on stdin too; what is kept comes back in the compression that it had. The
-# programs xz, bzip2, lz4, zstd and gzip pack and unpack.
+# xz, bzip2 and LZ4 work like gzip and Zstandard: they are recognised by the first bytes, on stdin too, and kept files have the compression
+# of their input. The programs xz, bzip2, lz4, zstd and gzip pack and unpack the data here.
 # shellcheck shell=sh disable=SC2034,SC2154
 for tool in xz bzip2 lz4 zstd gzip; do
     command -v "$tool" > /dev/null || skip "no $tool"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What we wrote and somebody or something has changed since: every command that reads it back says so, names the file, exits with 7, and
-# leaves nothing at its target. Bits are flipped all over each file; it is cut, lengthened, and loses a block.
+# Outputs of ours that were changed after we wrote them: every command that reads one reports it, names the file, exits with 7 and leaves
+# nothing at its target. Here bits are flipped all over each file; it is truncated, lengthened, and loses a block.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN { srand(7)
     for (i = 0; i < 80; i++) {

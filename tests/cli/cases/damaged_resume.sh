@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A job that was interrupted has left files that are no longer what they were: --resume says so, naming the file (7), or what was damaged
-# counts for nothing and the outputs are the same bytes. Never anything else, and nothing at the target in between.
+# An interrupted job has left files that were changed since. Either --resume reports it and names the file (7), or it ignores what was
+# damaged and writes the same bytes as an undisturbed job. Until it has finished there is nothing at the target.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN { srand(11)
     for (i = 0; i < 60; i++) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Drivers that were listed before abort where the memory for data is limited (ulimit -d): each opening is tried in a child then, and the
-# driver is a device that failed.
+# A limit on the memory for data (ulimit -d) at which drivers abort that were listed before: each device is first opened in a child process,
+# so such a driver counts as a device that failed, and no job dies of it.
 # shellcheck shell=sh disable=SC2034,SC2154
 [ -z "${sanitizer:-}" ] || skip "a sanitizer maps more than any limit leaves"
 venv=$(dirname "$(dirname "${BM_PYTHON:-/}")")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sign gives an OpenCL device texts: the same bytes as from the native CPU, whatever the documents hold and however many of them have
-# to be left to the host. Which way was taken is said.
+# sign sends texts to an OpenCL device: the output has the same bytes as from the native CPU, whatever the documents contain and however
+# many of them the host must process itself. The log says which way was chosen.
 # shellcheck shell=sh disable=SC2034,SC2154
 [ -n "${XDG_CACHE_HOME:-}" ] || export BANDMILL_CACHE_DIR="$PWD/../cache" # not the user's own; the presets say where kernels are kept
 unset BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_CL_ROW BANDMILL_CL_TEXT

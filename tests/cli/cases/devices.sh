@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Devices: the native CPU is always there and loads no OpenCL; one that was asked for by name and cannot be used is exit 5.
+# Devices: the native CPU is always available and loads no OpenCL. If a device that was named cannot be used, the exit code is 5.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n' > a.jsonl
 unset BANDMILL_DEVICE

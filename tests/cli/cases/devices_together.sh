@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several devices at once: batches go to whoever asks, and the outputs do not depend on who did what.
+# Several devices at once: each takes the next batch when it is ready, and the outputs do not depend on which device signed what.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 3000 ]; do

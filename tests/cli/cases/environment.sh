@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# BANDMILL_CPU forces the native instruction set, BANDMILL_DEVICE is the default of --device; a value that is no use is named by its variable.
+# BANDMILL_CPU forces the native instruction set; BANDMILL_DEVICE is the default of --device. An error about an unusable value names the
+# variable.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 200 ]; do

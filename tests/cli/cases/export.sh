@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `export`: what it writes beside the files of a form, what it refuses, and that nothing is left of one that failed.
-# (What the tools themselves read: tests/reference/test_exchange.py, test_datatrove.py.)
+# `export`: which files it adds to those of a form, what it refuses, and that a failed export leaves nothing.
+# (tests/reference/test_exchange.py and test_datatrove.py check that the other tools read the files.)
 for i in $(seq 1 40); do
     printf '{"id":"doc %s","text":"%s"}\n' "$i" "one two three four five six seven $i $((i * 7)) eight nine"
 done > a.jsonl

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ids of whole files are their names: names that are not UTF-8 stay apart, from each other and from names that look like what is written for
-# them, and every command that takes ids finds them again.
+# The ids of whole files are their names. Names that are not UTF-8 stay different from each other and from names that look like their
+# escaped form, and every command that takes ids finds them.
 # shellcheck shell=sh disable=SC2034,SC2154
 fe=$(printf 'd/x\376'); ff=$(printf 'd/x\377')
 mkdir d

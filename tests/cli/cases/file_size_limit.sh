@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A limit on the size of files (RLIMIT_FSIZE) is a disk that is full: error 4, whichever output or temporary file meets it, and nothing is
-# left. The system says so by a signal that ends a process, unless the program ignores it, as ours does by itself.
+# A limit on the size of files (RLIMIT_FSIZE) counts as a full disk: exit code 4 for any output or temporary file that meets it, and nothing
+# is left. The system reports the limit by a signal that ends a process unless the process ignores it; our program does.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 600 ]; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# filter where ids are all that is kept: whole files, and arrays of hashes made elsewhere. The ids are those of dedup wherever the inputs
-# are now, and inputs that are not the same are refused.
+# filter if there are only ids to filter by: for whole files, and for arrays of hashes made elsewhere. The ids are those of dedup wherever
+# the inputs are now; inputs that changed are refused.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 find='--shingle word:1 --threshold 0.7 --perms 64 --bands 64 --rows 1'

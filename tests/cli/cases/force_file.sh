@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --force on a single file: one that is empty, or begins as a file of ours does, is replaced; another is not, and stays as it is.
+# --force on a single file replaces an empty file and a file that begins like one of ours. Any other file is left unchanged.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > in.jsonl
 bm dedup in.jsonl -o result --pairs; exits 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --format hashes: .npy arrays made elsewhere, and those that are not what they say.
+# --format hashes: .npy arrays made elsewhere, and arrays that are not what their header says.
 # shellcheck shell=sh disable=SC2034,SC2154
 # npy FILE "DESCR" "SHAPE" octal...: version 1.0, header padded to 128 bytes in all
 npy() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# hidden_characters: what a terminal is given has none of the characters that drive it or turn the direction of text, whoever named the files
-# and wrote the ids: C0, DEL, C1, bidi, separators of lines, bytes that are not UTF-8. What is data has every byte.
+# hidden_characters: messages on a terminal contain no character that controls it or changes the direction of text, whatever the names of
+# files and the ids contain: C0, DEL, C1, bidi controls, line separators, bytes that are not UTF-8. Data files keep every byte.
 # shellcheck shell=sh disable=SC2034,SC2154
 hidden() { # FILE: lines that have any of them, but the newlines between lines
     LC_ALL=C grep -nP '[\x00-\x08\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|(?<![\xc2-\xf4\x80-\xbf])[\x80-\xbf]' "$1"

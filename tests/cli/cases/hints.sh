@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# hints.sh -- mistakes that are understood, and what is said instead of a result that surprises or a message that does not help.
+# hints.sh -- mistakes that the program recognises, and its messages, in place of a surprising result or an unhelpful error.
 # shellcheck shell=sh disable=SC2034,SC2154
 text='one two three four five six seven eight'
 silent_about() { checks=$((checks + 1)); ! grep -qE "$1" ../err || fail "stderr says $1"; }

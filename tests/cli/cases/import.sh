@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `import`: back from what `export` wrote, what a file must be told, and hostile files: an error with its place, and nothing written.
-# (Files that the tools themselves wrote: tests/reference/test_exchange.py.)
+# `import`: reads back what `export` wrote; which files need further options; and hostile files: the error names the place, and nothing is
+# written. (Files that other tools wrote: tests/reference/test_exchange.py.)
 for i in $(seq 1 30); do
     printf '{"id":"doc\\t%s","text":"%s"}\n' "$i" "one two three four five six seven $((i / 2)) $((i / 2 * 7)) eight nine"
 done > a.jsonl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# index build: what it takes, what it leaves, what it refuses; info and check say the same of it.
+# index build: which inputs it takes, skips and refuses; info and check agree with it.
 # shellcheck shell=sh disable=SC2034,SC2154
 for i in 1 2 3 4 5 6; do echo "{\"id\":\"d$i\",\"text\":\"one two three four five six seven eight nine ten and document $i of six\"}"; done > in.jsonl
 printf '{"id":"e","text":""}\n' >> in.jsonl

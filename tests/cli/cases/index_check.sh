@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# index check: damage is found and said, a line each, and is exit 7; nothing crashes on it.
+# index check reports each damage on a line of its own and exits with 7; no damage makes it crash.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 60 ]; do echo "{\"id\":\"d$i\",\"text\":\"$i a b c d e f g h $i i j k l m $i\"}"; i=$((i + 1)); done > in.jsonl

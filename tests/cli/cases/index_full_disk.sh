@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# An index on a full disk: what only reads it reads it, with no lock.mdb, and with one that has no blocks; what writes it says what is wrong.
+# An index on a full disk: commands that only read it work, without a lock.mdb and with one that has no blocks; commands that write report
+# what is wrong.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkdir disk
 cat > ../full.sh <<'END'

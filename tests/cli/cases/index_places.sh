@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# An index whose files are links, have another name elsewhere, or may not be written: nothing else is changed, and nothing is made.
+# An index whose files are links, have a second name elsewhere, or may not be written: no other file is changed, and none is made.
 # shellcheck shell=sh disable=SC2034,SC2154
 documents() { # documents PREFIX N
     i=0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# index remove, and compact, which gives the space back.
+# index remove; and index compact, which frees the space of removed documents.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 300 ]; do echo "{\"id\":\"d$i\",\"text\":\"$i a b c d e f g h $i i j k l m $i\"}"; i=$((i + 1)); done > in.jsonl

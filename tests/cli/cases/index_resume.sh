@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# index add that is interrupted: what was committed stays, whole batches in input order, and --resume continues behind it.
+# index add that is interrupted: committed batches stay, which are the first ones in input order, and --resume continues after them.
 # shellcheck shell=sh disable=SC2034,SC2154
 python3 - <<'END'
 import json, random

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# index add --unique against its definition, written down in Python: documents in input order, each against all that are there and all that
-# were added before it. With 40 bands of 2 rows every pair at .6 and more is a candidate (P > 1 - 2e-8), so the definition needs no bands.
+# index add --unique compared with its definition, written in Python: documents are taken in input order, and each is compared with all
+# documents that the index has and all that were added before it. With 40 bands of 2 rows every pair at .6 and more is a candidate (P > 1 -
+# 2e-8), so the definition needs no bands.
 # shellcheck shell=sh disable=SC2034,SC2154
 cat > model.py <<'END'
 import json, random, sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Signals and readers that go away.
+# Interrupted jobs: by signals, and by readers that close their end.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2217
 i=0
 while [ $i -lt 4000 ]; do

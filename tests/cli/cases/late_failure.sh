@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whatever fails last, nothing is at any target: the report, a histogram, standard output. And earlier outputs stay as they were.
+# If the last step fails (writing the report, a histogram or standard output), nothing is at any target, and earlier outputs are unchanged.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > in.jsonl
 bm dedup in.jsonl -o result --pairs; exits 0

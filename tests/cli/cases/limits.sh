@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Without --memory and --threads the least limit of all control groups above the process counts, and ulimit -v. What the kernel would show
-# stands in a mount namespace of its own.
+# Without --memory and --threads, the least limit of all control groups of the process applies, and ulimit -v. The files that the kernel
+# would show are faked in a mount namespace.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"%s","text":"%s"}\n' a 'one two three four five six' b 'one two three four five seven' > in.jsonl
 

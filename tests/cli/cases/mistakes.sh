@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Mistakes that are made in a shell, each with its exit code and the message that mends it: CODE | ARGUMENTS | MESSAGE.
+# Mistakes that users make in a shell, each with its exit code and the message that says how to correct it: CODE | ARGUMENTS | MESSAGE.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven eight nine ten eleven"}\n' > in.jsonl
 printf 'one line\nanother line\n' > lines.txt

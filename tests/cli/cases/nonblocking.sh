@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Standard streams that do not block: node, ssh and asyncio set O_NONBLOCK on what they share with others. What is written waits
-# for its reader, and what is read for its writer, as it does elsewhere.
+# Standard streams that do not block: node, ssh and asyncio set O_NONBLOCK on streams that they share with other processes. The program
+# waits for its reader and its writer as with other streams.
 # shellcheck shell=sh disable=SC2034,SC2154
 cat > ../client.py <<'END'
 """client.py INPUT OUT ERR PROGRAM ARGS...: both ends of its pipes slow, all of them without blocking."""

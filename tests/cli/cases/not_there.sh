@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# "Cannot be read" (4) and "damaged" (7) are never "is not there": a report beside pairs, an index and a directory that cannot be
-# looked at. And a job that may open no more files leaves nothing.
+# "Cannot be read" (4) and "damaged" (7) are never treated as "does not exist": for a report beside pairs, an index, and a directory that
+# cannot be examined. And a job that may open no more files leaves nothing.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN { srand(7)
     for (i = 0; i < 60; i++) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two options that lead to one file, by whatever spelling or link, are refused before anything is read: the input is a pipe that nobody
-# writes, so a program that opened it would hang.
+# Two options that lead to one file, by different spellings or links, are refused before anything is read. The input is a pipe without a
+# writer, so a program that opened it would hang.
 # shellcheck shell=sh disable=SC2034,SC2154
 mkfifo pipe
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > in.jsonl

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# --scheme oph: its own provenance, the same bytes on any instruction set and number of threads, the same pairs as affine32 once they are
-# verified exactly, and none of its signatures together with others.
+# --scheme oph: it has its own provenance; any instruction set and number of threads gives the same bytes; verified exactly, it gives the
+# same pairs as affine32; and its signatures cannot be mixed with others.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN { srand(7); for (i = 0; i < 60; i++) { t = ""; for (j = 0; j < 400; j++) t = t " w" int(rand() * 100000);
     printf "{\"id\":\"a%d\",\"text\":\"%s\"}\n", i, t; if (i % 3 == 0) printf "{\"id\":\"b%d\",\"text\":\"%s more\"}\n", i, t } }' > in.jsonl

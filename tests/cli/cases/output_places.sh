@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where outputs may lie: below folders that are missing, and in place of an empty directory.
+# Where outputs may be written: below directories that do not exist yet, and in place of an empty directory.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > a.jsonl
 echo 'no JSON' > bad.jsonl

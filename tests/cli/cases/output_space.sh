@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A disk without space for an output, and one that can only be read: said before anything is read. The inputs here are broken (3).
+# A disk without space for an output, and a read-only one, are reported before anything is read: the inputs here are broken, which would
+# give exit code 3.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three"}\n{"id":"b","text":"other words here"}\n' > docs.jsonl
 echo broken > broken.jsonl

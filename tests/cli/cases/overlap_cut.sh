@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# overlap --cut: stretches of items are cut out of records, byte for byte else; filter repeats it. tests/reference/test_overlap_cut.py
-# compares it with a model.
+# overlap --cut removes the parts that documents share with items from the records; all other bytes stay. filter repeats it.
+# tests/reference/test_overlap_cut.py compares it with a model.
 # shellcheck shell=sh disable=SC2086,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 item() { printf '{"qid":%s,"question":"%s"}\n' "$1" "$2"; }

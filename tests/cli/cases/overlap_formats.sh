@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# overlap and dedup: known texts in files of several formats, each of which its name tells; what reads the result; refusals.
+# overlap and dedup: known texts in files of several formats, each recognised by its name; commands that read the result; refusals.
 # shellcheck shell=sh disable=SC2086,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 {

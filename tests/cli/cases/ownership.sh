@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is ours: jobs started at once on one output, work directories that are taken away, and what is never cleared or replaced.
+# Which files are ours: jobs started at once on one output, work directories that are removed during a job, and files that are never cleared
+# or replaced.
 # shellcheck shell=sh disable=SC2034,SC2154
 rounds=${BANDMILL_RACE_ROUNDS:-4} # of 2, 4 and 8 jobs each
 waiting_inputs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pages of a Parquet file that have a checksum are compared with it; pages without one are read.
+# Pages of a Parquet file that have a checksum are verified; pages without one are read all the same.
 # shellcheck shell=sh disable=SC2034,SC2154
 $PYTHON -c 'import pyarrow.parquet' 2> /dev/null || skip "Python has no pyarrow"
 "$PROGRAM" --version | grep -q '^tables *Arrow' || skip "there is no bandmill-parquet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `--preset`: the same bytes as with the options that it stands for; options beside it win; it says what it cannot match.
+# `--preset` gives the same bytes as the options that it stands for. Other options override it, and it reports what it cannot reproduce.
 for i in $(seq 1 12); do
     printf '{"id":%s,"text":"One two, three four-five six! %s seven eight nine ten eleven twelve thirteen fourteen %s"}\n' "$i" "$((i / 2))" "$i"
 done > a.jsonl

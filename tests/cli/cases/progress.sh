@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The meter: which stage of how many, a line while work is sealed, and never wider than the terminal.
+# The progress line names the stage and the number of stages, and is never wider than the terminal. Work that is sealed during a job gets a
+# line of its own.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 4000 ]; do

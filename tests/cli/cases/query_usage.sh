@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What query refuses, and how it names it.
+# What query refuses, and how the message names it.
 # shellcheck shell=sh disable=SC2034,SC2154
 echo '{"id":"a","text":"one two three four five six"}' > t.jsonl
 echo '{"id":"b","text":"one two three four five six"}' > q.jsonl

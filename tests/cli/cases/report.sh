@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# report: one page of what dedup wrote. What its numbers and its markup are, tests/reference/test_report.py knows.
+# report: one page about the result of dedup. tests/reference/test_report.py checks its numbers and markup.
 # shellcheck shell=sh disable=SC2034,SC2154
 words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
 doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --resume: a job that a signal ended goes on, with the same bytes; what it refuses.
+# --resume: a job that a signal ended is continued and gives the same bytes; what --resume refuses.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN {
     srand(7)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sign --shard: refusals, what the manifest says, shares that are missing, and the way to a report. That shares are the whole is
-# reference/test_shards.py.
+# sign --shard: refusals, the entries of the manifest, missing shares, and the whole way to a report. reference/test_shards.py checks that
+# all shares together are the whole.
 # shellcheck shell=sh disable=SC2034,SC2154
 for i in 1 2 3 4 5 6; do
     echo "{\"id\":$i,\"text\":\"some words of a document that stands here more than once\"}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Standard output that is a file which the command reads, or which another output is to replace: refused before anything is read.
+# If standard output is a file that the command reads or that another output would replace, the command is refused before anything is read.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > in.jsonl
 bm dedup in.jsonl -o result --pairs; exits 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a job says when it is done: numbers that a reader can add, the same as those of the report; and where a report comes from.
+# The summary of a finished job: its numbers add up and agree with the report; and the command that makes a report is named.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 : > docs.jsonl

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What first bytes and names say: UTF-16 and UTF-32 and Arrow are refused (3), names tell the format in any case, a name that tells nothing over
-# JSON Lines is a question (2), a binary document of `files` is a bad record.
+# How formats are recognised by first bytes and names: UTF-16, UTF-32 and Arrow streams are refused (3); the endings of names count in any
+# case; a name without a known ending whose content is JSON Lines needs --format (2); a binary document of `files` is a bad record.
 # shellcheck shell=sh disable=SC2034,SC2154
 command -v iconv > /dev/null || skip 'no iconv'
 line='{"id":"x","text":"some words of a text"}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two jobs with one output: the second is refused (9), the first ends as if nothing had been, and an earlier output stays until then.
+# Two jobs with one output: the second is refused (9), the first ends as if it had been alone, and the earlier output stays until then.
 # shellcheck shell=sh disable=SC2034,SC2154
 waiting_inputs
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# dedup --unit: repeated lines and paragraphs are cut out of records of every format, byte for byte else; filter repeats it; what has
-# no meaning with it is refused. tests/reference/test_units.py compares it with a model.
+# dedup --unit removes repeated lines and paragraphs from records of every format; all other bytes stay. filter repeats it; options without
+# a meaning for it are refused. tests/reference/test_units.py compares it with a model.
 # shellcheck shell=sh disable=SC2086,SC2154
 cut='--min-words 3 -q'
 head='id	from	to	kept	kept_from	jaccard	reason	file	line'

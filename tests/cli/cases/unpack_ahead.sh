@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several compressed inputs are unpacked at once: threads and memory change no byte, no message and no count, with one of them damaged,
-# cut short, of another format, or gone; with files of nothing between them; and of standard input.
+# Several compressed inputs are unpacked at once. Threads and memory change no byte, message or count: also if one input is damaged,
+# truncated, of another format or missing, if empty files lie between them, and for standard input.
 # shellcheck shell=sh disable=SC2034,SC2154
 for tool in xz bzip2 lz4 zstd gzip; do
     command -v "$tool" > /dev/null || skip "no $tool"

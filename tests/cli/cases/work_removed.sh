@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# OUTPUT.partial is removed under a job that has saved its sets under --temp-dir: they go with the job, and where the job was killed, with
-# the next one that uses the directory, whatever its output. Sets of a job that lives, or that can be resumed, stay.
+# OUTPUT.partial is removed while a job has sets saved below --temp-dir. They are removed with the job or, if the job was killed, by the
+# next job that uses the directory, whatever its output. Sets of a running job, or of one that can be resumed, stay.
 # shellcheck shell=sh disable=SC2034,SC2154
 awk 'BEGIN {
     srand(7)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Wrong answers. They are looked for where the program promises to look: in all known answers at open, and in one document of 1,024 of each
-# batch, in four words of a long one. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
-# alone would pass, by design. A part of harness.sh.
+# Wrong answers of a device. The program looks for them where it promises to: in all known answers at open, and in one document of 1,024 of
+# each batch (of a long document, in four words). So bits are flipped in the known answers, in every row of a batch, and in the one row that
+# is checked. By design, a flip in another row alone would not be found. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # Faults are of the job itself: the process that tries the device first, which costs more than the job, finds none. It is there on `auto`.

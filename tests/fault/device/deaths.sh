@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The driver ends the process, or never returns. A part of harness.sh.
-# Most of the time is waiting for the limits of the program, so that lanes go side by side, each in a folder of its own.
+# The driver ends the process, or never returns. A part of harness.sh. The tests mostly wait for the program's time limits, so several of
+# them (lanes) run at once, each in its own directory.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # lane NAME FUNCTION: in the background; its counts are added up by `lanes_end`.

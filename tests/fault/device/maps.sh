@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Maps say what the host does with them. What is only written is mapped so that a driver need not bring the old contents first
-# (CL_MAP_WRITE_INVALIDATE_REGION, 4; before OpenCL 1.2 CL_MAP_WRITE, 2), what is only read for reading (CL_MAP_READ, 1). A part of
-# harness.sh.
+# Maps tell the driver what the host does with them. Buffers that the host only writes are mapped so that the driver need not fetch the old
+# contents (CL_MAP_WRITE_INVALIDATE_REGION, 4; before OpenCL 1.2 CL_MAP_WRITE, 2); buffers that it only reads are mapped for reading
+# (CL_MAP_READ, 1). A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # flags FLAGS...: these and no others, each at least once.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A compiler that cannot do one shape of the kernels: the device gets the other shape, and `-v` and `devices --self-test` say so; one that
-# can do neither, or dies, or is told which to do, is given up. A part of harness.sh.
+# A compiler that fails for one shape of the kernels: the device gets the other shape, and `-v` and `devices --self-test` report it. The
+# device is given up if its compiler fails for both shapes or dies, or if the user chose the failing shape. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # tried FAILED GIVEN 'ERE': the job was done on the device, with the other kernels, without a warning.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Texts go to the device: its own kernels, buffers, counts and fallbacks. A part of harness.sh.
+# Devices that get texts: their own kernels, buffers, counts and fallbacks. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # Faults are of the job itself: the process that tries the device first, which costs more than the job, finds none. It is there on `auto`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Texts go to the device, and its calls fail in turn. A part of harness.sh.
+# Devices that get texts, while each of their calls fails in turn. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 BANDMILL_CL_TEXT=on

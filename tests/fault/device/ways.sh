@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Without faults: the device is used, and each way is the one meant. A part of harness.sh, and the first: it makes the documents, and
-# leaves them in $FOLDER with what must come out, the log of each way's calls, and the compiled kernels.
+# Without faults: the device is used, and each way transfers results as it should. A part of harness.sh, and the first: it makes the
+# documents and leaves them in $FOLDER, with the expected outputs, the log of the calls of each way, and the compiled kernels.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # documents N: every fifth is an earlier one with a word changed.

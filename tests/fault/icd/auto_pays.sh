@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# `auto` takes a device only where it pays, and names those that it leaves out with two rates; other words take what they name; a small job
-# does not even open a device. A case of tests/cli/harness.sh, whose program stands beside the double of the OpenCL library (bench/double).
-# Devices that do nothing in no time, or next to nothing in a second, are told apart on any machine.
+# `auto` uses a device only if it makes the job faster, and names each device that it leaves out with the two rates. Other words use the
+# devices that they name. A small job does not even open a device. A case of tests/cli/harness.sh, whose program finds the fake OpenCL
+# library bench/double first: its devices do nothing, at once or very slowly, so any machine can tell them apart.
 # shellcheck shell=sh disable=SC2034,SC2154
 i=0
 while [ $i -lt 300 ]; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A driver that hangs, dies, ends the process or talks nonsense when it is asked for its devices: a warning and the CPU, or 5 where a
-# device was asked for; and one that did well is asked without a process of its own until something changes. A case of tests/cli/harness.sh.
-# $FAKE is the library of fake_icd.c, which is a loader here and, where there is a real loader, a driver behind it.
+# A driver that hangs, dies, ends the process or returns nonsense when its devices are listed: the program warns and uses the CPU, or exits
+# with 5 if a device was requested. A driver that behaved well is listed without a process of its own until something changes. A case of
+# tests/cli/harness.sh. $FAKE is the library of fake_icd.c, here used as a loader and, if there is a real loader, as a driver behind it.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > a.jsonl
 unset BANDMILL_DEVICE OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH FAKE_ICD FAKE_ICD_LOG

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# One GPU under two platforms is one: `devices` says so, `gpu`, `all` and a name that both have use it once, its own platform's address uses
-# any of the two; an emulator is no GPU. A case of tests/cli/harness.sh, whose program stands beside the double of the OpenCL library
-# (bench/double).
+# One GPU that two platforms offer counts once: `devices` reports it, and `gpu`, `all` and a name that both have use it once; the address of
+# a device uses exactly that platform. An emulator is no GPU. A case of tests/cli/harness.sh, whose program finds the fake OpenCL library
+# bench/double first.
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"two three four five six seven"}\n' > a.jsonl
 unset BANDMILL_DEVICE OCL_ICD_VENDORS
