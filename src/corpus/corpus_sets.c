@@ -336,8 +336,8 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     if (keys->state != BM_KEYS_IN_FILE || keys->file_bytes != 0)
         return BM_OK;
     const size_t n = corpus->n - keys->begin;
-    for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++) /* the last block is padded with
-                                                               * zeros */
+    /* the last block is padded with zeros */
+    for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++)
         memset(keys->columns[b] + n, 0, (keys->block_rows - n) * sizeof **keys->columns);
     if (n > 0)
         BM_TRY(write_blocks(keys, corpus->cfg.bands, keys->block_rows, err));

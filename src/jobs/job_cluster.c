@@ -157,7 +157,7 @@ typedef struct cluster {
     /* maps documents to places in the input; empty without a report: a document's place is then its
      * number */
     bm_listed_order order;
-    bm_keep_rank rank; /* rank of each place */
+    bm_keep_rank rank; /* rank of each place in the input */
     bm_pair *pairs;    /* only for stars */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;

@@ -447,7 +447,8 @@ static uint32_t judged_from(const bm_sketch_options *sketch)
     return sketch->scheme == BM_SCHEME_OPH ? SHINGLES_OPH * sketch->perms : 2;
 }
 
-/* Warn of documents that have the same signature but cannot be that similar. */
+/* Warn of pairs of documents that have the same signature, though their numbers of shingles rule
+ * out that they are so similar. */
 static void warn_of_unlikely(const bm_pairing *pairing)
 {
     const bm_match_counts *counts = &pairing->match.result.counts;

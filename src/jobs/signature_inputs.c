@@ -90,7 +90,7 @@ static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bo
         BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
         BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
-        /* this number is free, so `sign` would give it */
+        /* no document has had the id with this number so far, so `sign` would give it */
         if (other == BM_ID_NONE || !ids->seen[other])
             break;
     }
@@ -314,7 +314,8 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     const uint64_t unreadable = bm_sign_dir_unreadable(dir);
     counts->unreadable += unreadable;
     counts->empty -= unreadable < counts->empty ? unreadable : counts->empty;
-    uint64_t weightless = 0; /* counted in `empty` so far: neither kind has elements */
+    /* `empty` includes these so far, since documents of both kinds have no elements */
+    uint64_t weightless = 0;
     if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {
         counts->results.weightless += weightless;

@@ -222,7 +222,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
             break;
         BM_TRY(finish_child(v, doc, v->stack[--depth], err));
     }
-    /* nothing above the first document: its children are all the parts */
+    /* The first document has no parent, so its children alone are the parts that it separates. */
     v->parts[first] -= v->parts[first] > 0;
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
         bm_bridge *bridge = &v->out->bridges[i];

@@ -103,7 +103,8 @@ bool bm_share_of(double share, bm_share *out)
         return false;
     uint64_t below = 1;
     for (unsigned decimals = 0; decimals <= BM_SHARE_DECIMALS; decimals++, below *= 10) {
-        /* Both are below 2^53, so the quotient is the double that is nearest to the decimal. */
+        /* `above` and `below` are less than 2^53, so their quotient is the double nearest to the
+         * decimal fraction. */
         const double above = nearbyint(share * (double)below), nearest = above / (double)below;
         if (above >= 1 && nearest >= share && nearest <= share) {
             *out = (bm_share){(uint64_t)above, below};

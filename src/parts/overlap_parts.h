@@ -102,7 +102,7 @@ typedef struct bm_item_class {
     uint64_t end;
     uint64_t n;     /* number of its counting shingles (those not stopped), including its group's */
     uint32_t units; /* units of each shingle: the job's number, or fewer if the items are short */
-    uint32_t group; /* the group with its other shingles; BM_NO_CLASS: none */
+    uint32_t group; /* the group that has the rest of its shingles; BM_NO_CLASS: none */
 } bm_item_class;
 
 /* Lists of numbers: key k has list[begin[k]] ... list[begin[k + 1] - 1], ascending. */

@@ -27,7 +27,7 @@
  *     record        kind and length | XXH3 | bytes       16 bytes and the payload
  *     …
  *
- * The checksum of a record is seeded with its place, so the same bytes at another place are
+ * The checksum of a record is seeded with its offset, so the same bytes at another offset are
  * rejected. */
 
 #define BM_SPILL_HEADER 32u /* bytes before the first record */

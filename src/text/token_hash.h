@@ -18,8 +18,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define OPENSSL_SUPPRESS_DEPRECATED /* the newer one-shot functions take five times as \
-                                          long */
+/* OpenSSL's newer one-shot functions take five times as long as the deprecated ones */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
 #include "base/system.h"
