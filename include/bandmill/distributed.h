@@ -125,7 +125,9 @@ BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
  * with other settings than the first block; the joiner can then only be closed. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
 /* The added blocks as one forest: at least one row with the column `block` (large_binary). The
- * order in which blocks were added does not change the bytes. */
+ * order in which blocks were added does not change the bytes. This call, like the next one, uses up
+ * what was added: afterwards, also on failure, the joiner can only be counted and closed, and other
+ * calls are BM_ERR_USAGE. */
 BM_API bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 /* The candidate components: rows with the columns `id_hash` and `component` (int64, the bits of the

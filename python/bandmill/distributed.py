@@ -42,6 +42,7 @@ __all__ = ["Components", "Plan", "join", "text_digests"]
 Array = np.ndarray[Any, Any]
 ALL_DECIMALS = 20  # of similarities: the double is read back from them
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
+RELEASE_BYTES = 1 << 26  # of blocks that were added, after which freed ones go back to the system
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
     "weights": "they depend on all documents",
@@ -326,7 +327,7 @@ class _Joiner:
     """Blocks that were added, of any kind."""
 
     def __init__(self, blocks: Iterable[Any]) -> None:
-        self.call, self.handle = Call(), owned("joiner")
+        self.call, self.handle, self._added = Call(), owned("joiner"), 0
         self.call.run(lib.bm_joiner_open, self.handle)
         for one in blocks:
             if hasattr(one, "schema"):
@@ -334,10 +335,19 @@ class _Joiner:
                     self._add(block.as_buffer())
             else:
                 self._add(one)
+        self._release()
 
     def _add(self, block: Any) -> None:
         data = ffi.from_buffer("char[]", block)
         self.call.run(lib.bm_joiner_add, self.handle[0], data, len(data))
+        self._added += len(data)
+        if self._added >= RELEASE_BYTES:
+            self._release()
+
+    def _release(self) -> None:
+        """Blocks that were freed go back to the system, to which Arrow's allocator gives them only when it is called."""
+        self._added = 0
+        _files.arrow().default_memory_pool().release_unused()
 
 
 def join(blocks: Iterable[Any]) -> Iterator[Any]:
@@ -360,16 +370,20 @@ class Components:
         counts = lib.bm_joiner_count(joiner.handle[0])
         names = ("documents", "empty", "unreadable", "skipped", "shingles")
         self.counts = {name: int(getattr(counts, name)) for name in names}
+        del joiner
         self.id_hashes: Array = numbers(rows.column("id_hash")).view(np.uint64)
-        of = _component_numbers(self.id_hashes, numbers(rows.column("component")).view(np.uint64))
-        known = (self.id_hashes.view(np.uint8)[::8] & np.uint8(lib.BM_ID_HASH_KNOWN)).astype(bool)
+        of = _component_numbers(self.id_hashes, numbers(rows.column("component")))
+        known = self.id_hashes.view(np.uint8)[::8] & np.uint8(lib.BM_ID_HASH_KNOWN) != 0
         if known.any():  # those of known documents alone give no groups
             wanted = (np.bincount(of, weights=~known) > 0)[of]
-            self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1]
-        sizes = np.bincount(of)
+            self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1].astype(np.int32)
+        del known
+        sizes = count_each(of, int(of.max()) + 1 if len(of) else 0)
         self.n_tasks = max(1, -(-len(of) // docs_a_task))
         self.largest = int(sizes.max()) if len(sizes) else 0
-        self.tasks: Array = _dealt_out(sizes, self.n_tasks).astype(np.int32)[of]
+        tasks = _dealt_out(sizes, self.n_tasks)
+        del sizes
+        self.tasks: Array = look_up(tasks, of)
 
     def task_of(self, id_hashes: Array) -> Array:
         """int32: the task of each document; -1: it is no candidate, and stands in no group."""
@@ -382,23 +396,56 @@ class Components:
 
 
 def _component_numbers(id_hashes: Array, least: Array) -> Array:
-    """Components, which are called by their least hash, counted from 0. ``id_hashes`` ascend; of few at a time, for memory."""
-    names = id_hashes[id_hashes == least]
-    found = np.empty(len(least), dtype=np.int32)
-    for at in range(0, len(least), BLOCK_DOCS):
-        found[at : at + BLOCK_DOCS] = np.searchsorted(names, least[at : at + BLOCK_DOCS])
+    """int32: components, which are called by their least hash, counted from 0, in the memory of ``least``.
+
+    ``id_hashes`` ascend. Both are few at a time in other memory.
+    """
+    names = np.concatenate([id_hashes[at][id_hashes[at] == least.view(np.uint64)[at]] for at in _blocks(len(least))])
+    memory = ffi.buffer(ffi.cast("char *", least.ctypes.data), least.nbytes)
+    found: Array = np.frombuffer(memory, dtype=np.int32)[: len(least)]
+    for at in _blocks(len(least)):
+        found[at] = np.searchsorted(names, least.view(np.uint64)[at])
+    return found
+
+
+# NumPy makes 8 bytes of each number by which it counts or looks up; so it gets few at a time.
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(at, at + BLOCK_DOCS) for at in range(0, max(n, 1), BLOCK_DOCS))
+
+
+def count_each(numbers: Array, n: int) -> Array:
+    """int32: how often each number below n occurs."""
+    found = np.zeros(n, dtype=np.int32)
+    for at in _blocks(len(numbers)):
+        np.add.at(found, numbers[at].astype(np.intp), np.int32(1))
+    return found
+
+
+def look_up(values: Array, places: Array) -> Array:
+    """The value at each place."""
+    found = np.empty(len(places), dtype=values.dtype)
+    for at in _blocks(len(places)):
+        found[at] = values[places[at]]
     return found
 
 
 def _dealt_out(sizes: Array, n_tasks: int) -> Array:
-    """The task of each component: the largest first, each to the task that has least; equal ones in turn."""
-    tasks = np.zeros(len(sizes), dtype=np.int64)
+    """int32: the task of each component: the largest first, each to the task that has least; equal ones in turn.
+
+    ``sizes`` are negated.
+    """
+    tasks = np.zeros(len(sizes), dtype=np.int32)
     if n_tasks == 1:
         return tasks
-    order = np.argsort(-sizes, kind="stable")
-    alone = int(np.searchsorted(-sizes[order], -(int(sizes.sum()) // n_tasks), side="right"))
+    n = int(sizes.sum(dtype=np.int64))
+    alone = int(np.count_nonzero(sizes >= n // n_tasks))
+    order = np.argsort(np.negative(sizes, out=sizes), kind="stable")
     tasks[order[:alone]] = np.arange(alone) % n_tasks
     rest = np.setdiff1d(np.arange(n_tasks), tasks[order[:alone]])
     rest = rest if len(rest) else np.arange(n_tasks)
-    tasks[order[alone:]] = rest[np.arange(len(sizes) - alone) % len(rest)]
+    for at in range(alone, len(sizes), BLOCK_DOCS):
+        these = order[at : at + BLOCK_DOCS]
+        tasks[these] = rest[np.arange(at - alone, at - alone + len(these)) % len(rest)]
     return tasks

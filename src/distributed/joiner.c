@@ -8,7 +8,9 @@
  *     forests   their links are added at once
  *
  * Memory: 12 bytes for each entry and 8 for each document, up to half as much again while heaps
- * grow, and about 24 bytes for each linked document.
+ * grow, and up to 26 bytes for each linked document. The result is made in place: the table is freed
+ * first, the hashes of the documents become the first column, and the rows are sorted where they
+ * are.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>
@@ -52,6 +54,7 @@ struct bm_joiner {
     bm_joiner_counts counts;
     uint64_t settings;
     bool begun; /* a block was added */
+    bool ended; /* the result was made of what the forest held */
     heap heaps[HEAPS];
     forest forest;
     repeats repeats;
@@ -156,11 +159,17 @@ bm_status bm_joiner_open(bm_joiner **out, bm_error *err)
     return bm_new_zero(out, 1, err);
 }
 
+static bm_status check_open(const bm_joiner *joiner, bm_error *err)
+{
+    return joiner->ended ? bm_fail_field(err, "joiner", "the result was already made") : BM_OK;
+}
+
 bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err)
 {
     const char *at = blocks;
     if (joiner == NULL || (blocks == NULL && size > 0))
         return bm_fail_field(err, joiner == NULL ? "joiner" : "blocks", "nothing given");
+    BM_TRY(check_open(joiner, err));
     while (size > 0) {
         bm_block_head head;
         BM_TRY(bm_block_read(at, size, &head, err));
@@ -287,37 +296,78 @@ static void tree_rows_reset(tree_rows *rows)
     bm_free_all(rows->hashes, rows->least);
 }
 
+#define FEW_ROWS 24 /* so few are sorted by insertion */
+
+static void swap_rows(const tree_rows *rows, size_t a, size_t b)
+{
+    const uint64_t hash = rows->hashes[a], least = rows->least[a];
+    rows->hashes[a] = rows->hashes[b], rows->least[a] = rows->least[b];
+    rows->hashes[b] = hash, rows->least[b] = least;
+}
+
+/* Sort rows by insertion. */
+static void insert_rows(const tree_rows *rows)
+{
+    for (size_t i = 1, at; i < rows->n; i++) {
+        const uint64_t hash = rows->hashes[i], least = rows->least[i];
+        for (at = i; at > 0 && rows->hashes[at - 1] > hash; at--) {
+            rows->hashes[at] = rows->hashes[at - 1];
+            rows->least[at] = rows->least[at - 1];
+        }
+        rows->hashes[at] = hash, rows->least[at] = least;
+    }
+}
+
+/* Sort rows that agree in all bits above the byte at `shift`, in place: a radix sort that swaps
+ * each row into the range of its byte, then sorts the ranges by the byte below. */
+static void sort_rows(const tree_rows *rows, unsigned shift)
+{
+    size_t at[256] = {0}, end[256], n = 0;
+    if (rows->n <= FEW_ROWS) {
+        insert_rows(rows);
+        return;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        at[rows->hashes[i] >> shift & 0xFF]++;
+    for (size_t byte = 0; byte < 256; byte++) {
+        end[byte] = n + at[byte];
+        at[byte] = n;
+        n = end[byte];
+    }
+    for (size_t byte = 0; byte < 256; byte++)
+        while (at[byte] < end[byte]) {
+            const size_t of = rows->hashes[at[byte]] >> shift & 0xFF, to = at[of]++;
+            if (of != byte)
+                swap_rows(rows, at[byte], to);
+        }
+    for (size_t byte = 0, begin = 0; byte < 256 && shift > 0; begin = end[byte++])
+        sort_rows(&(tree_rows){rows->hashes + begin, rows->least + begin, end[byte] - begin},
+                  shift - 8);
+}
+
+/* Make the rows of a forest out of its arrays; it is empty afterwards. */
 static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
 {
     const size_t n = f->sets.n;
-    uint64_t *of_root = NULL;
-    bm_status status = BM_OK;
-    *out = (tree_rows){.n = n};
-    BM_TRY_OUT(bm_new(&out->hashes, n + 1, err));
-    BM_TRY_OUT(bm_new(&out->least, n + 1, err));
-    BM_TRY_OUT(bm_new(&of_root, n + 1, err));
-    memset(of_root, 0xFF, n * sizeof *of_root);
+    uint64_t *least;
+    bm_hash_table_reset(&f->table);
+    BM_TRY(bm_grow_array(&f->hashes, &f->cap_hashes, 1, err)); /* there may be no nodes */
+    BM_TRY(bm_new(&least, n + 1, err));
+    if (n > 0)
+        memcpy(least, f->hashes, n * sizeof *least);
     for (size_t i = 0; i < n; i++) {
         const uint32_t root = bm_union_find_root(&f->sets, (uint32_t)i);
-        if (f->hashes[i] < of_root[root])
-            of_root[root] = f->hashes[i];
+        if (f->hashes[i] < least[root])
+            least[root] = f->hashes[i];
     }
-    if (n > 0)
-        memcpy(out->hashes, f->hashes, n * sizeof *f->hashes);
-    size_t n_sorted = n;
-    BM_TRY_OUT(sort_distinct(out->hashes, &n_sorted, err));
-    for (size_t i = 0; i < n; i++) {
-        uint32_t node;
-        BM_TRY_OUT(node_of(f, out->hashes[i], &node, err)); /* the node exists */
-        out->least[i] = of_root[bm_union_find_root(&f->sets, node)];
-    }
-out:
-    bm_free(of_root);
-    if (status != BM_OK) {
-        tree_rows_reset(out);
-        *out = (tree_rows){0};
-    }
-    return status;
+    for (size_t i = 0; i < n; i++) /* a root is the smallest number of its set */
+        least[i] = least[bm_union_find_root(&f->sets, (uint32_t)i)];
+    *out = (tree_rows){f->hashes, least, n};
+    f->hashes = NULL;
+    bm_union_find_reset(&f->sets);
+    *f = (forest){0};
+    sort_rows(out, 56);
+    return BM_OK;
 }
 
 /* Append a block of the next links and repeats, from begins[0] and begins[1] on. Sets taken[] to
@@ -347,14 +397,16 @@ static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, con
     return BM_OK;
 }
 
-static bm_status check_places(const bm_joiner *joiner, const void *schema, const void *array,
-                              bm_error *err)
+/* Check the arguments of a call that makes the result, and link the entries. */
+static bm_status end(bm_joiner *joiner, const void *schema, const void *array, bm_error *err)
 {
     if (joiner == NULL)
         return bm_fail_field(err, "joiner", "no joiner given");
     if (schema == NULL || array == NULL)
         return bm_fail_field(err, schema == NULL ? "schema" : "array", "no place for rows given");
-    return BM_OK;
+    BM_TRY(check_open(joiner, err));
+    joiner->ended = true;
+    return link_heaps(joiner, err);
 }
 
 bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct ArrowArray *array,
@@ -363,9 +415,8 @@ bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct
     tree_rows nodes = {0};
     bm_block_rows rows = {0};
     size_t at[2] = {0, 0};
-    BM_TRY(check_places(joiner, schema, array, err));
+    BM_TRY(end(joiner, schema, array, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(link_heaps(joiner, err));
     BM_TRY_OUT(order_nodes(&joiner->forest, &nodes, err));
     size_t n = 0;
     for (size_t i = 0; i < nodes.n; i++) /* the least node of a component needs no link */
@@ -390,8 +441,7 @@ bm_status bm_joiner_components(bm_joiner *joiner, struct ArrowSchema *schema,
                                struct ArrowArray *array, bm_error *err)
 {
     tree_rows nodes = {0};
-    BM_TRY(check_places(joiner, schema, array, err));
-    BM_TRY(link_heaps(joiner, err));
+    BM_TRY(end(joiner, schema, array, err));
     for (size_t i = 0; i < joiner->repeats.n; i++)
         BM_TRY(link(&joiner->forest, joiner->repeats.hashes[i], joiner->repeats.hashes[i], err));
     BM_TRY(order_nodes(&joiner->forest, &nodes, err));

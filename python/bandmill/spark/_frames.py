@@ -215,7 +215,11 @@ class Job:
         with self.described("bandmill: sign") as said:
             blocks = forests.select(few, "bytes").toArrow()
             if blocks.column("block").null_count == 0:
-                found = self.plan.components(blocks.select(["block"]).to_batches(), self._task_docs(int(blocks.nbytes)))
+                task_docs, batches = self._task_docs(int(blocks.nbytes)), blocks.select(["block"]).to_batches()
+                del blocks
+                batches.reverse()
+                # each is freed once it was added
+                found = self.plan.components((batches.pop() for _ in range(len(batches))), task_docs)
                 labels = self.spark.createDataFrame(_tasks.label_table(found))
                 self.found = Found(labels, found.counts, _tasks.task_sizes(found))
             else:

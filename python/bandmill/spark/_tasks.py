@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from bandmill._columns import array, flags, numbers, one_chunk
 from bandmill._errors import Error
 from bandmill._options import size
-from bandmill.distributed import Components, Plan, join, text_digests
+from bandmill.distributed import Components, Plan, count_each, join, look_up, text_digests
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
@@ -124,12 +124,12 @@ def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
 def label_table(found: Components) -> pa.Table:
     """Candidates and their tasks, (id_hash, task), as Spark sends them."""
     salt = salts(found.n_tasks)
-    return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(salt[found.tasks])})
+    return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(look_up(salt, found.tasks))})
 
 
 def task_sizes(found: Components) -> list[int]:
     """How many documents each task gets, or more where the hashes of ids meet."""
-    sizes: list[int] = np.bincount(found.tasks, minlength=found.n_tasks).tolist()
+    sizes: list[int] = count_each(found.tasks, found.n_tasks).tolist()
     return sizes
 
 

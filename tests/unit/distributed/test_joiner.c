@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_joiner.c -- components against a naive model over the signer's keys, and invalid blocks. */
+#include "distributed/block.h"
+
 #include "tests/unit/distributed/split_rows.h"
 
 enum { PARTS_MOST = 7 };
@@ -184,6 +186,92 @@ Test(joiner, a_forest_depends_on_no_order)
     made_rows_release(&first);
     made_rows_release(&second);
     made_rows_release(&third);
+}
+
+enum { LINKS = 600, ENDS = 800 };
+
+/* A block of a forest that links the hashes of random documents. */
+static void make_links(uint64_t seed, const uint64_t hashes[ENDS], uint64_t links[LINKS][2],
+                       char *block)
+{
+    const bm_block_head head = {.kind = BM_BLOCK_FOREST, .n = LINKS};
+    for (size_t i = 0; i < LINKS; i++)
+        for (size_t end = 0; end < 2; end++)
+            links[i][end] = hashes[world_below(&seed, ENDS)];
+    memcpy(block + BM_BLOCK_HEAD, links, LINKS * sizeof links[0]);
+    bm_block_seal(&head, block);
+}
+
+/* Gives all ends of links the least hash of their component, link by link until nothing moves. */
+static void label(const uint64_t links[LINKS][2], uint64_t least[LINKS][2])
+{
+    memcpy(least, links, LINKS * sizeof least[0]);
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < 2 * LINKS; i++)
+            for (size_t j = 0; j < 2 * LINKS; j++) {
+                uint64_t *x = &least[i / 2][i % 2], *y = &least[j / 2][j % 2];
+                const bool joined = i / 2 == j / 2 || links[i / 2][i % 2] == links[j / 2][j % 2];
+                if (joined && *x > *y) {
+                    *x = *y;
+                    moved = true;
+                }
+            }
+    }
+}
+
+/* Hashes that differ in one byte only, in two, or in all: the sort looks at each byte in turn. */
+Test(joiner, labels_are_right_and_sorted_wherever_hashes_differ)
+{
+    static uint64_t hashes[ENDS], links[LINKS][2], least[LINKS][2];
+    static char block[BM_BLOCK_HEAD + sizeof links];
+    const uint64_t masks[] = {UINT64_MAX, 0x3FF, UINT64_C(0x3FF) << 54, UINT64_C(0x1F0000001F)};
+    for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+        uint64_t seed = m + 1;
+        for (size_t i = 0; i < ENDS; i++)
+            hashes[i] =
+                (world_split(&seed) & masks[m]) | (UINT64_C(0xABCDEF0123456789) & ~masks[m]);
+        make_links(seed, hashes, links, block);
+        label(links, least);
+        bm_joiner *joiner = open_joiner();
+        add(joiner, (bm_str){block, sizeof block});
+        made_rows rows = components_of(joiner);
+        const uint64_t *found = words_of(&rows, "id_hash");
+        size_t n_labels = 0;
+        for (size_t i = 1; i < (size_t)rows.array.length; i++)
+            cr_expect_lt(found[i - 1], found[i]);
+        for (size_t i = 0; i < 2 * LINKS; i++) {
+            const uint64_t hash = links[i / 2][i % 2];
+            cr_expect_eq(component_in(&rows, hash), least[i / 2][i % 2]);
+            size_t before = 0;
+            while (links[before / 2][before % 2] != hash)
+                before++;
+            n_labels += before == i;
+        }
+        cr_expect_eq((size_t)rows.array.length, n_labels);
+        made_rows_release(&rows);
+        bm_joiner_close(joiner);
+    }
+}
+
+Test(joiner, a_result_is_made_once)
+{
+    static row_table t;
+    make_documents(&t, 20, 2);
+    made_rows blocks = split(&t, 1), rows = {0};
+    bm_joiner *joiner = open_joiner();
+    const bm_str block = block_of(&blocks, 0);
+    bm_error err = {0};
+    add(joiner, block);
+    made_rows forest = forest_of(joiner);
+    cr_expect_eq(bm_joiner_components(joiner, &rows.schema, &rows.array, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "joiner");
+    cr_expect_eq(bm_joiner_forest(joiner, &rows.schema, &rows.array, NULL), BM_ERR_USAGE);
+    cr_expect_eq(bm_joiner_add(joiner, block.data, block.len, NULL), BM_ERR_USAGE);
+    cr_expect_eq(bm_joiner_count(joiner)->documents, t.n);
+    bm_joiner_close(joiner);
+    made_rows_release(&forest);
+    made_rows_release(&blocks);
 }
 
 Test(joiner, an_id_that_comes_again_is_a_component)
