@@ -273,12 +273,23 @@ static int file_of(const bm_column *column, size_t *from)
     return fd;
 }
 
+void bm_column_leave_part(const bm_column *column, size_t from, size_t to)
+{
+    const size_t page = page_bytes(),
+                 bytes = atomic_load_explicit(&column->bytes, memory_order_acquire);
+    size_t of_file;
+    if (file_of(column, &of_file) < 0)
+        return;
+    from = from / page * page;
+    from = from < of_file ? of_file : from;
+    to = to < bytes ? to : bytes;
+    if (to > from)
+        madvise((char *)column->data + from, to - from, MADV_DONTNEED); /* the file keeps them */
+}
+
 void bm_column_leave(const bm_column *column)
 {
-    const size_t bytes = atomic_load_explicit(&column->bytes, memory_order_acquire);
-    size_t from;
-    if (file_of(column, &from) >= 0 && bytes > from)
-        madvise((char *)column->data + from, bytes - from, MADV_DONTNEED); /* the file keeps them */
+    bm_column_leave_part(column, 0, SIZE_MAX);
 }
 
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at)

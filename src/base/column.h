@@ -45,6 +45,8 @@ void bm_column_reset(bm_column *column);
 /* Remove the file's pages from the memory of the process until they are accessed again; the file
  * keeps their contents. Any thread, while others read and write them. */
 void bm_column_leave(const bm_column *column);
+/* The same for the pages that hold bytes from … to-1. */
+void bm_column_leave_part(const bm_column *column, size_t from, size_t to);
 /* Copy `n` bytes that begin at `at`. For a few scattered bytes this reads less of the file, and
  * keeps less in memory, than accessing the mapped pages, which brings in their neighbours too.
  * False: the bytes are in memory, or the file cannot be read in this way. */

@@ -79,6 +79,7 @@ struct bm_units {
     /* Spans only: */
     bool spans;
     bm_hash_filter filter; /* its `words` are NULL until it is made */
+    bm_span_far far;       /* findings of long documents */
     bm_span_grams grams;
     uint64_t n_units; /* units in all documents so far */
     /* Used only if the units are documents of another job. `places` has the place of each unit. */
@@ -191,7 +192,7 @@ static void close_lane(void *lane)
 
 static bm_status open_lane(void *ctx, void **lane, bm_error *err)
 {
-    const units *u = ctx;
+    units *u = ctx;
     bm_text_options words = u->settings->text;
     unit_lane *l = NULL;
     BM_TRY(bm_new_zero(&l, 1, err));
@@ -199,7 +200,8 @@ static bm_status open_lane(void *ctx, void **lane, bm_error *err)
     l->reading = u->reading;
     bm_status status = BM_OK;
     if (u->spans)
-        BM_TRY_OUT(bm_span_lane_open(u->settings, &u->filter, &l->spans, err));
+        BM_TRY_OUT(bm_span_lane_open(u->settings, &u->filter, u->far.file != NULL ? &u->far : NULL,
+                                     &l->spans, err));
     if (u->spans || bm_shingle_is_of_words(words.shingle))
         goto out;
     words.shingle = BM_SHINGLE_WORD;
@@ -313,9 +315,9 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
         BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
         bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
     }
-    if (l->spans != NULL)
-        bm_span_lane_begin(l->spans, record->text, record->as_read, l->within);
     BM_TRY(bm_buf_add(out, &head, sizeof head, err));
+    if (l->spans != NULL)
+        BM_TRY(bm_span_lane_begin(l->spans, record->text, record->as_read, l->within, out, err));
     batch->shingles.n_empty += text.len == 0;
     batch->shingles.n_unreadable += unreadable;
     if (l->u->has_parts && !alone)
@@ -329,9 +331,10 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
         else if (fixed)
             bm_span_lane_skip(l->spans, *r);
         else
-            BM_TRY(bm_span_lane_add(l->spans, shingler, *r, &head.n, out, err));
+            BM_TRY(bm_span_lane_add(l->spans, shingler, *r, err));
     }
     if (l->spans != NULL) {
+        BM_TRY(bm_span_lane_end(l->spans, err));
         head.filled = bm_span_lane_filled(l->spans);
         head.n_units = bm_span_lane_units(l->spans);
     }
@@ -339,24 +342,30 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     return BM_OK;
 }
 
-/* Add the unit or K-gram at *at, which is in the document that begins at u->place. */
+/* Add the unit at *at, which is in the document that begins at u->place. */
 static bm_status add_unit(units *u, const char **at, bm_error *err)
 {
-    bm_span_gram gram;
     said_unit unit;
-    if (!u->spans) {
-        memcpy(&unit, *at, sizeof unit);
-        *at += sizeof unit;
-        return add_numbers(u->by_hash,
-                           (uint64_t[]){unit.hash.hi, unit.hash.lo, u->place + unit.from,
-                                        unit.text_hash, unit.len},
-                           5, err);
+    memcpy(&unit, *at, sizeof unit);
+    *at += sizeof unit;
+    return add_numbers(
+        u->by_hash,
+        (uint64_t[]){unit.hash.hi, unit.hash.lo, u->place + unit.from, unit.text_hash, unit.len}, 5,
+        err);
+}
+
+/* Add n K-grams of the document that begins at u->place. */
+static bm_status add_grams(void *ctx, const char *grams, size_t n, bm_error *err)
+{
+    units *u = ctx;
+    for (size_t i = 0; i < n; i++) {
+        bm_span_gram gram;
+        memcpy(&gram, grams + i * sizeof gram, sizeof gram);
+        gram.from += u->place;
+        gram.unit += u->n_units;
+        BM_TRY(bm_span_grams_add(&u->grams, &gram, err));
     }
-    memcpy(&gram, *at, sizeof gram);
-    *at += sizeof gram;
-    gram.from += u->place;
-    gram.unit += u->n_units;
-    return bm_span_grams_add(&u->grams, &gram, err);
+    return BM_OK;
 }
 
 /* Count the documents without a usable value in the field that divides documents. */
@@ -414,6 +423,8 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         u->job.context.counts.unit.units += u->spans ? 0 : head.n;
         for (uint64_t k = 0; k < head.n; k++)
             BM_TRY(add_unit(u, &at, err));
+        if (u->spans)
+            BM_TRY(bm_span_each(&u->far, &at, sizeof(bm_span_gram), add_grams, u, err));
         u->place += batch->docs[i].row.text_bytes + 1;
         u->n_units += head.n_units;
     }
@@ -421,17 +432,20 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     return BM_OK;
 }
 
-/* The sink of the pass that makes the filter. */
+/* The pass that makes the filter. */
+typedef struct marking {
+    bm_span_far *far;
+    bm_sorted_runs *marks;
+} marking;
+
 static bm_status on_marks(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
+    marking *m = ctx;
     const char *at = batch->scanned.data;
     (void)first_row;
     for (size_t i = 0; i < batch->n_docs; i++) {
-        said head;
-        memcpy(&head, at, sizeof head);
-        at += sizeof head;
-        BM_TRY(bm_span_mark(ctx, at, (size_t)head.n, err));
-        at += head.n * sizeof(uint64_t);
+        at += sizeof(said);
+        BM_TRY(bm_span_each(m->far, &at, sizeof(uint64_t), bm_span_mark, m->marks, err));
     }
     return BM_OK;
 }
@@ -442,21 +456,30 @@ static bm_ingest_scan scan_of(units *u)
         .open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u};
 }
 
+/* If memory is bounded, findings of long documents go to a file. */
+static bm_status open_far(units *u, bm_error *err)
+{
+    return u->spans && u->settings->memory != 0
+               ? bm_span_far_open(u->settings->temp_dir, &u->far, err)
+               : BM_OK;
+}
+
 static bm_status make_filter(units *u, bm_error *err)
 {
     bm_job_context *context = &u->job.context;
-    bm_sorted_runs *marks = NULL;
     const size_t memory = sorter_memory(u);
-    BM_TRY(bm_sorted_runs_open(u->settings->temp_dir, memory, &marks, err));
-    const bm_ingest_request request = {.sink = {.place = on_marks, .ctx = marks},
-                                       .scan = scan_of(u)};
+    marking m = {.far = &u->far};
+    BM_TRY(open_far(u, err));
+    BM_TRY(bm_sorted_runs_open(u->settings->temp_dir, memory, &m.marks, err));
+    const bm_ingest_request request = {.sink = {.place = on_marks, .ctx = &m}, .scan = scan_of(u)};
     bm_job_context_stage(context, BM_STAGE_COUNT, "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_count(context, &request, err));
-    status = bm_span_filter_make(marks, u->settings->pairs.keep_count,
+    status = bm_span_filter_make(m.marks, u->settings->pairs.keep_count,
                                  u->settings->memory == 0 ? 0 : memory, &u->filter, err);
 out:
-    bm_sorted_runs_close(marks);
+    bm_sorted_runs_close(m.marks);
+    bm_span_far_close(&u->far);
     return status;
 }
 
@@ -475,9 +498,11 @@ static bm_status read_units(units *u, bm_error *err)
     context->docs.temp_dir = u->settings->temp_dir;
     if (u->spans)
         BM_TRY(make_filter(u, err));
+    BM_TRY(open_far(u, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
     BM_TRY(bm_job_context_ingest(context, &request, err));
+    bm_span_far_close(&u->far);
     return check_values(u, err);
 }
 
@@ -1031,6 +1056,7 @@ bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_s
     bm_buf_reset(&u.kept_id);
     bm_buf_reset(&u.names);
     bm_span_grams_reset(&u.grams);
+    bm_span_far_close(&u.far);
     bm_free_all(u.dropped, u.filter.words);
     return bm_job_close(&u.job, status, out);
 }

@@ -11,6 +11,11 @@
  * whose minimizers occur only once in all documents has no repeated K-gram. The other K-grams are
  * hashed in full: 128 bits over the hashes of their units.
  *
+ * Memory does not grow with a text. Its shorter grams are hashed first, of which the last of a
+ * K-gram are held. Which K-grams pass the filter is noted: how many do not, how many do, and so on,
+ * mostly a byte each. Then the units are found again, of which the last K are held, and the K-grams
+ * are made. Findings of a text beyond FAR_BYTES are moved to a temporary file.
+ *
  * Tests: tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
 
@@ -28,10 +33,18 @@
 #define FILTER_BITS  16u /* filter bits for each hash */
 #define FILTER_LEAST 10u /* log2 of the least number of words */
 
+#define FAR_BYTES   ((size_t)1 << 20) /* findings of a text that stay in memory */
+#define LEAVE_BYTES ((size_t)4 << 20) /* written pages of the column in memory */
+#define READ_GRAMS  128u              /* K-grams that are read from the file at once */
+#define MORE_UNITS  ((size_t)4096)    /* units that are collected before old ones are dropped */
+#define PIECE_WORDS 8u                /* units of a gram that are hashed at once: words, */
+#define PIECE_CHARS 64u               /* characters or bytes */
+
 /* --- the filter --- */
 
-bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err)
+bm_status bm_span_mark(void *ctx, const char *hashes, size_t n, bm_error *err)
 {
+    bm_sorted_runs *marks = ctx;
     for (size_t i = 0; i < n; i++) {
         uint64_t hash;
         memcpy(&hash, hashes + i * sizeof hash, sizeof hash);
@@ -108,9 +121,11 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
     if (bytes > grams->column.bytes) {
         const bool large = grams->memory != 0 && bytes > grams->memory;
         BM_TRY(bm_column_grow(&grams->column, bytes, large ? grams->temp_dir : NULL, err));
-        bm_column_leave(&grams->column);
     }
-    grams->list = grams->column.data;
+    if (bytes > grams->left + LEAVE_BYTES) {
+        bm_column_leave_part(&grams->column, grams->left, bytes);
+        grams->left = bytes;
+    }
     ((bm_span_gram *)grams->column.data)[grams->n] = *gram;
     return bm_sorted_runs_add(grams->by_hash, gram->hash.hi,
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
@@ -167,10 +182,40 @@ out:
     return status;
 }
 
+/* K-grams that were read from the column's file. */
+typedef struct gram_block {
+    uint64_t first;
+    size_t n;
+    bm_span_gram list[READ_GRAMS];
+} gram_block;
+
+/* The K-gram of this number, valid until the next call with this block. */
+static bm_status gram_at(const bm_span_grams *grams, uint64_t number, gram_block *block,
+                         const bm_span_gram **out, bm_error *err)
+{
+    const bm_column *column = &grams->column;
+    const uint64_t at = number * sizeof **out, left = grams->n - number;
+    if (!bm_column_has_file(column) || at < column->in_memory) {
+        *out = (const bm_span_gram *)column->data + number;
+        return BM_OK;
+    }
+    if (number < block->first || number >= block->first + block->n) {
+        const size_t n = left < READ_GRAMS ? (size_t)left : READ_GRAMS;
+        block->n = 0;
+        BM_TRY(bm_column_read_file(column, block->list, n * sizeof **out, at, err));
+        block->first = number;
+        block->n = n;
+    }
+    *out = &block->list[number - block->first];
+    return BM_OK;
+}
+
 /* Join the repeated grams, which are sorted by number, into spans. */
 static bm_status join_runs(const bm_span_grams *grams, bm_sorted_runs *repeated, bm_span_fn *fn,
                            void *ctx, bm_error *err)
 {
+    gram_block blocks[2] = {{.n = 0}};
+    const bm_span_gram *gram, *kept;
     bm_span span = {0};
     uint64_t unit = 0;
     uint32_t first_word = 0;
@@ -178,7 +223,8 @@ static bm_status join_runs(const bm_span_grams *grams, bm_sorted_runs *repeated,
     bm_status status;
     BM_TRY(bm_sorted_runs_begin(repeated, err));
     while ((status = bm_sorted_runs_next(repeated, &record, err)) == BM_OK) {
-        const bm_span_gram *gram = &grams->list[record.key], *kept = &grams->list[record.value];
+        BM_TRY(gram_at(grams, record.key, &blocks[0], &gram, err));
+        BM_TRY(gram_at(grams, record.value, &blocks[1], &kept, err));
         if (gram->hash.lo != kept->hash.lo)
             continue;
         if (span.to > 0 && gram->unit != unit + 1) {
@@ -216,68 +262,224 @@ out:
     return status;
 }
 
+/* --- findings in a file --- */
+
+/* A piece of a document's findings in the file. */
+typedef struct far_piece {
+    uint64_t place, len;
+} far_piece;
+
+/* What precedes the findings of a document. Its pieces follow them. */
+typedef struct found_head {
+    uint64_t near_bytes, n_pieces;
+} found_head;
+
+bm_status bm_span_far_open(const char *temp_dir, bm_span_far *out, bm_error *err)
+{
+    BM_TRY(bm_spill_open(temp_dir, BM_SPILL_SPANS, 0, &out->file, err));
+    pthread_mutex_init(&out->lock, NULL);
+    return BM_OK;
+}
+
+void bm_span_far_close(bm_span_far *far)
+{
+    if (far->file != NULL)
+        pthread_mutex_destroy(&far->lock);
+    bm_spill_close(far->file);
+    bm_buf_reset(&far->read);
+    *far = (bm_span_far){0};
+}
+
+static bm_status move_far(bm_span_far *far, const char *data, size_t len, far_piece *out,
+                          bm_error *err)
+{
+    bm_spill_put put = {.file = far->file};
+    out->len = len;
+    pthread_mutex_lock(&far->lock);
+    const bm_status reserved =
+        bm_spill_reserve(far->file, 1, len + BM_SPILL_RECORD, &out->place, err);
+    pthread_mutex_unlock(&far->lock);
+    BM_TRY(reserved);
+    return bm_spill_put_end(&put, bm_spill_put_add(&put, out->place, data, len, err), err);
+}
+
+bm_status bm_span_each(bm_span_far *far, const char **at, size_t size, bm_span_each_fn *fn,
+                       void *ctx, bm_error *err)
+{
+    found_head found;
+    memcpy(&found, *at, sizeof found);
+    *at += sizeof found;
+    const char *pieces = *at + found.near_bytes;
+    for (uint64_t i = 0; i < found.n_pieces; i++) {
+        far_piece piece;
+        memcpy(&piece, pieces + i * sizeof piece, sizeof piece);
+        far->read.len = 0;
+        BM_TRY(bm_buf_reserve(&far->read, (size_t)piece.len, err));
+        BM_TRY(bm_spill_read(far->file, piece.place, far->read.data, (size_t)piece.len, err));
+        BM_TRY(fn(ctx, far->read.data, (size_t)piece.len / size, err));
+    }
+    BM_TRY(fn(ctx, *at, (size_t)found.near_bytes / size, err));
+    *at = pieces + found.n_pieces * sizeof(far_piece);
+    return BM_OK;
+}
+
+/* --- numbers of seven bits a byte, the last byte with its highest bit --- */
+
+static bm_status put_number(bm_buf *out, uint64_t number, bm_error *err)
+{
+    char bytes[10];
+    size_t n = 0;
+    for (; number >= 128; number >>= 7)
+        bytes[n++] = (char)(number & 127);
+    bytes[n++] = (char)(number | 128);
+    return bm_buf_add(out, bytes, n, err);
+}
+
+static uint64_t get_number(const char **at)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        const unsigned char byte = (unsigned char)*(*at)++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte >= 128)
+            return number;
+    }
+}
+
 /* --- a lane --- */
 
 /* Counts the bytes before an offset that are not White_Space. Offsets must ascend. */
 typedef struct filled_walk {
-    bm_str text;
     size_t at;
     uint64_t filled;
 } filled_walk;
 
-typedef struct list64 {
-    uint64_t *list;
-    size_t n, cap;
-} list64;
+/* Reads the words of a text one after another. */
+typedef struct word_walk {
+    const char *at, *end;
+    uint64_t from, to; /* the next word, unless `done` */
+    uint32_t n;        /* words before it */
+    bool done;
+} word_walk;
+
+/* The hashes of shorter grams that come from the shingler, and the least one of the last K-gram. */
+typedef struct window {
+    size_t size;      /* shorter grams in a K-gram */
+    size_t gram;      /* units of a shorter gram */
+    size_t piece;     /* units that the shingler hashes at once: a part of a shorter gram */
+    uint64_t *pieces; /* hashes of pieces that are not yet in a hash of a shorter gram */
+    uint64_t *hashes; /* hashes of shorter grams: of the last K-gram, and those that follow */
+    size_t n_pieces, n;
+    size_t least;    /* where the least hash is; SIZE_MAX: none yet */
+    uint64_t n_seen; /* shorter grams so far */
+} window;
+
+/* The K-grams that pass the filter, as stretches. */
+typedef struct stretches {
+    bm_buf lengths; /* of stretches: not passing, passing, and so on */
+    bool passes;    /* the stretch that is not ended */
+    uint64_t begin;
+    const char *at;    /* while reading: the next length */
+    uint64_t from, to; /* the current passing stretch; `from` UINT64_MAX: none is left */
+} stretches;
+
+/* A unit of a K-gram that may pass. */
+typedef struct unit_place {
+    size_t from;
+    uint64_t filled; /* filled bytes before it */
+} unit_place;
 
 struct bm_span_lane {
     const bm_hash_filter *filter;
+    bm_span_far *far;            /* NULL: all findings stay in memory */
     bm_text_options text, words; /* options for units; for words, if units are not words */
     bool of_words;
-    list64 hashes; /* of the shorter grams of a field; later of its units */
-    /* queue of grams with ascending hashes, the first of which is the minimizer */
-    list64 window;
-    list64 grams;       /* first units of K-grams that may be repeated */
-    bm_text_units made; /* units of the current field */
-    bm_text_units made_words;
+    window window;
+    stretches passing;
+    uint64_t *hashes;   /* hashes of the last units, and ... */
+    unit_place *places; /* ... their places: n_held of 2 * K + MORE_UNITS */
+    size_t n_held;
+    bm_buf coded_words; /* words, if units are not words: from the begin of the one before, bytes */
+    uint64_t last_word;
+    word_walk walks[2]; /* words that begin before a K-gram, and before its end */
     /* The current document: */
     bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
     bm_str whole, as_read;
     /* last offsets converted: of fields, of first units, and of last units */
     bm_utf8_places parts, begins, ends;
     uint64_t n_units, filled; /* numbers of units and of filled bytes in the fields before */
+    bm_buf *out;              /* its findings, from ... */
+    size_t out_begin;
+    bm_buf far_pieces;
+    /* The current field: */
+    bm_str field;
+    filled_walk fills[2]; /* before the begin of a unit, before the end of a K-gram */
 };
 
+static bm_status open_window(window *w, uint32_t k, bool of_words, bm_error *err)
+{
+    const size_t most = of_words ? PIECE_WORDS : PIECE_CHARS;
+    w->gram = (k + 1) / 2;
+    w->size = k - w->gram + 1;
+    w->piece = w->gram < most ? w->gram : most;
+    BM_TRY(bm_new(&w->pieces, w->gram + BM_SHINGLE_RUN_MAX, err));
+    return bm_new(&w->hashes, w->size + BM_SHINGLE_RUN_MAX, err);
+}
+
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
-                            bm_span_lane **out, bm_error *err)
+                            bm_span_far *far, bm_span_lane **out, bm_error *err)
 {
     bm_span_lane *lane = NULL;
     BM_TRY(bm_new_zero(&lane, 1, err));
     lane->filter = filter;
+    lane->far = far;
     lane->text = lane->words = settings->text;
     lane->of_words = bm_shingle_is_of_words(lane->text.shingle);
     lane->words.shingle = BM_SHINGLE_WORD;
+    const size_t k = lane->text.shingle_k;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_window(&lane->window, (uint32_t)k, lane->of_words, err));
+    BM_TRY_OUT(bm_new(&lane->hashes, 2 * k + MORE_UNITS, err));
+    BM_TRY_OUT(bm_new(&lane->places, 2 * k + MORE_UNITS, err));
     *out = lane;
     return BM_OK;
+out:
+    bm_span_lane_close(lane);
+    return status;
 }
 
 void bm_span_lane_close(bm_span_lane *lane)
 {
     if (lane == NULL)
         return;
-    bm_free_all(lane->hashes.list, lane->window.list, lane->grams.list);
-    bm_text_units_reset(&lane->made);
-    bm_text_units_reset(&lane->made_words);
-    bm_free(lane);
+    bm_buf_reset(&lane->passing.lengths);
+    bm_buf_reset(&lane->coded_words);
+    bm_buf_reset(&lane->far_pieces);
+    bm_free_all(lane->window.pieces, lane->window.hashes, lane->hashes, lane->places, lane);
 }
 
-void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within)
+bm_status bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within,
+                             bm_buf *out, bm_error *err)
 {
+    const found_head found = {0};
     lane->within = within;
     lane->whole = text;
     lane->as_read = as_read;
     lane->parts = lane->begins = lane->ends = (bm_utf8_places){0, 0};
     lane->n_units = lane->filled = 0;
+    lane->out = out;
+    lane->far_pieces.len = 0;
+    BM_TRY(bm_buf_add(out, &found, sizeof found, err));
+    lane->out_begin = out->len;
+    return BM_OK;
+}
+
+bm_status bm_span_lane_end(bm_span_lane *lane, bm_error *err)
+{
+    const found_head found = {.n_pieces = lane->far_pieces.len / sizeof(far_piece),
+                              .near_bytes = lane->out->len - lane->out_begin};
+    memcpy(lane->out->data + lane->out_begin - sizeof found, &found, sizeof found);
+    return bm_buf_add(lane->out, lane->far_pieces.data, lane->far_pieces.len, err);
 }
 
 uint64_t bm_span_lane_units(const bm_span_lane *lane)
@@ -290,87 +492,187 @@ uint64_t bm_span_lane_filled(const bm_span_lane *lane)
     return lane->filled;
 }
 
-static bm_status push(list64 *list, uint64_t value, bm_error *err)
+/* Append the last findings to those of the document, and move them to the file if they are many. */
+static bm_status add_found(bm_span_lane *lane, const void *found, size_t size, bm_error *err)
 {
-    if (list->n == list->cap)
-        BM_TRY(bm_grow_array(&list->list, &list->cap, list->n + 1, err));
-    list->list[list->n++] = value;
+    bm_buf *out = lane->out;
+    BM_TRY(bm_buf_add(out, found, size, err));
+    if (lane->far == NULL || out->len - lane->out_begin < FAR_BYTES)
+        return BM_OK;
+    far_piece piece;
+    BM_TRY(
+        move_far(lane->far, out->data + lane->out_begin, out->len - lane->out_begin, &piece, err));
+    out->len = lane->out_begin;
+    return bm_buf_add(&lane->far_pieces, &piece, sizeof piece, err);
+}
+
+/* --- which K-grams may be repeated --- */
+
+/* The K-grams from number `first` on have this minimizer. Without a filter it is found; with one,
+ * the stretch changes if it passes and the last one did not, or the other way round. */
+static bm_status add_minimizer(bm_span_lane *lane, uint64_t hash, uint64_t first, bm_error *err)
+{
+    const uint64_t mark = hash ^ lane->within.lo;
+    if (lane->filter->words == NULL)
+        return add_found(lane, &mark, sizeof mark, err);
+    stretches *s = &lane->passing;
+    if (bm_hash_filter_may_have(lane->filter, mark) == s->passes)
+        return BM_OK;
+    BM_TRY(put_number(&s->lengths, first - s->begin, err));
+    s->begin = first;
+    s->passes = !s->passes;
     return BM_OK;
+}
+
+/* Of n hashes, where the last of the least ones is. */
+static size_t last_least(const uint64_t *hashes, size_t n)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < n; i++)
+        least = hashes[i] <= hashes[least] ? i : least;
+    return least;
+}
+
+/* Find the minimizers of the K-grams that end with one of the last `n` shorter grams. */
+static bm_status find_minimizers(bm_span_lane *lane, size_t n, bm_error *err)
+{
+    window *w = &lane->window;
+    const uint64_t *hashes = w->hashes;
+    for (size_t i = w->n - n; i < w->n; i++) {
+        w->n_seen++;
+        if (w->least == SIZE_MAX || hashes[i] <= hashes[w->least])
+            w->least = i;
+        else if (w->least + w->size <= i)
+            w->least = i + 1 - w->size + last_least(hashes + i + 1 - w->size, w->size);
+        else if (w->n_seen != w->size)
+            continue; /* the minimizer is that of the K-gram before */
+        if (w->n_seen >= w->size)
+            BM_TRY(add_minimizer(lane, hashes[w->least], w->n_seen - w->size, err));
+    }
+    const size_t dropped = w->n > w->size ? w->n - w->size : 0;
+    memmove(w->hashes, w->hashes + dropped, (w->n - dropped) * sizeof *w->hashes);
+    w->n -= dropped;
+    w->least -= w->least == SIZE_MAX ? 0 : dropped;
+    return BM_OK;
+}
+
+/* The hash of a shorter gram, of those of its pieces. The last piece may overlap the one before. */
+static uint64_t hash_gram(const window *w, const uint64_t *pieces)
+{
+    uint64_t hash = pieces[0];
+    for (size_t at = w->piece; at < w->gram; at += w->piece) {
+        const size_t last = w->gram - w->piece;
+        hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15) + pieces[at < last ? at : last];
+    }
+    return w->gram == w->piece ? hash : (hash ^ hash >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
 }
 
 static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
 {
-    list64 *hashes = &((bm_span_lane *)ctx)->hashes;
-    if (run->n == 0)
+    bm_span_lane *lane = ctx;
+    window *w = &lane->window;
+    const size_t more = w->gram - w->piece, before = w->n;
+    if (run->n > 0)
+        memcpy(w->pieces + w->n_pieces, run->hashes, run->n * sizeof *run->hashes);
+    w->n_pieces += run->n;
+    if (w->n_pieces <= more)
         return BM_OK;
-    BM_TRY(bm_grow_array(&hashes->list, &hashes->cap, hashes->n + run->n, err));
-    memcpy(hashes->list + hashes->n, run->hashes, run->n * sizeof *run->hashes);
-    hashes->n += run->n;
-    return BM_OK;
+    const size_t n = w->n_pieces - more;
+    for (size_t i = 0; i < n; i++)
+        w->hashes[w->n++] = hash_gram(w, w->pieces + i);
+    memmove(w->pieces, w->pieces + n, more * sizeof *w->pieces);
+    w->n_pieces = more;
+    return find_minimizers(lane, w->n - before, err);
 }
 
-/* If the filter has no words yet, append each minimizer to `out`; else list the K-grams whose
- * minimizers pass it in lane->grams. */
-static bm_status look_at_windows(bm_span_lane *lane, size_t per_window, uint64_t *n, bm_buf *out,
-                                 bm_error *err)
+/* --- the K-grams that may be repeated --- */
+
+static void next_stretch(stretches *s)
 {
-    const uint64_t *hashes = lane->hashes.list;
-    const bool marks = lane->filter->words == NULL;
-    uint64_t last = UINT64_MAX; /* the previous K-gram's minimizer */
-    bool passes = false;
-    size_t begin = 0, end = 0;
-    BM_TRY(bm_grow_array(&lane->window.list, &lane->window.cap, lane->hashes.n, err));
-    uint64_t *window = lane->window.list;
-    for (size_t i = 0; i < lane->hashes.n; i++) {
-        while (end > begin && hashes[window[end - 1]] >= hashes[i])
-            end--;
-        window[end++] = i;
-        if (i + 1 < per_window)
-            continue;
-        begin += window[begin] + per_window <= i;
-        const uint64_t minimizer = window[begin];
-        if (minimizer != last) {
-            last = minimizer;
-            const uint64_t mark = hashes[minimizer] ^ lane->within.lo;
-            passes = !marks && bm_hash_filter_may_have(lane->filter, mark);
-            *n += marks;
-            if (marks)
-                BM_TRY(bm_buf_add(out, &mark, sizeof mark, err));
-        }
-        if (passes)
-            BM_TRY(push(&lane->grams, i + 1 - per_window, err));
+    if (s->at == s->lengths.data + s->lengths.len) {
+        s->from = UINT64_MAX;
+        return;
     }
-    return BM_OK;
+    s->from = s->to + get_number(&s->at);
+    s->to = s->from + get_number(&s->at);
 }
 
-static uint64_t filled_before(filled_walk *walk, size_t place)
+/* Count the bytes that are not White_Space. A whole block of ASCII is counted at once. */
+static uint64_t count_filled(const char *at, const char *to, const char *end)
 {
-    const char *at = walk->text.data + walk->at;
-    const char *const end = walk->text.data + walk->text.len;
-    while (at < walk->text.data + place) {
+    uint64_t filled = 0;
+    while (at < to) {
         const char *const from = at;
-        if ((signed char)*at >= 0) {
-            walk->filled += !bm_is_white_space((unsigned char)*at++);
-            continue;
+        unsigned char n = 0, high = 0;
+        for (size_t i = 0; i < 32 && to - at >= 32; i++) {
+            const unsigned char c = (unsigned char)at[i];
+            n = (unsigned char)(n + (c != ' ' && (unsigned char)(c - '\t') > '\r' - '\t'));
+            high |= c;
         }
-        if (!bm_is_white_space(bm_utf8_next(&at, end)))
-            walk->filled += (uint64_t)(at - from);
+        if (to - at >= 32 && high < 0x80) {
+            filled += n;
+            at += 32;
+        } else if (!bm_is_white_space(bm_utf8_next(&at, end))) {
+            filled += (uint64_t)(at - from);
+        }
     }
-    walk->at = (size_t)(at - walk->text.data);
+    return filled;
+}
+
+static uint64_t filled_before(const bm_span_lane *lane, filled_walk *walk, size_t place)
+{
+    const char *text = lane->field.data;
+    if (place > walk->at) {
+        walk->filled += count_filled(text + walk->at, text + place, text + lane->field.len);
+        walk->at = place;
+    }
     return walk->filled;
 }
 
-/* Count the words that end at or before byte `from`, and those that begin before byte `to`. */
-static void count_words(const bm_span_lane *lane, size_t from, size_t to, size_t walk[2],
-                        uint32_t out[2])
+static bm_status on_word(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
+                         bm_error *err)
 {
-    const bm_text_units *words = &lane->made_words;
-    while (walk[0] < words->n && words->list[walk[0]].to <= from)
-        walk[0]++;
-    while (walk[1] < words->n && words->list[walk[1]].from < to)
-        walk[1]++;
-    out[0] = (uint32_t)walk[0];
-    out[1] = (uint32_t)walk[1];
+    bm_span_lane *lane = ctx;
+    (void)number;
+    (void)bytes;
+    BM_TRY(put_number(&lane->coded_words, from - lane->last_word, err));
+    lane->last_word = from;
+    return put_number(&lane->coded_words, to - from, err);
+}
+
+static void next_word(word_walk *walk)
+{
+    walk->done = walk->at == walk->end;
+    if (walk->done)
+        return;
+    walk->from += get_number(&walk->at);
+    walk->to = walk->from + get_number(&walk->at);
+}
+
+/* Note the words of a text whose units are something else. */
+static bm_status note_words(bm_span_lane *lane, bm_str text, bm_error *err)
+{
+    bm_buf *coded = &lane->coded_words;
+    coded->len = 0;
+    lane->last_word = 0;
+    BM_TRY(bm_text_units_walk(&lane->words, text, on_word, lane, err));
+    for (int i = 0; i < 2; i++) {
+        lane->walks[i] = (word_walk){.at = coded->data, .end = coded->data + coded->len};
+        next_word(&lane->walks[i]);
+    }
+    return BM_OK;
+}
+
+/* Count the words that end at or before byte `from`, and those that begin before byte `to`. */
+static void count_words(bm_span_lane *lane, size_t from, size_t to, uint32_t out[2])
+{
+    word_walk *before = &lane->walks[0], *begun = &lane->walks[1];
+    for (; !before->done && before->to <= from; next_word(before))
+        before->n++;
+    for (; !begun->done && begun->from < to; next_word(begun))
+        begun->n++;
+    out[0] = before->n;
+    out[1] = begun->n;
 }
 
 static uint64_t before_repair(const bm_span_lane *lane, size_t place, bm_utf8_places *last)
@@ -378,37 +680,74 @@ static uint64_t before_repair(const bm_span_lane *lane, size_t place, bm_utf8_pl
     return bm_utf8_go_before_repair(lane->whole, lane->as_read, place, last);
 }
 
-static bm_status add_grams(bm_span_lane *lane, bm_str text, uint64_t *n, bm_buf *out, bm_error *err)
+/* Add the K-gram of the last K units, which begins with unit `first` and ends before byte `to`. */
+static bm_status add_gram(bm_span_lane *lane, uint64_t first, size_t to, bm_error *err)
 {
+    const size_t k = lane->text.shingle_k, at = lane->n_held - k;
+    const size_t begin = (size_t)(lane->field.data - lane->whole.data),
+                 from = lane->places[at].from;
+    const XXH128_hash_t hash = XXH3_128bits(lane->hashes + at, k * sizeof *lane->hashes);
+    if (lane->fills[1].at < lane->fills[0].at)
+        lane->fills[1] = lane->fills[0];
+    bm_span_gram gram = {
+        .hash = {.lo = hash.low64 ^ lane->within.lo, .hi = hash.high64 ^ lane->within.hi},
+        .from = before_repair(lane, begin + from, &lane->begins),
+        .unit = lane->n_units + first,
+        .words = {(uint32_t)first, (uint32_t)(first + k)},
+        .filled = {(uint32_t)lane->places[at].filled,
+                   (uint32_t)filled_before(lane, &lane->fills[1], to)}};
+    gram.len = (uint32_t)(before_repair(lane, begin + to, &lane->ends) - gram.from);
+    if (!lane->of_words)
+        count_words(lane, from, to, gram.words);
+    return add_found(lane, &gram, sizeof gram, err);
+}
+
+/* Hold the unit if it is one of a K-gram that passes, and add the K-gram that ends with it. */
+static bm_status on_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
+                         bm_error *err)
+{
+    bm_span_lane *lane = ctx;
+    stretches *s = &lane->passing;
     const size_t k = lane->text.shingle_k;
-    const bm_text_unit *units = lane->made.list;
-    filled_walk filled[2] = {{text, 0, lane->filled}, {text, 0, lane->filled}};
-    const size_t begin = (size_t)(text.data - lane->whole.data);
-    size_t words[2] = {0};
-    BM_TRY(bm_grow_array(&lane->hashes.list, &lane->hashes.cap, lane->made.n, err));
-    for (size_t i = 0; i < lane->made.n; i++)
-        lane->hashes.list[i] = units[i].hash;
-    for (size_t i = 0; i < lane->grams.n; i++) {
-        const size_t first = (size_t)lane->grams.list[i], end = first + k;
-        if (end > lane->made.n)
-            return bm_fail(err, BM_ERR_INTERNAL, "units %zu to %zu, of %zu", first, end,
-                           lane->made.n);
-        const size_t from = units[first].from, to = units[end - 1].to;
-        const XXH128_hash_t hash = XXH3_128bits(lane->hashes.list + first, k * sizeof(uint64_t));
-        bm_span_gram gram = {
-            .hash = {.lo = hash.low64 ^ lane->within.lo, .hi = hash.high64 ^ lane->within.hi},
-            .from = before_repair(lane, begin + from, &lane->begins),
-            .unit = lane->n_units + first,
-            .words = {(uint32_t)first, (uint32_t)end},
-            .filled = {(uint32_t)filled_before(&filled[0], from),
-                       (uint32_t)filled_before(&filled[1], to)}};
-        gram.len = (uint32_t)(before_repair(lane, begin + to, &lane->ends) - gram.from);
-        if (!lane->of_words)
-            count_words(lane, from, to, words, gram.words);
-        BM_TRY(bm_buf_add(out, &gram, sizeof gram, err));
+    if (number < s->from)
+        return BM_OK;
+    if (lane->n_held == 2 * k + MORE_UNITS) {
+        const size_t dropped = lane->n_held - k + 1;
+        memmove(lane->hashes, lane->hashes + dropped, (k - 1) * sizeof *lane->hashes);
+        memmove(lane->places, lane->places + dropped, (k - 1) * sizeof *lane->places);
+        lane->n_held = k - 1;
     }
-    *n += lane->grams.n;
-    lane->filled = filled_before(&filled[1], text.len);
+    if (lane->fills[0].at < lane->fills[1].at && lane->fills[1].at <= from)
+        lane->fills[0] = lane->fills[1];
+    lane->hashes[lane->n_held] = XXH3_64bits(bytes.data, bytes.len);
+    lane->places[lane->n_held++] = (unit_place){from, filled_before(lane, &lane->fills[0], from)};
+    if (number + 1 < s->from + k)
+        return BM_OK;
+    BM_TRY(add_gram(lane, number + 1 - k, to, err));
+    if (number + 2 - k < s->to)
+        return BM_OK;
+    next_stretch(s);
+    if (s->from > number)
+        lane->n_held = 0;
+    return BM_OK;
+}
+
+static bm_status add_grams(bm_span_lane *lane, bm_str text, bm_error *err)
+{
+    stretches *s = &lane->passing;
+    lane->field = text;
+    lane->fills[0] = lane->fills[1] = (filled_walk){0, lane->filled};
+    lane->n_held = 0;
+    if (!lane->of_words)
+        BM_TRY(note_words(lane, text, err));
+    s->at = s->lengths.data;
+    s->to = 0;
+    next_stretch(s);
+    BM_TRY(bm_text_units_walk(&lane->text, text, on_unit, lane, err));
+    if (s->from != UINT64_MAX)
+        return bm_fail(err, BM_ERR_INTERNAL, "the units of a text end before its K-grams");
+    const int last = lane->fills[1].at > lane->fills[0].at;
+    lane->filled = filled_before(lane, &lane->fills[last], text.len);
     return BM_OK;
 }
 
@@ -432,25 +771,28 @@ void bm_span_lane_skip(bm_span_lane *lane, bm_text_range range)
 }
 
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,
-                           uint64_t *n, bm_buf *out, bm_error *err)
+                           bm_error *err)
 {
-    const uint32_t k = lane->text.shingle_k, part = (k + 1) / 2;
+    const uint32_t k = lane->text.shingle_k;
     const bm_str text = part_of(lane, range);
     const struct bm_joined *joined = NULL;
+    window *w = &lane->window;
+    stretches *s = &lane->passing;
     uint64_t n_units = 0;
-    lane->hashes.n = lane->grams.n = 0;
+    w->n_pieces = w->n = 0;
+    w->n_seen = 0;
+    w->least = SIZE_MAX;
+    s->lengths.len = 0;
+    s->begin = 0;
+    s->passes = false;
     BM_TRY(bm_shingler_join(shingler, text, &joined, err));
-    BM_TRY(bm_shingler_scan(shingler, part, on_run, lane, &n_units, err));
-    if (n_units >= k)
-        BM_TRY(look_at_windows(lane, k - part + 1, n, out, err));
-    if (lane->grams.n == 0) {
+    BM_TRY(bm_shingler_scan(shingler, (uint32_t)w->piece, on_run, lane, &n_units, err));
+    if (s->passes)
+        BM_TRY(put_number(&s->lengths, n_units - k + 1 - s->begin, err));
+    if (s->lengths.len == 0)
         pass(lane, text);
-    } else {
-        BM_TRY(bm_text_units_make(&lane->text, text, &lane->made, err));
-        if (!lane->of_words)
-            BM_TRY(bm_text_units_make(&lane->words, text, &lane->made_words, err));
-        BM_TRY(add_grams(lane, text, n, out, err));
-    }
+    else
+        BM_TRY(add_grams(lane, text, err));
     lane->n_units += n_units + 1;
     return BM_OK;
 }

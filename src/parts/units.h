@@ -3,6 +3,8 @@
  * of their documents. */
 #pragma once
 
+#include <pthread.h>
+
 #include <bandmill/job.h>
 
 #include "base/column.h"
@@ -13,6 +15,7 @@
 #include "model/stream_hash.h"
 #include "parts/hash_filter.h"
 #include "spill/sorted_runs.h"
+#include "spill/spill_file.h"
 #include "text/shingler.h"
 
 /* Runs a job whose documents are the units of this job. It pairs and groups the units, and calls
@@ -46,8 +49,26 @@ bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at);
  * same minimizer at the same offset. So most text is excluded after the first step, which stores
  * about one hash for every K/4 units. */
 
-/* Add n hashes of minimizers to `marks`. */
-bm_status bm_span_mark(bm_sorted_runs *marks, const char *hashes, size_t n, bm_error *err);
+/* Findings of documents that are too many for memory: a temporary file. Any thread adds to it, one
+ * reads. `file` NULL: not open. */
+typedef struct bm_span_far {
+    bm_spill_file *file;
+    pthread_mutex_t lock;
+    bm_buf read;
+} bm_span_far;
+
+bm_status bm_span_far_open(const char *temp_dir, bm_span_far *out, bm_error *err);
+void bm_span_far_close(bm_span_far *far); /* {0} is fine */
+
+/* Called for n findings, which need not be aligned. */
+typedef bm_status bm_span_each_fn(void *ctx, const char *findings, size_t n, bm_error *err);
+/* Call `fn` for all findings of the document at *at, in order, a part at a time, and let *at point
+ * to what follows them. `size`: bytes of a finding. */
+bm_status bm_span_each(bm_span_far *far, const char **at, size_t size, bm_span_each_fn *fn,
+                       void *ctx, bm_error *err);
+
+/* Add n hashes of minimizers to the bm_sorted_runs `marks`. */
+bm_status bm_span_mark(void *marks, const char *hashes, size_t n, bm_error *err);
 /* Make a filter of the hashes that occur more than `keep_count` times. `memory` limits the bytes of
  * the filter; 0: no limit. With less memory, more other hashes pass too. */
 bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64_t memory,
@@ -67,8 +88,8 @@ typedef struct bm_span_gram {
 
 /* K-grams in the order in which they occur. For one thread. */
 typedef struct bm_span_grams {
-    bm_column column; /* memory of `list` */
-    const bm_span_gram *list;
+    bm_column column; /* column of the K-grams */
+    size_t left;      /* bytes of the column whose pages are not held in memory any more */
     uint64_t n;
     bm_sorted_runs *by_hash;
     const char *temp_dir;
@@ -97,18 +118,20 @@ bm_status bm_span_grams_find(bm_span_grams *grams, uint64_t keep_count, bm_span_
 /* The state of one thread. */
 typedef struct bm_span_lane bm_span_lane;
 
+/* `far` NULL: all findings of a document stay in memory. */
 bm_status bm_span_lane_open(const bm_settings *settings, const bm_hash_filter *filter,
-                            bm_span_lane **out, bm_error *err);
+                            bm_span_far *far, bm_span_lane **out, bm_error *err);
 void bm_span_lane_close(bm_span_lane *lane); /* NULL is fine */
-/* Begin a document. `text` is its text, and `as_read` its text before repair (data NULL: the same);
- * both are borrowed until the next document. `within` is the hash of the value that divides
- * documents; only documents with equal values are compared. */
-void bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within);
-/* Scan the next text field or element, whose range in the text before repair is given. If the
- * filter has no words yet, minimizers (uint64_t) are appended to `out`, else bm_span_gram. *n grows
- * by the number appended. */
+/* Begin a document with its text, and its text before repair (data NULL: the same); both are
+ * borrowed until the next document. Its findings are appended to `out` until its end: hashes of
+ * minimizers (uint64_t) without a filter, else bm_span_gram. bm_span_each reads them. `within`:
+ * hash of the value that divides documents; only documents with equal values are compared. */
+bm_status bm_span_lane_begin(bm_span_lane *lane, bm_str text, bm_str as_read, bm_hash128 within,
+                             bm_buf *out, bm_error *err);
+bm_status bm_span_lane_end(bm_span_lane *lane, bm_error *err);
+/* Scan the next text field or element, given by its range in the text before repair. */
 bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_range range,
-                           uint64_t *n, bm_buf *out, bm_error *err);
+                           bm_error *err);
 /* Skip the next field or element, which cannot be cut. */
 void bm_span_lane_skip(bm_span_lane *lane, bm_text_range range);
 /* Units of the document so far, plus one for each field. */

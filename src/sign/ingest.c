@@ -454,7 +454,8 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
     const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
     const uint64_t least = least_bytes(now->cfg, record->bytes),
                    needed = bm_shingler_bytes(text, record->bytes, units);
-    const bool more = now->cfg->source->ops->has_text && needed > least;
+    const bool hashed = now->cfg->source->ops->has_text && now->cfg->scan.document == NULL,
+               more = hashed && needed > least;
     return ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
 }
 

@@ -39,7 +39,8 @@ typedef enum bm_spill_kind {
     BM_SPILL_RUN,      /* a block of a sorted run */
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
     BM_SPILL_PREFIXES, /* for all pairs: prefixes of a range of documents, or a block of shingles */
-    BM_SPILL_TEXTS     /* a document's text */
+    BM_SPILL_TEXTS,    /* a document's text */
+    BM_SPILL_SPANS     /* places of a document where spans may be repeated */
 } bm_spill_kind;
 
 typedef struct bm_spill_file bm_spill_file;

@@ -138,6 +138,18 @@ def check(program, folder, name, bytes_, read, docs, case, more=()):
     return len(expected), len(empty)
 
 
+def check_long(program, folder, rng):
+    """Texts with so many repeated K-grams that they go to a file, between short ones."""
+    words = [f"w{i}" for i in range(5000)]
+    long = " ".join(rng.choice(words) for _ in range(60000))
+    pieces = [f" {i} " + long[20000 * i : 20000 * i + 12000] for i in range(10)]
+    texts = [long, "x" + pieces[3], "".join(pieces) + long[5000:], "", *pieces, long]
+    for case in (("word", 5, "alnum", 1, 8, None), ("char", 30, "alnum", 1, 8, "site"), ("word", 2, "space", 2, 4, None)):
+        docs = [[t] for t in texts]
+        read = lambda b: [(i, [t]) for i, t in files.read_jsonl(b)]  # noqa: E731
+        assert check(program, folder, "long.jsonl", as_jsonl(texts).encode(), read, docs, case)[0] > 10, case
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
@@ -176,6 +188,7 @@ def main():
                 ["--text-field", "title", "--text-field", "body[]"],
             )
             n_cuts, n_empty = n_cuts + found[0], n_empty + found[1]
+        check_long(options.program, folder, random.Random(options.seed))
     assert n_cuts > 500 and n_empty > 10, (n_cuts, n_empty)
     print(f"{n_cuts} cuts and {n_empty} emptied documents as the model has them")
     return 0

@@ -64,6 +64,23 @@ for command in sign dedup pairs; do
     measure opencl $command "$peak"
 done
 
+# spans: the same, and the --memory that is named is enough for long texts of which all K-grams are repeated
+bm dedup d20.jsonl d5.jsonl --unit span:50 --duplicate-ids number --memory 4G -o spans -q; exits 0
+rm -rf out
+peak dedup d20.jsonl d5.jsonl --unit span:50 --duplicate-ids number --threads 2 --memory 40M -o out
+exits 6
+named=$(sed -n 's/.*at least \([0-9]*\)M.*/\1/p' ../err)
+for memory in "$named" 128; do
+    rm -rf out
+    peak dedup d20.jsonl d5.jsonl --unit span:50 --duplicate-ids number --threads 2 --memory "${memory}M" -o out
+    exits 0
+    echo "spans: $peak kB resident under ${memory}M"
+    checks=$((checks + 2))
+    [ "$peak" -le $(((memory + 64) * 1024)) ] || fail "spans: $peak kB resident under ${memory}M"
+    diff -r out/kept spans/kept > /dev/null && cmp -s out/cuts.tsv spans/cuts.tsv || fail "other spans under ${memory}M"
+done
+rm -rf out spans
+
 # the --memory that the message names is enough, and gives the same bytes as unlimited memory
 bm dedup d20.jsonl d5.jsonl --device cpu --duplicate-ids number --pairs -o all -q; exits 0
 rm -rf out
