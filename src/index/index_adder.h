@@ -90,9 +90,10 @@ typedef struct bm_index_add_place {
 
 /* The note of this add, and the notes of others. */
 typedef struct bm_index_add_note {
-    uint64_t names, settings; /* hashes of the names of this add's inputs, and of the settings that
-                                 affect results */
-    uint64_t before;          /* hash of the sizes and modification times of the first n_before
+    /* names: hash of the names of this add's inputs; settings: hash of the settings that affect
+     * results */
+    uint64_t names, settings;
+    uint64_t before; /* hash of the sizes and modification times of the first n_before
                                * inputs */
     size_t n_before;
     bm_buf others;   /* the lines of other adds */

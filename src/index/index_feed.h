@@ -20,7 +20,8 @@
 
 /* Which data of each document are gathered. */
 typedef struct bm_gather_shape {
-    bool sets;             /* shingle hashes; else words */
+    /* true: the shingle hashes are gathered; false: the words of the signatures */
+    bool sets;
     uint32_t bands, words; /* bands, and 32-bit words of a signature, as in the facts of the
                               index */
     uint32_t word_bytes;   /* bytes of a value of a signature: 4, or 8 (two words) */

@@ -22,8 +22,9 @@ typedef struct bm_index_sources {
 typedef struct bm_index_signed {
     bm_sign_dir **dirs;
     size_t n_open;
-    size_t n; /* number of directories whose rows are used. 0: the job reads its inputs, which may
-               * be those that the directories were signed from */
+    /* Number of directories whose rows are used. 0: the job reads texts instead, either its own
+     * inputs or, for an index of sets, the inputs from which the directories were made. */
+    size_t n;
     bm_index_sources sources; /* the inputs to read again */
 } bm_index_signed;            /* {0}; close */
 

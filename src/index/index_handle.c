@@ -432,14 +432,14 @@ out:
  * the signers; the keys and words of document i are copied to entry i of common arrays. */
 
 #define LITTLE (UINT64_C(256) << 10) /* work of a small call (bm_document_work) */
-#define RANGE  (UINT64_C(64) << 10)  /* work that a thread takes at a time, ... */
-#define LAST   (UINT64_C(4) << 10)   /* ... and near the end */
+#define RANGE  (UINT64_C(64) << 10)  /* work that a thread takes at a time */
+#define LAST   (UINT64_C(4) << 10)   /* work that a thread takes at a time near the end */
 
 /* The signed documents of a chunk; valid until leave_signed. */
 typedef struct bm_handle_signed {
     size_t n;
     const uint64_t **sets;
-    uint32_t *n_shingles, *words; /* words is NULL: not needed */
+    uint32_t *n_shingles, *words; /* words: NULL if signatures are not needed */
     uint64_t *keys;
     bm_hash128 *content;
     bm_pool *pool; /* the pool, locked for this call; NULL: only the calling thread works */

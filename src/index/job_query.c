@@ -207,8 +207,9 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
  * together are the sets that are read. While all threads look up a batch, the next one is read and
  * signed.
  *
- * Of identical queries only the first is looked up; the others get the same answers. The table of
- * all queries (bm_doc_table) stays in memory, as in other jobs, to check that ids differ. */
+ * Of identical queries that are searched for together only the first is looked up, and the others
+ * get the same answers (unless skip_same_id is set). The table of all queries (bm_doc_table) stays
+ * in memory, as in other jobs, to check that ids differ. */
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 

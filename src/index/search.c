@@ -63,17 +63,18 @@
 
 typedef struct scanning {
     bm_scan *scan;
-    uint32_t *docs;   /* the documents of the batch that are searched for */
-    uint32_t *least;  /* for each: the least number of shared shingles that suffices */
-    uint32_t *n_sets; /* for each: its number of shingles */
+    uint32_t *docs; /* the documents of the batch that are searched for */
+    /* for each entry of `docs`: the least number of shared shingles that suffices */
+    uint32_t *least;
+    uint32_t *n_sets; /* for each entry of `docs`: its number of shingles */
     const uint64_t **sets;
     size_t n;
     bm_filter_ask *asks;
-    bm_overlap_index index; /* index of the sets of these documents */
+    bm_overlap_index index; /* index of the sets of the documents in `docs` */
     uint32_t n_numbers;     /* count of document numbers in the store */
-    uint8_t *maybe;         /* one bit for each number: the document may contain a query; NULL: each
-                               document may */
-    atomic_size_t n_found;  /* answers so far */
+    /* one bit for each number: may the document contain a query? NULL: any document may */
+    uint8_t *maybe;
+    atomic_size_t n_found; /* answers so far */
 } scanning;
 
 static bm_status list_queries(scanning *s, bm_error *err)

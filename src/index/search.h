@@ -40,18 +40,20 @@ typedef struct bm_search_result {
     size_t cap_begin, cap_list;
     size_t fits; /* how many different documents the next run tries to search for at once, if the
                   * last run could not search for all; else 0 */
-    uint64_t candidates, verified; /* pairs, summed over all batches and all documents, including
-                                    * those that have the answers of another (batch->same) */
-    uint64_t
-        not_compared; /* candidates beyond `first`, summed the same way; a pair counts once for each
-                         key that omits it */
-    uint64_t
-        read_all;   /* with containment: queries for which every document of the index was read */
+    /* candidates: pairs to compare; verified: candidates whose similarity was compared with the
+     * threshold. Summed over all batches and all documents, including those that have the answers
+     * of another (batch->same). */
+    uint64_t candidates, verified;
+    /* candidates that bm_search_cfg.first excluded, summed in the same way; a pair counts once for
+     * each key that omits it */
+    uint64_t not_compared;
+    /* with containment: queries for which every document of the index was read */
+    uint64_t read_all;
     uint64_t steps; /* amount of work: pairs compared, list entries of crowded buckets read, and
                      * kinds of documents compared */
 } bm_search_result;
 
-/* BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
+/* Search for a batch. BM_ERR_FORMAT: the index is damaged. BM_ERR_NOMEM. */
 bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
                         bm_search_result *result, bm_error *err);
 void bm_search_result_reset(bm_search_result *result);

@@ -79,18 +79,18 @@ typedef struct crowds {
     size_t n;
     const bm_crowded_key **keys; /* keys, crowd by crowd */
     size_t n_keys;
-    size_t *keys_begin, *docs_begin, *numbers_begin; /* for each crowd, where its keys, documents
-                                                      * and numbers begin; n + 1 entries */
-    uint32_t *crowd_of;                              /* for each document of the batch; NONE: in no
+    /* for each crowd: where its entries begin in `keys`, `docs` and `numbers`; n + 1 entries */
+    size_t *keys_begin, *docs_begin, *numbers_begin;
+    uint32_t *crowd_of;     /* for each document of the batch; NONE: in no
                                                       * crowd */
-    uint32_t *docs;                                  /* documents of the batch, crowd by crowd,
+    uint32_t *docs;         /* documents of the batch, crowd by crowd,
                                                       * ascending in each */
-    size_t *doc_keys_begin;                          /* for each document of the batch, where its
+    size_t *doc_keys_begin; /* for each document of the batch, where its
                                                       * keys begin in `doc_keys`; n + 1 entries */
-    uint32_t *doc_keys;                              /* indexes in `keys` */
-    uint32_t *numbers;                               /* numbers of documents of the index, crowd by
+    uint32_t *doc_keys;     /* indexes in `keys` */
+    uint32_t *numbers;      /* numbers of documents of the index, crowd by
                                                       * crowd, ascending in each */
-    uint64_t *extras;                                /* document << 32 | number, ascending */
+    uint64_t *extras;       /* document << 32 | number, ascending */
     size_t n_extras, cap_extras;
     size_t n_answers; /* number of answers so far */
 } crowds;
@@ -277,23 +277,24 @@ typedef struct joined_range {
 typedef struct block_key {
     uint64_t *bits;
     uint32_t *places;
-    size_t n; /* number of these documents */
+    size_t n; /* number of documents of the block that have the key */
 } block_key;
 
 typedef struct crowd_block {
     crowds *crowds;
     size_t crowd;
     bm_search_block block;
-    size_t n_words;       /* words that have one bit for each place */
-    block_key *keys;      /* the keys of the crowd */
-    uint64_t *bits;       /* the memory of all keys[].bits */
-    uint32_t *places;     /* the memory of all keys[].places */
-    uint64_t *before;     /* if queries have a last candidate: bits of the first BEFORE_STEP
-                             documents of the block, of the first 2 * BEFORE_STEP, … */
-    const uint32_t *docs; /* documents of the batch in the crowd; ranges have `grain` of them */
+    size_t n_words;   /* words that have one bit for each place */
+    block_key *keys;  /* the keys of the crowd */
+    uint64_t *bits;   /* the memory of all keys[].bits */
+    uint32_t *places; /* the memory of all keys[].places */
+    /* if queries have a last candidate: in row i, bits of the first i * BEFORE_STEP documents of
+     * the block, i = 1, 2, … */
+    uint64_t *before;
+    const uint32_t *docs; /* documents of the batch in the crowd; a range has `grain` of them */
     size_t n_docs, grain;
     bm_found_list *found; /* for each range of queries; with `top`, for each query */
-    joined_range *joined; /* for each range; without cfg->joins NULL */
+    joined_range *joined; /* for each range of queries; NULL without cfg->joins */
     uint32_t least_words; /* SIGNATURES: the number of equal words that suffices */
     atomic_size_t n_answers;
     atomic_bool many;

@@ -60,8 +60,9 @@ typedef struct band_scratch {
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    size_t *ends; /* ends[i + 1]: first where the numbers of key i end in `numbers`, later where
-                   * they begin */
+    /* while numbers are gathered, ends[i + 1] is where the numbers of key i end in `numbers`;
+     * afterwards, where they begin */
+    size_t *ends;
     uint32_t *numbers;
     uint64_t *left; /* for each key: how many more documents of the index have it */
     size_t cap_ends, cap_numbers, cap_left;
@@ -351,20 +352,21 @@ typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* crowded keys of all lists */
-    size_t n_keys, *at;          /* at: for each key, the index of its first number after the ranges
-                                    visited so far */
-    uint64_t **bits;             /* for each key, its bits in this range; NULL: no remaining
-                                    document has the key */
-    uint32_t *docs,
-        *met; /* docs: documents that have not found batch->first numbers yet; met: for each
-               * document of the batch, how many numbers it has found */
+    /* at: for each key, the index of its first number that is after the ranges already visited */
+    size_t n_keys, *at;
+    /* for each key, its bits in the current range; NULL: no remaining document has the key */
+    uint64_t **bits;
+    /* docs: documents that have not found batch->first numbers yet; met: for each document of the
+     * batch, how many numbers it has found */
+    uint32_t *docs, *met;
     size_t n_docs;
     size_t *keys_begin; /* for each document of the batch, where its keys begin in `doc_keys`; n + 2
                          * entries */
     uint32_t *doc_keys;
-    uint64_t *extras; /* hits that are not of crowded keys: document << 32 | number, ascending */
-    size_t n_extras, cap_extras,
-        *extra_at; /* extra_at: for each document of the batch, its first extra not visited yet */
+    uint64_t *extras; /* hits of keys that are not crowded: document << 32 | number, ascending */
+    /* extra_at: for each document of the batch, its first entry of `extras` that is not visited
+     * yet */
+    size_t n_extras, cap_extras, *extra_at;
     /* The current range: the numbers >= `low` and < `high`. Those that any key or extra finds are
      * ranked in ascending order. `span` is how many numbers the next range covers. */
     uint64_t low, high, span;

@@ -32,8 +32,8 @@ typedef struct bm_search_batch {
     const uint32_t *same;
 } bm_search_batch;
 
-/* A query has at most this many candidates over all its band keys: of the documents that share a
- * key with it, those with the smallest numbers. The others are only counted. */
+/* The candidates of a query are the documents that share a band key with it: over all its keys, at
+ * most this many, those with the smallest numbers. The others are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -57,8 +57,8 @@ typedef struct bm_search_cfg {
     uint64_t memory;
 } bm_search_cfg;
 
-/* Is the document of the index with the id `id` to be skipped in the answers of document `doc` of
- * the batch? */
+/* Must the document of the index that has the id `id` be left out of the answers of document `doc`
+ * of the batch? */
 static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_batch *batch,
                                    uint32_t doc, bm_str id)
 {
@@ -73,9 +73,10 @@ typedef struct bm_answer {
 
 /* A crowded key: many documents of the index have it. It is kept as two lists, not hit by hit. */
 typedef struct bm_crowded_key {
-    uint32_t *numbers; /* documents of the index that have the key, ascending, without those that
-                        * are a candidate of no query; `docs` follows in the same allocation */
-    uint32_t *docs;    /* documents of the batch that have the key, ascending */
+    /* documents of the index that have the key and are a candidate of at least one query,
+     * ascending; `docs` follows in the same allocation */
+    uint32_t *numbers;
+    uint32_t *docs; /* documents of the batch that have the key, ascending */
     uint32_t n_numbers, n_docs;
     uint64_t rest; /* how many more documents of the index have the key */
     bool listed;   /* the key is turned into hits at the end */
@@ -94,12 +95,13 @@ typedef struct bm_hit_list {
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
-    uint32_t *last; /* for each document of the batch: the largest number of a candidate, or
-                       UINT32_MAX if all its hits are candidates; NULL: all hits are */
-    uint64_t *left; /* for each document of the batch: how many hits are above `last`, counted once
-                     * for each crowded key and once for all other keys together; NULL: no hits
-                     * are */
-} bm_search_hits;   /* {0} is empty */
+    /* for each document of the batch: the largest number of a candidate, or UINT32_MAX if all its
+     * hits are candidates; NULL: all hits of all documents are candidates */
+    uint32_t *last;
+    /* for each document of the batch: how many hits are above `last`, counted once for each crowded
+     * key and once for all other keys together; NULL: no hit is above `last` */
+    uint64_t *left;
+} bm_search_hits; /* {0} is empty */
 
 #define BM_SEARCH_TOGETHER 4096u /* keys or hits that are worth several threads */
 
@@ -116,8 +118,10 @@ typedef struct bm_key_batch {
     bool alone;                 /* a single document is searched for: `most` does not limit it */
     uint32_t first;             /* the most candidates of a document, those with the smallest
                                    numbers; 0: all */
-    bool keep_crowded;          /* crowded keys of several documents of the batch become
-                                 * bm_crowded_key; false: hits */
+    /* A crowded key that many documents of the batch have, or that makes many hits (ASKERS and
+     * LISTED in search_hits.c), stays a bm_crowded_key. False, or with `alone`: all crowded keys
+     * are turned into hits at the end. */
+    bool keep_crowded;
 } bm_key_batch;
 
 /* Look up all bands. *many: there are more hits than batch->most; then *out is empty, and the

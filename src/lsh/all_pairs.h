@@ -24,8 +24,8 @@ typedef struct bm_prefix_finder {
     uint32_t *found; /* positions of the documents found */
     size_t n_found;
     uint32_t stamp;
-    /* for a document outside the block: its keys and scratch, 2 * longest words; with a store: a
-     * record */
+    /* without a store: keys of a document outside the block, and scratch, 2 * longest words in all;
+     * with a store: a record */
     uint64_t *keys;
     size_t longest;
     size_t range;   /* range of the record in `keys`; SIZE_MAX: none */
@@ -42,7 +42,7 @@ typedef struct bm_all_pairs_job {
     const uint32_t *order;
     size_t n_order;
     const uint32_t *sizes;
-    const uint8_t *skip; /* non-zero: left out; NULL: none */
+    const uint8_t *skip; /* non-zero: the document is left out; NULL: no document is left out */
     size_t n_docs;
     bm_join_rule rule;
     uint64_t memory; /* bytes that may be used besides the sets; 0: no bound */

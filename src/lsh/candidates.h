@@ -36,13 +36,13 @@ typedef struct bm_band_buckets {
     uint32_t *next;       /* n_docs */
     uint8_t *inner;       /* n_docs */
     const uint8_t *skip;  /* borrowed; n_docs or NULL */
-    const uint64_t *keys; /* borrowed; of the current band */
+    const uint64_t *keys; /* borrowed; keys of the current band */
     uint64_t *entries;    /* scratch, n_docs: the band, partitioned */
     size_t *ends;         /* scratch, n_blocks * n_parts */
     size_t n_parts, n_blocks;
     unsigned part_shift;
     bm_pool *pool;         /* borrowed; NULL: only the caller works */
-    bm_hash_table *tables; /* one a thread */
+    bm_hash_table *tables; /* one for each thread */
 } bm_band_buckets;
 
 /* The labels of one band. A document's label is the first document that has the same key, so the
@@ -52,7 +52,7 @@ typedef struct bm_band_labels {
     uint64_t *shares;   /* a bit for each document, set if another one has the same key */
     uint32_t *n_before; /* for each word of `shares`: the number of bits set before that word */
     uint32_t *firsts;   /* for each set bit: the first document that has the same key */
-    uint64_t bytes;     /* bytes of these three arrays */
+    uint64_t bytes;     /* size of the three arrays above, in bytes */
 } bm_band_labels;       /* {0} is empty */
 
 /* The index in `firsts` of `doc`, which must share its key with another document. */
@@ -208,7 +208,7 @@ typedef struct bm_crowded_buckets {
     uint32_t *members;
     bm_crowded_link *links; /* one for each member */
     size_t n_members, cap_members, cap_links;
-    /* of each document: its last link plus 1, 0 if none; NULL while there is no bucket */
+    /* for each document: its last link plus 1, 0 if none; NULL while there is no bucket */
     uint32_t *heads;
     const uint32_t *centres; /* n_docs, borrowed (groups.h): which documents are taken */
     uint8_t *band_states;    /* scratch of bm_crowded_buckets_row, one for each band */
@@ -245,12 +245,13 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
 typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* the walk of the current bucket; borrowed */
     size_t n_docs;
-    /* n_docs: for the root of a group the group's number while grouping, else BM_NO_DOC */
+    /* n_docs entries; while documents are grouped, the entry of the root of each group is the
+     * number of the group; all other entries are BM_NO_DOC */
     uint32_t *place;
     /* the bucket's documents that have not emitted their row, ordered by group */
     uint32_t *live;
     uint32_t *spent;    /* the bucket's documents that have emitted their row */
-    uint32_t *group;    /* scratch: the group's number of each live document */
+    uint32_t *group;    /* scratch; for each live document: the number of its group */
     uint32_t *other;    /* scratch */
     uint32_t *begin;    /* where each group begins in `live`; n_groups + 1 entries */
     uint8_t *taken;     /* for each live document: whether it has emitted its row in this round */

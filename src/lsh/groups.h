@@ -73,14 +73,14 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 
 /* turns -- the order in which documents take their turns as centres of stars.
  *
- * Copies have one turn together: it is their representative's, but comes at the rank of the
- * preferred copy. */
+ * Copies share one turn: their representative takes it, at the rank of the preferred copy. */
 
 typedef struct bm_turns {
-    /* n; of each representative: the preferred one among itself and its copies */
+    /* n entries; for each representative: the preferred document among itself and its copies */
     uint32_t *best;
-    uint32_t *order;   /* n_order representatives, preferred first */
-    uint32_t *centres; /* n; of each representative: its centre; all BM_NOT_TAKEN at first */
+    uint32_t *order; /* n_order representatives, preferred first */
+    /* n entries; for each representative: its centre; all are BM_NOT_TAKEN at first */
+    uint32_t *centres;
     size_t n, n_order;
 } bm_turns;
 
@@ -163,8 +163,8 @@ bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint
                         uint32_t *labels, bm_error *err);
 
 typedef struct bm_group_counts {
-    /* `groups` of two documents and more, the size of the `largest`, and all their documents but
-     * one each, `removed` */
+    /* groups: those of two documents and more; largest: size of the largest one; removed: all their
+     * documents but one of each group */
     uint64_t groups, largest, removed;
 } bm_group_counts;
 

@@ -7,8 +7,8 @@
 #include "lsh/link_graph.h"
 
 typedef struct bm_copies {
-    uint32_t *nodes; /* of each document: the document that represents it, maybe itself */
-    /* of each document: how many it represents, including itself; 0 if another one represents it */
+    uint32_t *nodes; /* for each document: the document that represents it, maybe itself */
+    /* for each document: how many it represents, including itself; 0: another one represents it */
     uint32_t *n;
     size_t n_nodes;
 } bm_copies; /* {0} is empty */

@@ -156,10 +156,10 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
 typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
-    uint32_t *below; /* of each document: how many documents are below it, including itself */
-    uint32_t *parts; /* of each document: children that its removal separates from the rest */
-    size_t *next;    /* of each document: its next link to follow */
-    size_t *came_by; /* of each document: the pair by which it was met */
+    uint32_t *below; /* for each document: how many documents are below it, including itself */
+    uint32_t *parts; /* for each document: children that its removal separates from the rest */
+    size_t *next;    /* for each document: its next link to follow */
+    size_t *came_by; /* for each document: the pair by which it was met */
     uint32_t *stack;
     uint32_t met;
     bm_bridges *out;
@@ -317,10 +317,10 @@ void bm_bridges_reset(bm_bridges *bridges)
 
 typedef struct flow {
     const bm_link_graph *graph;
-    int8_t *of;      /* flow of each pair: -1, 0, 1 */
+    int8_t *of;      /* for each pair: its flow, -1, 0 or 1 */
     uint32_t *level; /* distance from `from` in the residual graph; NOT_SEEN: not reached */
     uint32_t *queue; /* documents to visit; in block(), the documents of the chain */
-    size_t *next;    /* of each document: its next link to try */
+    size_t *next;    /* for each document: its next link to try */
 } flow;
 
 /* Can the pair carry one more unit away from `doc`? */

@@ -50,13 +50,15 @@
  * shared; the same holds for y. The first key that is found in both prefixes is the least of their
  * common keys, and that is at most k.
  *
- * The threshold T is a lower bound for c, in double and not only on paper. Similarity is c / u,
- * rounded, with u = |x or y|, and rounding is monotone. Since u >= |x|, similarity <= c / |x|
- * rounded. So a pair reaches T only if c >= least_share(|x|). For |x| >= |y|, u >= 2|y| - c, hence
- * similarity <= c / (2|y| - c) rounded, and so c >= bm_jaccard_least_common(|y|, |y|).
+ * The threshold T implies a lower bound for c, which holds for rounded doubles too, not only for
+ * real numbers. Similarity is c / u, rounded, with u = |x or y|, and rounding is monotone. Since
+ * u >= |x|, similarity <= c / |x| rounded. So a pair reaches T only if c >= least_share(|x|). For
+ * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded, and so
+ * c >= bm_jaccard_least_common(|y|, |y|).
  *
  * Containment is c / |y| for |x| >= |y|, so c >= least_share(|y|), whatever |x| is. So n - c + 1
- * keys of y are in the index as above, and all keys of x are looked up; no size is too small.
+ * keys of y are in the index as above, and all keys of x are looked up. No document that has
+ * shingles is excluded because it is small.
  *
  * A shingle with a count of 1 is in this document only. It counts towards the length of the prefix
  * but needs no key. In real text most shingles have a count of 1, often the whole prefix: then
@@ -159,7 +161,8 @@ typedef struct build {
     const bm_sized_sets *docs; /* block->docs */
     size_t group;              /* first position of the current group */
     size_t end;
-    /* SLICES rows, a column for each part: number of entries, then the index of the next */
+    /* SLICES rows with a column for each part: first the number of entries of the slice in the
+     * part, later the index of the next entry to write */
     uint32_t *counts;
 } build;
 
@@ -410,7 +413,8 @@ static void lay_out(build *b)
 /* --- 3. parts --- */
 
 typedef struct group {
-    /* first entry and number of entries; in the end, `first` is the index of the next entry */
+    /* n: number of entries; first: index of the first entry, and while entries are grouped, index
+     * of the next one to write */
     uint32_t first, n;
 } group;
 

@@ -21,10 +21,10 @@ typedef struct bm_join_rule {
 
 /* The least size of a document that can reach the threshold with a document of n shingles. */
 size_t bm_least_size(bm_join_rule rule, size_t n);
-/* How many of its rarest shingles a document of n shingles looks up: n - bm_least_share(n) + 1; for
- * containment, n. */
+/* How many shingles a document of n shingles looks up, the rarest ones: n - bm_least_share(n) + 1;
+ * for containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
-/* How many of its rarest shingles of a document of n shingles are in the index, if only documents
+/* How many of the rarest shingles of a document of n shingles are in the index, if only documents
  * of n or more shingles look them up: n - c + 1. For Jaccard, c is the least number of common
  * shingles with which two documents of n shingles each reach the threshold; for containment,
  * bm_least_share(n). Never more than bm_prefix_to_probe. */
@@ -37,7 +37,7 @@ size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 typedef struct bm_rare_prefix_buffers {
     uint64_t *keys;    /* room for all shingles of the document; may be the array of its set */
-    uint64_t *scratch; /* room for as many words */
+    uint64_t *scratch; /* room for as many words as `keys` has */
 } bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
@@ -127,7 +127,7 @@ typedef struct bm_prefix_index {
      * up. */
     uint64_t **ranges;
     size_t *key_ends;  /* where each document's keys end in the array of its range */
-    uint32_t *n_alone; /* of each document: shingles that no other document has */
+    uint32_t *n_alone; /* for each document: shingles that no other document has */
     size_t cap_ranges;
     /* The prefixes to index, by which documents are found. Entries of one key are adjacent and in
      * ascending order of positions. */

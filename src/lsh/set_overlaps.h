@@ -19,7 +19,8 @@ typedef struct bm_overlap_index {
     bm_hash_table table;     /* hash -> index in `hashes` */
     /* for each hash, in the order of `hashes`: the numbers of the sets that have it, ascending */
     uint32_t *list;
-    uint64_t *filter; /* a bit is set for each hash in the index, and so for some others */
+    /* the bit of each hash in the index is set; other hashes may share such a bit */
+    uint64_t *filter;
     unsigned filter_bits;
 } bm_overlap_index; /* {0} is empty */
 

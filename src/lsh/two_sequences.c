@@ -145,13 +145,13 @@ out:
 typedef struct problem {
     bm_points rows, columns; /* the shorter and the longer text, without their common ends */
     bm_hash_table symbols;   /* the different code points of the rows */
-    uint32_t *of_row;        /* of each row: the number of its symbol */
-    /* of each column: the number of its symbol; NO_SYMBOL: no row has it */
+    uint32_t *of_row;        /* for each row: the number of its symbol */
+    /* for each column: the number of its symbol; NO_SYMBOL: no row has it */
     uint32_t *of_column;
     /* bottom row of the strip above: the distance at each column, 0 ... n */
     uint32_t *bottom;
-    uint64_t *has;   /* of each symbol: bits of the strip's rows that have it */
-    uint32_t *first; /* of each symbol: a row that has it */
+    uint64_t *has;   /* for each symbol: bits of the strip's rows that have it */
+    uint32_t *first; /* for each symbol: a row that has it */
 } problem;
 
 /* --- symbols --- */
@@ -213,7 +213,7 @@ static bm_status number_symbols(problem *p, bm_error *err)
 /* --- a strip --- */
 
 typedef struct strip {
-    size_t first, n;    /* first row, from 0, and number of rows */
+    size_t first, n;    /* first: the first row, counted from 0; n: number of rows */
     size_t left, right; /* columns left+1 ... right are computed */
     size_t above;       /* the last column that was computed in the strip above */
 } strip;

@@ -776,7 +776,8 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
 
 typedef struct load {
     bm_explainer *e;
-    uint64_t wanted, last; /* number of the wanted group; number of the last group */
+    /* wanted: number of the wanted group; last: number of the last group that was read */
+    uint64_t wanted, last;
 } load;
 
 /* A bm_result_group_fn: loads the members and the kept document of the wanted group. */

@@ -151,9 +151,11 @@ out:
 
 /* --- the answer --- */
 
-/* How much of an item a document holds that has no row. */
+/* How much of the item the document has, if overlap.tsv has no row for the two. */
 typedef struct below {
-    uint64_t hits, shingles; /* stop shingles count in both; `shingles` 0: not known */
+    /* hits: how many shingles of the item the document has; shingles: how many the item has (0: not
+     * known). Stop shingles are counted too. */
+    uint64_t hits, shingles;
 } below;
 
 static bm_status add_set(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch, bm_error *err)
@@ -165,7 +167,8 @@ static bm_status add_set(bm_shingler *shingler, bm_str text, bm_shingle_batch *b
     return BM_OK;
 }
 
-/* Shingles of an item with fewer units than a shingle have as many as the item. */
+/* Count the shingles of the item, and how many of them the document has. If the item has fewer
+ * units than a shingle, a shingle is as long as the item. */
 static bm_status count_hits(bm_text_options options, bm_str item, bm_str document, below *out,
                             bm_error *err)
 {

@@ -78,12 +78,14 @@ typedef struct bm_shared_run {
 /* An item or a document of a result of `overlap`. */
 typedef struct bm_explained_text {
     const char *id;
-    bm_buf file; /* name of its input, ended by NUL; `line`: the line there where its record
-                  * begins */
+    /* file: name of the input with the text, ended by NUL; line: line of the input where its record
+     * begins */
+    bm_buf file;
     uint64_t line;
-    bool known;           /* the text could be read */
-    bm_buf text, as_read; /* the text after repair; the text before repair, if it was repaired */
-    uint64_t from, to;    /* byte range of the run, before repair */
+    bool known; /* the text could be read */
+    /* text: after repair; as_read: before repair, empty if nothing was repaired */
+    bm_buf text, as_read;
+    uint64_t from, to; /* byte range of the run, before repair */
 } bm_explained_text;
 
 void bm_explained_text_reset(bm_explained_text *text);
@@ -93,9 +95,10 @@ typedef struct bm_explained_cut {
     bm_explained_text document, kept;
     bm_buf kept_id, reason; /* ended by NUL */
     double jaccard;
-    bool has_row;  /* the cut was found */
-    size_t n_cuts; /* number of the document's cuts up to this cut; of all its cuts if it was not
-                    * found */
+    bool has_row; /* the cut was found */
+    /* if the cut was found: number of the document's cuts up to and including this one; else: of
+     * all its cuts */
+    size_t n_cuts;
     bm_shingle_kind units;
     size_t n_units; /* number of units with which both parts begin */
 } bm_explained_cut;
@@ -136,11 +139,12 @@ typedef struct bm_explainer {
     /* the group */
     uint64_t group;
     bm_id_set ids;
-    bool none;           /* no document of the group is kept */
-    uint32_t kept, a, b; /* kept: BM_ID_NONE if it is a known document, or none is kept; a, b: the
-                          * requested documents; a == b: none were requested */
-    bm_buf known;        /* the id of the known document that is kept */
-    bm_pair *pairs;      /* ordered by a, then b */
+    bool none; /* no document of the group is kept */
+    /* kept: the kept document, BM_ID_NONE if it is a known document or none is kept; a, b: the
+     * requested documents, a == b if none were requested */
+    uint32_t kept, a, b;
+    bm_buf known;   /* the id of the known document that is kept */
+    bm_pair *pairs; /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs;     /* the pairs were computed again from the inputs */
     bm_explain_sets sets; /* used if the inputs were read */

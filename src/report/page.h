@@ -77,7 +77,8 @@ typedef struct bm_page_doc {
     uint64_t *hashes;    /* its distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
-    uint32_t file; /* number of its input in the manifest; `line`: where its record begins there */
+    /* file: number of its input in the manifest; line: where its record begins in that input */
+    uint32_t file;
     uint64_t line;
 } bm_page_doc;
 
@@ -103,9 +104,10 @@ typedef struct bm_page_group {
     uint64_t number, size;
     uint64_t identical, equal, chained, removed; /* numbers of documents */
     uint32_t kept;                               /* document number; NO_DOC: none is kept */
-    uint32_t least_doc;                          /* the member least similar to the kept document;
-                                                  * or NO_DOC */
-    double least;                                /* similarity of these two; NAN: not known */
+    /* the member least similar to the kept document; NO_DOC: there is none */
+    uint32_t least_doc;
+    /* similarity of least_doc to the kept document; NAN: not known */
+    double least;
     bool known; /* the kept document is from an earlier collection */
 } bm_page_group;
 
@@ -181,7 +183,7 @@ typedef struct bm_page_cut {
 } bm_page_cut;
 
 typedef struct bm_page_unit_count {
-    uint64_t hash, n; /* hash of a part; number of its cuts */
+    uint64_t hash, n; /* hash: of a part; n: number of its cuts */
 } bm_page_unit_count;
 
 /* A part of a document that was cut out of others. */
@@ -197,7 +199,7 @@ typedef struct bm_page_unit {
     bm_page_run run;
 } bm_page_unit;
 
-/* A document before and after cutting: a stretch of it. */
+/* A stretch of a document, to be shown before and after cutting. */
 typedef struct bm_page_shortened {
     bm_buf id;
     uint32_t doc;
@@ -207,15 +209,17 @@ typedef struct bm_page_shortened {
     bool found;
     char *text;
     size_t held;
-    uint64_t begin, bytes; /* bytes of the whole text before the stretch; bytes of the whole text */
+    /* begin: bytes of the whole text before the stretch; bytes: size of the whole text */
+    uint64_t begin, bytes;
 } bm_page_shortened;
 
 typedef struct bm_page_units {
     bool is;                    /* the directory has results for parts of documents */
     bm_hash_table parts;        /* the parts that were cut out, numbered, by their hashes */
-    bm_page_unit_count *counts; /* of each part */
-    size_t cap_counts, of;      /* `of`: number of different parts cut out */
-    bm_page_unit *units;        /* the parts cut most often; ties in file order */
+    bm_page_unit_count *counts; /* for each entry of `parts`, by its number */
+    /* of: number of entries of `counts`, the different parts that were cut out */
+    size_t cap_counts, of;
+    bm_page_unit *units; /* the parts cut most often; ties in file order */
     size_t n, cap;
     bm_page_shortened *docs; /* documents that lost most, without those left empty */
     size_t n_docs;

@@ -827,8 +827,9 @@ out:
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
-        const char *key, *field, *words; /* name of the setting; the option's field, or words if
-                                          * there is no option */
+        /* key: name of the setting; field: field of its option; words: shown if there is no
+         * option */
+        const char *key, *field, *words;
     } settings[] = {{"text_fields", "text_field", NULL},
                     {"input_format", "format", NULL},
                     {"against_text_fields", "against_text_field", NULL},

@@ -69,7 +69,8 @@ void bm_diff_text_reset(bm_diff_text *text)
 
 typedef struct differ {
     bm_diff_text *a, *b;
-    long x, y, n, m; /* the remaining words: n from x of a, m from y of b */
+    /* the words still to compare: n words of a from x on, m words of b from y on */
+    long x, y, n, m;
     int32_t *places; /* row d has d + 1 entries: words of a up to the end of the path on each
                       * diagonal -d, -d + 2 … d */
     size_t cap;

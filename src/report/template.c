@@ -27,8 +27,9 @@ typedef struct tag {
     size_t begin, end; /* range of the tag, or of its line if nothing else is in that line */
     char kind;         /* '#', '/', or 'e' for else; 0: a value */
     bm_str all, word, path, rest;
-    size_t other, close; /* if it begins a block: index of its {{else}}, or of its end if it has
-                          * none; index of its end */
+    /* If the tag begins a block, `other` is the index of its {{else}} or, without one, of its end
+     * tag, and `close` is the index of its end tag. */
+    size_t other, close;
 } tag;
 
 typedef struct member {
