@@ -120,7 +120,7 @@ struct bm_batch_source {
     bm_id_kind ids;
     /* Set by whoever opened the source: a stream in memory keeps its arrays for a second pass. */
     bool begun_twice;
-    uint64_t skip, left; /* records to pass over: requested, still to come */
+    uint64_t skip, left; /* skip: records to pass over; left: how many of these are still to come */
 };
 
 /* The first member of every parser. */

@@ -126,7 +126,7 @@ static const mark marks[] = {
 };
 
 static const struct {
-    size_t width, at; /* bytes per unit, and the offset of the ASCII byte in it */
+    size_t width, at; /* width: bytes per unit; at: offset of the ASCII byte in a unit */
     bm_refused_format format;
 } encodings[] = {
     {4, 0, {"text in UTF-32", ICONV("UTF-32LE")}},

@@ -12,8 +12,9 @@
 /* Buffers for a library that reads and writes whole pieces (unpack.h). */
 typedef struct pieces {
     char in[PIECE_BYTES], out[PIECE_BYTES];
-    size_t in_len, used;  /* bytes in `in`, and how many the library has read */
-    size_t out_len, sent; /* bytes in `out`, and how many were copied to the caller */
+    size_t in_len, used; /* in_len: bytes in `in`; used: how many of them the library has read */
+    /* out_len: bytes in `out`; sent: how many of them were copied to the caller */
+    size_t out_len, sent;
 } pieces;
 
 struct bm_decompress {

@@ -100,7 +100,7 @@ static void fill(stream *s)
         s->bits = (s->bits & ones(s->n_bits)) | (uint64_t)*s->in++ << s->n_bits;
 }
 
-/* Read n bits of a header, at most 16; false: fewer are left. */
+/* Read n bits of a header, at most 16. Returns false if fewer are left. */
 static bool read_bits(stream *s, unsigned n, unsigned *out)
 {
     fill(s);

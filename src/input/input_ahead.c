@@ -87,14 +87,14 @@ typedef struct unpackers {
 
 struct bm_input_ahead {
     bm_input_set *set;
-    bm_input_bytes *own; /* the reader's, for sources that have no place */
+    bm_input_bytes *own; /* the input of the reader for sources that have no place */
     bm_ahead_plan plan;
     uint64_t done; /* stored bytes of the ended sources that had places */
-    place *now;    /* the reader's place; NULL: the reader uses `own`, */
-    bool ended;    /* or the source has ended */
+    place *now;    /* the reader's place; NULL: the reader uses `own`, or its source has ended */
+    bool ended;    /* the reader has read all of its source */
     size_t source; /* the reader's source; NOWHERE: none yet */
     pthread_mutex_t lock;
-    pthread_cond_t work, moved; /* signal the unpacking threads; signal the reader */
+    pthread_cond_t work, moved; /* work: wakes the unpacking threads; moved: wakes the reader */
     bm_callbacks callbacks;     /* for the unpacking threads */
     atomic_bool stop;
     bool paused;
@@ -102,12 +102,12 @@ struct bm_input_ahead {
     bool helped;          /* no threads of its own: others call bm_input_ahead_help */
     pthread_t *threads;
     size_t n_threads, n_asleep;
-    unpackers *unpackers;                 /* unused ones */
+    unpackers *unpackers;                 /* list of decoders that no thread uses */
     atomic_bool without[BM_COMPRESSIONS]; /* no member decoder for the kind could be opened */
     place *places;
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free blocks */
-    size_t n_used; /* blocks not in that list */
+    size_t n_used; /* blocks that are not in the list `blocks` */
     size_t n_most; /* limit of n_used; it grows when the reader has to wait, since only then are
                       more blocks worth their memory */
 };

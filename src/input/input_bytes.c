@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader receives.
  *
- *     a file                      .-> digest
- *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
- *     the spool of a pipe           '-> spool, when a pipe is read for the first time
+ *     a file                                  .-> digest
+ *     a pipe (first its bytes already read) --+-> decompressor, or nothing -> the caller
+ *     the spool of a pipe                     '-> spool, when a pipe is read for the first time
  *
  * Bytes that are not compressed go straight into the caller's buffer.
  *
@@ -46,7 +46,7 @@ struct bm_input_bytes {
     unsigned window_log; /* log2 of a decoder's largest window; 0: that of decompress.h */
     const bm_callbacks *callbacks;
     breakage broken;   /* the kind of the last failure */
-    size_t head_pos;   /* bytes of the held head already delivered */
+    size_t head_pos;   /* bytes of held->head already delivered */
     off_t spool_pos;   /* offset in the spool, when the source is read again */
     uint64_t stored;   /* stored bytes of this source so far */
     uint64_t done;     /* stored bytes of all sources before this one */
@@ -54,8 +54,9 @@ struct bm_input_bytes {
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */
-    size_t block_pos, block_len;                /* bytes of `block`: used, and read */
-    bool block_end;                             /* there are no more compressed bytes */
+    /* block_pos: bytes of `block` already used; block_len: bytes in it */
+    size_t block_pos, block_len;
+    bool block_end; /* there are no more compressed bytes */
     /* bytes of `block` that read_packed has delivered */
     size_t packed_pos;
     char peek[BM_HEAD_BYTES]; /* the first decompressed bytes */

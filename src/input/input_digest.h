@@ -19,7 +19,7 @@
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
     uint64_t bytes;    /* bytes of the file's decompressed content before the place */
-    bm_hash128 digest; /* XXH3 of those bytes */
+    bm_hash128 digest; /* XXH3 of all bytes of the content before the place */
     bool known;
 } bm_content_place;
 
@@ -48,8 +48,9 @@ bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 /* Which bytes to digest, and how. */
 typedef struct bm_digest_of {
     const char *path;
-    bm_remote *remote;    /* as for bm_stored_open */
-    uint64_t from, bytes; /* first byte, and the most bytes; UINT64_MAX: to the end of the file */
+    bm_remote *remote; /* as for bm_stored_open */
+    /* from: offset of the first byte; bytes: the most bytes (UINT64_MAX: to the end of the file) */
+    uint64_t from, bytes;
     /* size of the pieces: BM_FILE_PIECE_BYTES; 0: one piece, as in older versions */
     uint64_t piece_bytes;
 } bm_digest_of;

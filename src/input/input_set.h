@@ -98,10 +98,11 @@ typedef struct bm_held {
 /* How readers of the set unpack ahead (input_ahead.h); all zeros: they do not. */
 typedef struct bm_ahead_plan {
     uint32_t threads;
-    size_t places, blocks; /* most sources open at once, and blocks for all of them together, ... */
-    size_t block_bytes;    /* ... each of this size */
-    unsigned window_log;   /* log2 of the largest window of a decoder */
-    uint64_t bytes;        /* the most memory that all of this takes */
+    /* places: the most sources open at once; blocks: how many blocks all of them have together */
+    size_t places, blocks;
+    size_t block_bytes;  /* size of a block */
+    unsigned window_log; /* log2 of the largest window of a decoder */
+    uint64_t bytes;      /* the most memory that all of this takes */
 } bm_ahead_plan;
 
 struct bm_input_set {

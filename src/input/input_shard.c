@@ -33,7 +33,7 @@ typedef struct walk {
     bm_stored_file file;
     bm_scan scan;
     char *block;
-    size_t pos, len;   /* bytes of the block: examined, and read */
+    size_t pos, len;   /* pos: bytes of the block already examined; len: bytes in it */
     uint64_t block_at; /* the block's offset in the file */
     uint64_t record;   /* offset of the current record */
     uint64_t content;  /* bytes of that record so far, without a byte order mark and newlines */
@@ -184,9 +184,11 @@ static bool has_middle(const range *r, uint64_t begin, uint64_t end)
 /* State of choosing the row groups of a table that belong to a range. */
 typedef struct row_groups {
     const range *range;
-    uint64_t begin, size; /* the file's first byte among all inputs, and its size */
-    uint64_t all, rows;   /* rows of the file; rows before the current group */
-    uint64_t first, n;    /* first row of the range, and number of its rows */
+    /* begin: offset of the file's first byte among the bytes of all inputs; size: size of the
+     * file */
+    uint64_t begin, size;
+    uint64_t all, rows; /* all: rows of the file; rows: those before the current group */
+    uint64_t first, n;  /* first: first row of the range; n: number of its rows */
 } row_groups;
 
 static bool count_rows(void *ctx, uint64_t rows)

@@ -23,10 +23,12 @@ typedef enum bm_beginning {
 /* The part of a plain or Parquet file that one share of the inputs reads (input_shard.h). It
  * consists of whole records. */
 typedef struct bm_source_cut {
-    uint64_t from, to; /* first byte, and the byte after the last; `to` 0: the whole file */
-    uint64_t lines;    /* lines of the file before the part */
-    uint64_t records;  /* records of the file before the part, bad ones too */
-    uint64_t rows;     /* tables: how many rows the part has */
+    /* from: offset of the first byte; to: offset after the last byte (0: the part is the whole
+     * file) */
+    uint64_t from, to;
+    uint64_t lines;   /* lines of the file before the part */
+    uint64_t records; /* records of the file before the part, bad ones too */
+    uint64_t rows;    /* tables: how many rows the part has */
     /* The first row of TSV or CSV, if it is before the part; else NULL. Owned by the set. */
     char *first_row;
     size_t first_row_len;
@@ -51,7 +53,7 @@ typedef struct bm_source {
     uint64_t size;          /* size of the file in bytes; 0 for standard input and pipes */
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
-    uint64_t bytes_read; /* number of those bytes, set at the same time */
+    uint64_t bytes_read; /* size of the bytes as stored, set together with `digest` */
     /* XXH3 128 of its header row; zeros until that row was read, or if there is none */
     bm_hash128 header;
     /* The columns of its header, if the header lacks a field of `keep`; else NULL. Owned by the

@@ -18,7 +18,7 @@
 
 /* Members at the beginning of some bytes. */
 typedef struct bm_members_cut {
-    size_t stored, plain; /* bytes of the members, compressed and not */
+    size_t stored, plain; /* stored: compressed bytes of the members; plain: uncompressed ones */
     size_t seen;          /* bytes searched for an end without success; 0 after a cut */
 } bm_members_cut;
 

@@ -24,7 +24,7 @@ typedef struct bm_raw_piece {
      * rest. Owned. */
     char *broken;
     bool cut; /* the piece is the first bytes of one record that is longer than a document may be */
-    uint64_t n_behind; /* lines of such a record after its first line */
+    uint64_t n_behind; /* with `cut`: lines of the record after its first line */
     bm_hash128 digest; /* digest of a file that is read whole in bm_reader_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
@@ -34,9 +34,10 @@ typedef struct bm_raw_piece {
 typedef struct bm_raw_range {
     bool is_open;               /* the range has yet to be read */
     const bm_stored_file *file; /* NULL: whole files */
-    uint64_t at;                /* offset in `file` of the first byte to read; it follows ... */
-    size_t held;                /* ... this many bytes of the part, which are in data already */
-    uint64_t turn;              /* its number in the order in which ranges are accepted */
+    uint64_t at;                /* offset in `file` of the first byte to read */
+    /* bytes of the part before `at`, which are in bm_raw_batch.data already */
+    size_t held;
+    uint64_t turn; /* its number in the order in which ranges are accepted */
 } bm_raw_range;
 
 typedef struct bm_raw_batch {

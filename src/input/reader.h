@@ -83,10 +83,10 @@ typedef struct bm_reader_ranges {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint64_t finished; /* ranges accepted or dropped */
-    bool failed;       /* a range was not as expected: it and all later ones are dropped, ... */
-    bool unbegun;      /* ... and one of them was the first of its file */
-    unsigned state;    /* the scan's state where the first dropped range began, ... */
-    size_t file;       /* ... and its file */
+    bool failed;       /* a range was not as expected: it and all later ones are dropped */
+    bool unbegun;      /* a dropped range was the first of its file */
+    unsigned state;    /* the scan's state where the first dropped range began */
+    size_t file;       /* the file of the first dropped range */
     /* Used by the reader alone. n_failed: failures of ranges in this file; pause: batches to read
      * in order before the next range; look: bytes of the file in which an end is searched; opening:
      * how the elements of the file's array begin (bm_element_opening). */
@@ -102,7 +102,7 @@ struct bm_reader {
     uint32_t batch_records;
     bm_input_ahead *bytes;
     size_t file;         /* the current file, or the next to open */
-    bool open, file_end; /* a file is open; all of it has been read */
+    bool open, file_end; /* open: a file is open; file_end: all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* line on which the next piece begins */
     uint64_t n_elements; /* elements of the file's array before the next piece */

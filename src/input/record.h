@@ -30,13 +30,15 @@ typedef struct bm_record {
     /* Valid UTF-8, unescaped. A record without an id of its own has FILE:LINE, or in an array
      * FILE:N. */
     bm_str id;
-    bm_str text;            /* valid UTF-8 */
-    uint64_t text_bytes;    /* bytes of the text as read (JSON: after unescaping), before repair */
-    bm_str as_read;         /* the text before repair; data NULL if it needed none */
-    uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
-    const uint64_t *hashes; /* from sources without texts: its shingle hashes, in order, with */
-    size_t n_hashes;        /* repeats; the text is then empty */
-    bm_str keep_key;        /* its ranking key (keep_key.h), if records are ranked by fields */
+    bm_str text;         /* valid UTF-8 */
+    uint64_t text_bytes; /* bytes of the text as read (JSON: after unescaping), before repair */
+    bm_str as_read;      /* the text before repair; data NULL if it needed none */
+    uint64_t n_invalid;  /* U+FFFD written in place of invalid bytes */
+    /* from sources without texts: the record's shingle hashes, in order, with repeats; `text` is
+     * then empty */
+    const uint64_t *hashes;
+    size_t n_hashes;
+    bm_str keep_key; /* its ranking key (keep_key.h), if records are ranked by fields */
     /* From sources of band keys, instead of text and hashes: bm_batch_source.n_keys band keys. */
     const uint64_t *keys;
     /* Number of its text in a dictionary, from 1: equal numbers mean equal texts. 0: there is

@@ -32,10 +32,11 @@ typedef struct bm_scan {
     bm_row_syntax syntax; /* csv only */
     /* json only: */
     unsigned before; /* the state in which the element began */
-    /* offset in data where it begins; BM_SCAN_MORE: not begun */
+    /* offset in data where the element begins; BM_SCAN_MORE: no element has begun */
     size_t begin;
-    size_t at;                              /* offset in data at which the file is broken, ... */
-    const char *broken;                     /* ... and why; NULL: no error so far */
+    /* offset in data at which the file is broken, if `broken` is not NULL */
+    size_t at;
+    const char *broken;                     /* why the file is broken; NULL: no error so far */
     uint32_t depth;                         /* depth of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: 1 if a brace opened it */
     bm_wet_scan wet;

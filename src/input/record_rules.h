@@ -41,7 +41,8 @@ const char *bm_name_list_words(bm_name_list *list);
 /* Advice in messages about an id that is missing or of a wrong type. */
 #define BM_NO_IDS "`id_field` none names records by their places"
 
-/* Advice in messages about a missing field: if its name is the default, names the option. */
+/* Returns advice for a message that `field` is missing: if `field` is the default name, the name of
+ * the option that chooses another field; else "". */
 const char *bm_text_hint(const char *field);
 
 /* Follow `path` (dotted, as fields are given) down from `object` until a part is missing or only

@@ -19,9 +19,10 @@ extern "C" {
 
 /* A range of a table's rows that can be read at the same time as other ranges. */
 typedef struct bm_table_range {
-    uint64_t row, n_rows; /* first row, counted from 0 in the table; n_rows 0: none is left */
-    uint64_t bytes;       /* approximate size of its texts */
-    void *own;            /* NULL: these rows can be read only in order, from the stream */
+    /* row: the first row, counted from 0 in the table; n_rows: number of rows (0: none is left) */
+    uint64_t row, n_rows;
+    uint64_t bytes; /* approximate size of its texts */
+    void *own;      /* NULL: these rows can be read only in order, from the stream */
 } bm_table_range;
 
 /* Divides the table of a stream into ranges, which together are all of its rows. */

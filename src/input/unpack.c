@@ -43,7 +43,8 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
     size_t len; /* length of the whole header; 0: unknown from these bytes */
-                /* 0: not in these bytes; content UINT64_MAX: the header does not state it */
+                /* window, content: 0 if these bytes do not have it; content: UINT64_MAX if the
+                 * header does not state it */
     uint64_t window, content;
 } zst_header;
 

@@ -35,8 +35,8 @@ typedef struct pack_ops {
     /* Opens a state, and the shared library, which may be missing (base/system.h). BM_ERR_NOMEM,
      * BM_ERR_IO. `close` must be called also after a failure. */
     bm_status (*open)(void **state, bm_error *err);
-    pack_result (*run)(void *state,
-                       bm_compress_step *step); /* as bm_compressor_run; NULL: only blocks */
+    /* as bm_compressor_run; NULL: only blocks are compressed */
+    pack_result (*run)(void *state, bm_compress_step *step);
     /* Set if `run` is NULL. `block` compresses a whole block, complete in itself; `cap` is at least
      * bound(in.len). One thread at a time for each state. */
     size_t (*bound)(void *state, size_t n);
@@ -482,10 +482,11 @@ typedef struct pack_blocks {
     void *state; /* compressor state of the caller's thread */
     bm_pack_pool *pool;
     bool owns_pool;
-    pack_blocks_block *ring;            /* pool->n_blocks entries */
-    uint64_t n_filled, n_written;       /* used by the caller only */
-    uint64_t n_ready, n_begun, n_ended; /* under the lock: blocks ready, begun and compressed */
-    struct pack_blocks *next;           /* under the lock: the pool's next file */
+    pack_blocks_block *ring;      /* pool->n_blocks entries */
+    uint64_t n_filled, n_written; /* used by the caller only */
+    /* numbers of blocks that are ready, begun and compressed; protected by the lock */
+    uint64_t n_ready, n_begun, n_ended;
+    struct pack_blocks *next; /* the pool's next file; protected by the lock */
     bool ended;
 } pack_blocks;
 
@@ -826,8 +827,8 @@ static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 struct bm_compressor {
     const char *shown;
     const pack_ops *ops;
-    void *state;         /* compresses the file as one stream, or ... */
-    pack_blocks *blocks; /* ... in blocks; NULL: as one stream */
+    void *state;         /* compresses the file as one stream, if `blocks` is NULL */
+    pack_blocks *blocks; /* compresses the file in blocks; NULL: it is compressed as one stream */
 };
 
 static const pack_ops *const rows[BM_COMPRESSIONS] = {

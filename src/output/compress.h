@@ -19,11 +19,12 @@ typedef struct bm_pack_pool bm_pack_pool;
 
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
-    uint32_t threads;   /* including the caller's; 0 means 1 */
-    uint64_t memory;    /* memory of the whole job, of which blocks take a small share; 0: no
+    uint32_t threads; /* including the caller's; 0 means 1 */
+    uint64_t memory;  /* memory of the whole job, of which blocks take a small share; 0: no
                          * limit */
-    bm_pack_pool *pool; /* a pool that several files share, used instead of the two members above;
-                         * NULL: each file has its own */
+    /* a pool that several files share, used instead of `threads` and `memory`; NULL: each file has
+     * its own */
+    bm_pack_pool *pool;
 } bm_pack_lanes;
 
 /* Open a pool for files that one thread writes. `many`: files may be ended (bm_compressor_end) long

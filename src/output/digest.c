@@ -41,11 +41,12 @@ struct bm_digest {
     unsigned kinds;
     bm_stream_hash *xxh3; /* NULL: not requested */
     libcrypto lib;
-    EVP_MD_CTX *sha256;             /* NULL: not requested */
-    char *block;                    /* NULL: nothing was read yet */
-    uint64_t piece_bytes, in_piece; /* bytes of a piece (UINT64_MAX: one piece), and bytes in the
-                                     * current piece */
-    bm_digest_piece *pieces;        /* complete pieces */
+    EVP_MD_CTX *sha256; /* NULL: not requested */
+    char *block;        /* NULL: nothing was read yet */
+    /* piece_bytes: size of a piece (UINT64_MAX: there is only one); in_piece: bytes so far in the
+     * current piece */
+    uint64_t piece_bytes, in_piece;
+    bm_digest_piece *pieces; /* complete pieces */
     size_t n_pieces, cap_pieces;
 };
 
@@ -362,13 +363,13 @@ struct bm_digest_follow {
     uint32_t threads_most; /* used by the writer only */
     pthread_t threads[THREADS_MAX];
     /* everything below is protected by the lock */
-    uint64_t reached;      /* bytes that are final */
-    bool complete;         /* `reached` is the whole file */
-    bool end;              /* begin no more pieces */
-    bool stop;             /* begin no more pieces, and discard the result */
-    size_t next;           /* the next piece to begin, n_first or later */
-    size_t first, n_first; /* the first n_first pieces are begun after all others; `first` of them
-                            * are begun */
+    uint64_t reached; /* bytes that are final */
+    bool complete;    /* `reached` is the whole file */
+    bool end;         /* begin no more pieces */
+    bool stop;        /* begin no more pieces, and discard the result */
+    size_t next;      /* the next piece to begin, n_first or later */
+    /* the first n_first pieces are begun after all others; first: how many of these are begun */
+    size_t first, n_first;
     bm_digest_piece *pieces;
     size_t n, cap; /* length and capacity of `pieces` */
     bm_status status;

@@ -39,7 +39,7 @@ typedef struct bm_digest_piece {
 
 /* A part of a file that an earlier job wrote, with its XXH3 128. */
 typedef struct bm_sealed_part {
-    uint64_t from, to; /* the part is bytes from … to-1; to 0: none */
+    uint64_t from, to; /* the part is the bytes `from` … to-1; to 0: there is no part */
     bm_hash128 sum;
 } bm_sealed_part;
 
@@ -81,8 +81,8 @@ void bm_digest_close(bm_digest *digest); /* NULL is fine */
 typedef struct bm_digest_file {
     const char *shown; /* name of the file in errors */
     uint64_t bytes;
-    bm_digest_piece
-        *pieces; /* bm_digest_count_pieces entries; those that are known are not hashed again */
+    /* bm_digest_count_pieces entries; those that are known are not hashed again */
+    bm_digest_piece *pieces;
 } bm_digest_file;
 
 /* Set *fd to a descriptor of file number `file`; *owned: close it when the piece is hashed. Called

@@ -75,8 +75,8 @@ typedef struct bm_manifest_shard {
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
 #define BM_INPUT_IDS               "ids"           /* of a table in memory: int64, uint64 or rows */
 #define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* bytes of text of removed documents */
-#define BM_INPUT_FROM              "from_byte"     /* of an input read only in part: its start */
-#define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the size of the whole input */
+#define BM_INPUT_FROM              "from_byte"     /* input read only in part: start of the part */
+#define BM_INPUT_FILE_BYTES        "file_bytes"    /* input read only in part: its whole size */
 #define BM_INPUT_PARTS             "parts"         /* the parts of an input read wholly, in parts */
 #define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
@@ -157,8 +157,8 @@ bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenanc
                                  bm_error *err);
 /* The parsed members, valid until close. */
 const bm_json_doc *bm_manifest_doc(const bm_manifest *manifest);
-/* *out: the JSON text of a field ("counts", "plan.bands"), valid until close; false: there is
- * none. */
+/* Set *out to the JSON text of a field ("counts", "plan.bands"), valid until close. Returns false
+ * if there is no such field. */
 bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out);
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err);

@@ -62,7 +62,7 @@ typedef struct out_entries {
     bool finished;
     bm_pool *pool;   /* computes digests; NULL: only the caller's thread does */
     bm_meter *meter; /* counts each file twice, out of twice the number of files; NULL: no meter */
-    size_t n_reported; /* what the meter was told last */
+    size_t n_reported; /* the count that was last reported to the meter */
 } out_entries;         /* out_entries_reset closes and frees */
 
 /* The work directory that contains the folder of outputs. */

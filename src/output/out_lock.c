@@ -222,7 +222,7 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
 static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                                  bm_out_marker_state *state, bm_error *err)
 {
-    /* O_NONBLOCK: opening a pipe must not wait. Below it becomes BM_OUT_MARKER_OTHER. */
+    /* O_NONBLOCK: opening a pipe must not wait. lock() then reports it as BM_OUT_MARKER_OTHER. */
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
     bool ours = false;
     *state = BM_OUT_MARKER_OTHER;

@@ -42,8 +42,8 @@
 #include "base/system.h"
 
 #define CONNECT_SECONDS 10L
-#define SLOW_BYTES      1024L /* per second; a server that sends less ... */
-#define SLOW_SECONDS    30L   /* ... for this long counts as stopped */
+#define SLOW_BYTES      1024L /* per second; a slower server counts as stopped after SLOW_SECONDS */
+#define SLOW_SECONDS    30L
 #define HOPS            10u
 #define HEAD_MOST       ((size_t)256 << 10) /* most bytes of an answer's header lines */
 #define NUMBER_MOST     ((uint64_t)INT64_MAX)
@@ -326,12 +326,13 @@ typedef struct answer_head {
     long code; /* HTTP status; 0: no answer yet */
     bool ended;
     size_t bytes;
-    bool has_range, has_part; /* there is a Content-Range; it states a part, not only the size */
-    uint64_t from, to;        /* the part: first byte, and the byte after the last */
-    uint64_t total;           /* size of the file, or unknown */
-    uint64_t length;          /* Content-Length, or unknown */
-    bm_buf location;          /* NUL-terminated, or empty */
-    const char *fault;        /* what is wrong with a header line; NULL: nothing */
+    /* has_range: there is a Content-Range; has_part: it states a part, not only the size */
+    bool has_range, has_part;
+    uint64_t from, to; /* from: first byte of the part; to: the byte after its last */
+    uint64_t total;    /* size of the file, or unknown */
+    uint64_t length;   /* Content-Length, or unknown */
+    bm_buf location;   /* NUL-terminated, or empty */
+    const char *fault; /* what is wrong with a header line; NULL: nothing */
 } answer_head;
 
 typedef struct transfer {

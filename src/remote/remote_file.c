@@ -35,8 +35,8 @@
 #define HEAD_BYTES    4096u
 #define BLOCK_MOST    ((size_t)2 << 20)
 #define BLOCK_STEP    ((size_t)64 << 10)
-#define MEMORY_PART   8u /* blocks take 1/8 of the memory, ... */
-#define POOL_PART     8u /* ... and each block 1/8 of that, at most BLOCK_MOST */
+#define MEMORY_PART   8u /* all blocks together take 1/8 of the memory */
+#define POOL_PART     8u /* each block takes 1/8 of that, at most BLOCK_MOST */
 #define BLOCKS_LEAST  4u
 #define BLOCKS_USUAL  24u
 #define BLOCKS_THREAD 4u /* per thread */
@@ -65,10 +65,10 @@ struct bm_remotes {
     bm_callbacks loading; /* for the requests of loaders */
 
     pthread_mutex_t lock;       /* guards what follows, except the bytes of blocks with users */
-    pthread_cond_t moved, work; /* signal waiting threads; signal loaders */
-    bm_remote *first, *last;    /* files, in the order in which they are read */
-    bm_remote *to_open;         /* the first announced file that is not open, and ... */
-    bm_remote *to_ask;          /* ... the first that was not requested */
+    pthread_cond_t moved, work; /* moved: wakes waiting threads; work: wakes loaders */
+    bm_remote *first, *last;    /* list of the files, in the order in which they are read */
+    bm_remote *to_open;         /* the first announced file that is not open */
+    bm_remote *to_ask;          /* the first announced file that was not requested */
     size_t block_bytes, n_blocks;
     block *blocks;
     uint64_t uses;
@@ -87,8 +87,9 @@ struct bm_remote {
     char head[HEAD_BYTES];
     /* Guarded by remotes->lock: */
     enum { NOT_ASKED, BEING_ASKED, ASKED, OPEN } state;
-    uint64_t from, to;       /* bytes that will be read */
-    uint64_t begun, reached; /* blocks read in order: the first, and the one after the last */
+    uint64_t from, to; /* bytes that will be read */
+    /* begun: the first block read in order; reached: the block after the last one */
+    uint64_t begun, reached;
 };
 
 static bool is_stopped(void *ctx)

@@ -21,8 +21,9 @@ typedef struct bm_remote bm_remote;
  * is missing. */
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
-/* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads. *bytes: how
- * much they take. Call this while no thread reads. Before the first call, blocks take 8 MiB. */
+/* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads. *bytes becomes
+ * the amount that they take. Call this while no thread reads. Before the first call, blocks take 8
+ * MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
 /* Announce that the file will be opened, and read, after those announced before. From the first
@@ -70,7 +71,8 @@ typedef struct bm_remote_names {
 } bm_remote_names;
 
 typedef struct bm_remote_bounds {
-    uint64_t memory;               /* limit of which names may take a part; 0: no limit */
+    /* memory limit, a part of which the names may take; 0: no limit */
+    uint64_t memory;
     const bm_callbacks *callbacks; /* show the number of names so far; may be NULL */
 } bm_remote_bounds;
 

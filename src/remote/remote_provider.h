@@ -30,9 +30,10 @@ typedef struct bm_remote_request {
     const char *address;
     uint64_t at;
     size_t len;
-    char *out;                     /* NULL: the whole file goes to ... */
-    int fd;                        /* ... this descriptor, or ... */
-    bm_remote_page *page;          /* ... the request is for this page; NULL: for a file */
+    /* receives `len` bytes; NULL: a whole file or a page is requested */
+    char *out;
+    int fd;                        /* receives a whole file, if `out` and `page` are NULL */
+    bm_remote_page *page;          /* the page requested; NULL: a file is requested */
     const bm_callbacks *callbacks; /* for cancellation; may be NULL */
 } bm_remote_request;
 
