@@ -87,8 +87,9 @@ static bool match_one(const char **pattern, const char **path)
 
 bool bm_glob_match(const char *pattern, const char *path)
 {
-    const char *star = NULL, *from = NULL; /* the pattern after the last star; the text after the
-                                            * part that the star matches */
+    /* star: the pattern after the last star; from: the path after the part that this star
+     * matches */
+    const char *star = NULL, *from = NULL;
     while (*path != '\0') {
         if (*pattern == '*') {
             star = ++pattern;

@@ -43,9 +43,9 @@ typedef struct bm_hash_table {
     uint64_t n_steps; /* steps of all insertions, over all seeds and sizes */
 } bm_hash_table;      /* {0} is empty */
 
-/* The hash of the owner's key of this number, under a seed that is not 0. */
+/* The hash, under `seed` (not 0), of the key that `owner` stores under `number`. */
 typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t seed);
-/* Is the key of this number `key`? */
+/* Is the key that `owner` stores under `number` equal to `key`? */
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */

@@ -22,7 +22,7 @@ typedef bool bm_heap_order(const void *ctx, const void *x, const void *y);
 
 typedef struct bm_heap {
     void *entries;  /* borrowed */
-    size_t n, size; /* number of entries; bytes of one entry */
+    size_t n, size; /* n: number of entries; size: bytes of one entry */
     bm_heap_order *order;
     const void *ctx;
 } bm_heap;

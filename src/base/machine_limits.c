@@ -41,7 +41,7 @@ static FILE *open_below(const char *root, const char *path)
     return fopen(whole, "re");
 }
 
-/* The first line of a small file; false: there is none. */
+/* Read the first line of a small file. Returns false if there is none. */
 static bool read_line(const char *folder, const char *name, char line[FILE_BYTES])
 {
     char path[2 * PATH_BYTES];

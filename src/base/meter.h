@@ -34,7 +34,7 @@ typedef struct bm_forecast_step {
 
 typedef struct bm_forecast {
     bm_forecast_step steps[BM_FORECAST_STEPS];
-    uint32_t n, at; /* `at`: the step that runs, from 1; 0: none yet */
+    uint32_t n, at; /* n: number of steps; at: number of the running step, from 1 (0: none yet) */
     bool counts;    /* the running stage reports the progress of the step */
     /* `reported_s`: when the first report of the step's progress was possible */
     double began_s, step_began_s, reported_s;
@@ -44,7 +44,7 @@ typedef struct bm_forecast {
 } bm_forecast;
 
 typedef struct bm_forecast_view {
-    uint32_t number, n; /* "2 of 4"; 0: unknown */
+    uint32_t number, n; /* the job is in step `number` of n, from 1; 0: unknown */
     double done;        /* share of the job, 0 … 1 */
     double elapsed_s;   /* since the plan was made */
     double left_s;      /* less than 0: unknown */

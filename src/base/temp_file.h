@@ -9,5 +9,5 @@
 bm_status bm_fail_temp_file(bm_error *err, int errnum, const char *dir, const char *what);
 
 /* Open a new file without a name (or with its name removed) in the directory `dir`, for reading and
- * writing. -1: see errno. */
+ * writing. Returns its descriptor; -1: see errno. */
 int bm_open_nameless(const char *dir);

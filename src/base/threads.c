@@ -90,8 +90,8 @@ typedef struct queued {
 struct bm_queue {
     pthread_mutex_t lock;
     pthread_cond_t not_full, not_empty;
-    size_t capacity, n_anybodys; /* for items that anybody may pop: the most at a time, and how many
-                                  * there are now */
+    /* capacity: the most items that anybody may pop; n_anybodys: how many of them there are now */
+    size_t capacity, n_anybodys;
     size_t count, room;
     bool closed, aborted;
     queued *items; /* the oldest first */

@@ -87,7 +87,7 @@ size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place);
 /* The same position in both texts, as the last call left it. Calls with ascending places walk
  * through the text only once in all. */
 typedef struct bm_utf8_places {
-    size_t at, from; /* in the repaired text, and in the text as it was read */
+    size_t at, from; /* at: offset in the repaired text; from: offset in the text as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
 /* Like bm_utf8_before_repair and bm_utf8_after_repair, but starting from *last, which is
  * updated. */

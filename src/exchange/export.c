@@ -522,7 +522,7 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 /* A record being sorted. */
 typedef struct entry {
     uint64_t head; /* the first word of the record */
-    uint32_t at;   /* index of the record among those of its rank */
+    uint32_t at;   /* index of the record among the records of its rank */
 } entry;
 
 typedef struct trove {
@@ -530,9 +530,10 @@ typedef struct trove {
     bm_trove_numbers numbers;
     size_t words_bytes;  /* bytes of the words of a band */
     size_t record_bytes; /* bytes of a record, including the number */
-    uint32_t first, n;   /* bands of this walk: the first, and how many */
-    char *records;       /* for each of these bands, one after another, space for `cap` records */
-    entry *entries;      /* space for `cap` entries, used for one band at a time */
+    uint32_t first, n;   /* first: the first band of this walk; n: number of its bands */
+    /* for each band of this walk, one after another: space for `cap` records */
+    char *records;
+    entry *entries; /* space for `cap` entries, used for one band at a time */
     size_t n_records, cap;
 } trove;
 
@@ -748,7 +749,7 @@ out:
 #define BAND_WORD_BYTES 8u
 
 typedef struct list_type {
-    uint32_t n, bytes;  /* number of items in a list, and bytes of an item */
+    uint32_t n, bytes;  /* n: number of items in a list; bytes: size of an item */
     const char *format; /* Arrow format of an item */
     const void *values; /* the items of the block; NULL: not in this form */
 } list_type;
@@ -1008,7 +1009,7 @@ out:
 typedef struct table {
     bm_out_file *file;
     bm_buf text;
-    uint32_t columns, word_bytes; /* `columns`: number of columns after the first two */
+    uint32_t columns, word_bytes; /* columns: number of columns after the first two */
     bool keys;
 } table;
 
@@ -1167,7 +1168,8 @@ static int write_layout(void *ctx, const char *data, size_t len)
     return to->status != BM_OK;
 }
 
-/* Return the failure that came first: of writing to the file, of the stream, or else `status`. */
+/* Return the failure of writing to the file; without one, the failure of the stream; without
+ * either, `status`. */
 static bm_status outcome(bm_status status, const sink *to, const bm_export_stream *stream,
                          bm_error *err)
 {

@@ -223,12 +223,14 @@ void bm_import_sizes_close(bm_import_sizes *sizes)
 typedef struct rows {
     bm_import_source base;
     int fd;
-    uint64_t n_rows, offset;        /* number of rows; file offset of the first row */
-    size_t head_bytes, words_bytes; /* bytes of the head and of the words of a row; head_bytes 0:
-                                     * rows have no head */
-    char head[BM_LEAN_HEAD_MOST];   /* the head of the first row, which every row must have */
-    char *raw, *words;              /* a block of rows as in the file, and their words; one buffer
-                                     * if rows have no head */
+    /* n_rows: number of rows; offset: file offset of the first row */
+    uint64_t n_rows, offset;
+    /* sizes of the head and of the words of a row; head_bytes 0: rows have no head */
+    size_t head_bytes, words_bytes;
+    char head[BM_LEAN_HEAD_MOST]; /* the head of the first row, which every row must have */
+    /* raw: a block of rows as in the file; words: their words, the same buffer if rows have no
+     * head */
+    char *raw, *words;
 } rows;
 
 static void close_rows(bm_import_source *source)

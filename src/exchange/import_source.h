@@ -98,7 +98,7 @@ void bm_import_ids_close(bm_import_ids *ids);
 typedef struct bm_import_sizes {
     int fd; /* -1: there is no file */
     const char *path;
-    uint64_t n, offset; /* how many numbers, and the file offset of the first */
+    uint64_t n, offset; /* n: how many numbers there are; offset: file offset of the first one */
     uint32_t block[BM_IMPORT_BLOCK_ROWS];
 } bm_import_sizes;
 

@@ -118,7 +118,7 @@ static bool header_fits(const header *h, bm_cl_key key, const struct stat *st)
            (uint64_t)st->st_size == sizeof *h + h->len;
 }
 
-/* Read `len` bytes; false: they are not all there. */
+/* Read `len` bytes. Returns false if there are fewer. */
 static bool read_whole(int fd, void *data, size_t len, uint64_t place)
 {
     size_t got;

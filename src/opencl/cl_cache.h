@@ -31,7 +31,8 @@ void bm_cl_cache_close(bm_cl_cache *cache);
 /* Write the directory that `dir` means to `out`, terminated by NUL; "" for none. */
 void bm_cl_cache_dir(const char *dir, char *out, size_t cap);
 
-/* The binary for a key (bm_free), or BM_NOT_FOUND. */
+/* Load the binary for a key into *binary, which the caller frees with bm_free. BM_NOT_FOUND: the
+ * cache has none. */
 bm_status bm_cl_cache_load(const bm_cl_cache *cache, bm_cl_key key, void **binary, size_t *len,
                            bm_error *err);
 bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void *binary, size_t len,

@@ -56,7 +56,7 @@ double bm_cl_patience_left(bm_cl_patience *patience)
     return left < BM_CL_LOOK_SECONDS ? left : BM_CL_LOOK_SECONDS;
 }
 
-/* Find the program to run. false: none. */
+/* Find the program to run. Returns false if there is none. */
 static bool find_program(const bm_device_settings *settings, char out[PATH_MAX])
 {
     if (settings != NULL && settings->probe_program != NULL) {

@@ -219,8 +219,9 @@ static bm_cl_key environment_key(void)
 /* --- an entry: the head, the rows, and the NUL-terminated paths of the files --- */
 
 typedef struct entry_head {
-    bm_cl_key environment, files; /* `files`: the hash of the files */
-    double at;                    /* bm_clock_seconds() when it was written */
+    /* environment: hash of the environment; files: hash of the files */
+    bm_cl_key environment, files;
+    double at; /* bm_clock_seconds() when it was written */
     uint64_t row_bytes, n_rows;
     char note[sizeof((bm_cl_listing *)0)->note];
 } entry_head;

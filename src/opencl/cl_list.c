@@ -134,7 +134,8 @@ static void asking_close(asking *a)
     bm_free(a);
 }
 
-/* Of this thread and the waiting one, the last to finish closes `asking`. */
+/* Runs on a thread of its own. This thread or the waiting one, whichever finishes last, closes
+ * `asking`. */
 static void *ask(void *ctx)
 {
     asking *a = ctx;

@@ -87,15 +87,17 @@ typedef struct bm_cl_vectors {
 /* The work-items of sign_gpu.cl. */
 typedef struct bm_cl_teams {
     uint32_t each, team, teams;
-    uint32_t tile;   /* quads in local memory */
-    uint32_t unroll; /* quads per iteration of the loop */
+    uint32_t tile;   /* units read at once into local memory; a unit is four 32-bit hashes or one
+                      * 64-bit hash */
+    uint32_t unroll; /* units per iteration of the loop that folds them; with 64-bit coefficients it
+                      * has no effect */
 } bm_cl_teams;
 
 /* How documents are cut into chunks, in units. */
 typedef struct bm_cl_chunk_units {
-    uint32_t pack;  /* the most units in a chunk of several documents, ... */
-    uint32_t whole; /* ... and in a chunk of one whole document; longer documents are split ... */
-    uint32_t part;  /* ... into parts of this size */
+    uint32_t pack;  /* the most units in a chunk of several documents */
+    uint32_t whole; /* the most units in a chunk of one whole document; a longer one is split */
+    uint32_t part;  /* units in a part of a document that is split */
 } bm_cl_chunk_units;
 
 /* The shingles that the kernels of text_*.cl are built for. */
@@ -161,13 +163,13 @@ typedef struct bm_cl_target {
  * the platform. */
 bm_cl_key bm_cl_program_key(const bm_cl_device *device, const bm_cl_shape *shape);
 
-/* Build from the embedded sources. It is tried three times, since drivers fail when several
- * processes build at once. The error has the build log. */
+/* Build from the embedded sources. It is tried up to three times, since drivers fail when
+ * several processes build at once. The error has the build log. */
 bm_status bm_cl_program_build(const bm_cl_target *target, bm_cl_program *out, bm_error *err);
 /* Load a binary that bm_cl_program_binary returned. */
 bm_status bm_cl_program_load(const bm_cl_target *target, const void *binary, size_t len,
                              bm_cl_program *out, bm_error *err);
-/* Get the device's binary: *out (bm_free) of *len bytes. */
+/* Set *out to the binary for the device, of *len bytes; the caller frees it with bm_free. */
 bm_status bm_cl_program_binary(const bm_cl_api *api, const bm_cl_program *program, void **out,
                                size_t *len, bm_error *err);
 void bm_cl_program_reset(const bm_cl_api *api, bm_cl_program *program);

@@ -47,9 +47,9 @@ typedef struct answers {
     uint32_t *words, *right_words;
 } answers;
 
-/* Make a document of n shingles, n more than DISTINCT, from a set of DISTINCT: it repeats all
- * elements but one, and ends with that one, which changes the signature. Its last DISTINCT shingles
- * are the whole set. */
+/* Make a document of n shingles, of which DISTINCT are different (n > DISTINCT). It repeats all but
+ * one of them in turn and ends with the remaining one, which is chosen so that the signature
+ * depends on it. The last DISTINCT shingles contain each of them once. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;
@@ -158,7 +158,7 @@ enum { N_TEXTS = sizeof text_sizes / sizeof *text_sizes, EMPTY = 1, SHORT = 2 };
 
 typedef struct text_answers {
     bm_text_batch text;
-    uint64_t *hashes, *keys, *right_keys; /* hashes: of one document */
+    uint64_t *hashes, *keys, *right_keys; /* hashes: those of a single document */
     uint32_t *words, *right_words, *counts;
     uint32_t right_counts[N_TEXTS];
     bm_hash128 *content, right_content[N_TEXTS];

@@ -30,8 +30,8 @@
  *
  * Documents are cut in one pass. Short ones are packed into a chunk of at most pack_units. One of
  * up to whole_units is a chunk of its own. A longer one is cut into parts of part_units and listed
- * in `split`. A document larger than a batch is cut into slices, one for each batch, and the host
- * merges their words. */
+ * in `split`. A document larger than a batch is cut into slices, one for each batch. The host
+ * merges the words of the slices or, if the scheme cannot merge, signs the document itself. */
 
 #define MAX_PACKED_DOCS 4096u /* most documents in a chunk, if they have few or no hashes */
 

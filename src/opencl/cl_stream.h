@@ -38,11 +38,12 @@ typedef struct bm_cl_plan {
     size_t first_doc, n_docs; /* documents of the task that are in the batch */
     uint64_t slice_begin;     /* of a slice: index of its first hash in the document */
     uint64_t n_hashes;        /* of a slice: its number of hashes */
-    bool sliced, last_slice;  /* the batch is a slice of a document too large for one batch; it is
-                               * the last slice */
-    uint32_t *offsets;        /* n_docs + 1, in units */
-    bm_cl_chunk *chunks;      /* n_chunks */
-    uint32_t *split;          /* the n_split documents that are cut into parts */
+    /* sliced: the batch is a slice of a document too large for one batch; last_slice: it is the
+     * last one */
+    bool sliced, last_slice;
+    uint32_t *offsets;   /* n_docs + 1, in units */
+    bm_cl_chunk *chunks; /* n_chunks */
+    uint32_t *split;     /* the n_split documents that are cut into parts */
     size_t n_chunks, n_split;
     size_t cap_offsets, cap_chunks, cap_split;
 } bm_cl_plan; /* {0} is empty; its arrays are reused for later batches */
@@ -67,10 +68,12 @@ static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
 
 /* Where the parts of a batch are in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
 typedef struct bm_cl_layout {
-    uint32_t docs_at, bases_at, starts_at;    /* for texts, in quads into `in`; the text is at 0 */
-    uint32_t offsets_at, chunks_at, split_at; /* in quads into `in`; hashes or text, if present, are
-                                                 at 0 */
-    uint32_t words_at;                        /* in uints into `out`; keys, if present, are at 0 */
+    /* for texts: offsets into `in`, in quads; the text is at 0 */
+    uint32_t docs_at, bases_at, starts_at;
+    /* offsets into `in`, in quads; hashes or text, if present, are at 0 */
+    uint32_t offsets_at, chunks_at, split_at;
+    /* offset into `out`, in uints; keys, if present, are at 0 */
+    uint32_t words_at;
     size_t in_bytes, out_bytes;
 } bm_cl_layout;
 
@@ -84,10 +87,12 @@ typedef struct bm_cl_place {
     bm_cl_place_state state;
     bm_cl_plan plan;
     bm_cl_layout layout;
-    bool want_keys;                        /* keys are computed on the device */
-    bool text;                             /* the task has texts, ... */
-    bool want_content;                     /* ... and content hashes are wanted */
-    size_t words_at, read_begin, read_end; /* in bytes into `out`; begin = end: nothing is read */
+    bool want_keys; /* keys are computed on the device */
+    bool text;      /* the task has texts */
+    /* the task has texts, and their content hashes are wanted */
+    bool want_content;
+    /* offsets into `out`, in bytes; read_begin == read_end: nothing is read */
+    size_t words_at, read_begin, read_end;
     bm_cl_buffer in, out;
     bm_cl_buffer counts;  /* a uint for each document */
     bm_cl_buffer content; /* sums (kernels/text_content.cl) */
@@ -118,7 +123,7 @@ typedef struct bm_cl_stream {
     cl_context context;
     cl_mem coef;
     bm_cl_slot slots[BM_CL_DEPTH];
-    uint32_t head, n_busy; /* the oldest busy slot, and the number of busy ones */
+    uint32_t head, n_busy; /* head: the oldest busy slot; n_busy: number of busy slots */
     uint32_t *sliced;      /* words of the document that is signed in slices */
     uint64_t factor;  /* odd, random: determines where hashes are in the tables of text_count.cl */
     cl_event in_turn; /* event of the last kernel, if kernels may not overlap; else NULL */

@@ -62,7 +62,7 @@ typedef struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t posted, answered;
-    what call; /* NOTHING: answered */
+    what call; /* the call to be answered; NOTHING: no call is open */
     under_way *subject;
     bm_status status;
     bm_error error;

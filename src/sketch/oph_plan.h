@@ -20,8 +20,8 @@ typedef struct bm_oph_plan {
     /* at bm_oph_order_at(…, bin, i): the i-th donor that `bin` tries, each donor once; then padding
      * up to a multiple of BM_OPH_STEPS */
     uint16_t *order;
-    /* [donor][bin]: the rank of the donor, which is this i; with at most BM_OPH_PACKED bins,
-     * 256 * rank + donor */
+    /* [donor][bin]: the rank of `donor` for `bin`: `order` has `donor` at bm_oph_order_at(…, bin,
+     * rank). With at most BM_OPH_PACKED bins: 256 * rank + donor. */
     uint16_t *offers;
 } bm_oph_plan;
 

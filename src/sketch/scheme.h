@@ -27,8 +27,8 @@ uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted);
  * `scheme`. Code that signs calls this before it opens anything. */
 bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err);
 
-/* Fill `keys` with the keys of one document's `bands` bands (scalar reference). `empty`: all one
- * bits. */
+/* Fill `keys` with the keys of the `bands` bands of one document (scalar reference). If it is
+ * `empty`, all its keys are BM_NO_BAND_KEY. */
 typedef void bm_band_keys_fn(const void *words, uint32_t bands, uint32_t rows, bool empty,
                              uint64_t *keys);
 bm_band_keys_fn bm_band_keys_scalar;                   /* for words of 4 bytes */

@@ -68,7 +68,8 @@ typedef struct bm_scheme_ops {
      * weights are finite and more than 0. */
     void (*sign_weighted)(const bm_scheme_params *params, const uint64_t *hashes,
                           const double *weights, size_t n, void *words);
-    /* Compute once what many documents share; both NULL: there is nothing. */
+    /* plan: compute once what many documents share; plan_free: free it. Both are NULL if there is
+     * nothing to share. */
     bm_status (*plan)(const bm_scheme_params *params, void **out, bm_error *err);
     void (*plan_free)(void *plan);
     bm_scheme_device device;    /* all NULL: only the native CPU signs */
