@@ -234,7 +234,7 @@ bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_set
     return compare_all(&(comparison){asked, &planned, "the index", dir}, of_index, err);
 }
 
-/* --- settings that band keys made elsewhere exclude --- */
+/* --- settings that are refused for inputs of band keys --- */
 
 static bm_status refuse_for_keys(const char *name, bm_error *err)
 {

@@ -208,7 +208,8 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
     char bytes[BM_PIECE_KEY_BYTES];
-    const uint64_t size = UINT64_C(256) << 10; /* counted for each, so that a transaction has few */
+    /* Counted as the bytes of one deletion, so that a transaction contains few deletions. */
+    const uint64_t size = UINT64_C(256) << 10;
     BM_TRY(open_for(env, size, err));
     MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);

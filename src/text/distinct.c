@@ -32,7 +32,7 @@
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 
-#define SMALL      4096u /* most values of the near table */
+#define SMALL      4096u /* the near table holds at most this many */
 #define NEAR_BITS  12u   /* index bits of the smallest table: 16 KB */
 #define NEAR_SLOTS 8u    /* per value, at least */
 #define NEAR_CAP   ((size_t)SMALL * NEAR_SLOTS)
