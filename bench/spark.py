@@ -4,6 +4,7 @@
 groups the same?
 
     bench/spark.py FILE.jsonl|random|by-word|copies|template|long [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N] [--driver-memory 4g] [--batch-rows N]
+                   [--conf NAME=VALUE]...
                    [--program build/release/bandmill] [--text-dedup PYTHON]
 
 The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; its first N documents are taken. Ids
@@ -11,7 +12,7 @@ must ascend, for order is by id in Spark. Each tool runs in a process of its own
 the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
 are what counts on a machine that others use too. Of Spark also the CPU seconds of the driver, the JVM and the workers for a first job of
 the session ("cold") and a second ("warm"), split by step and by what spent them; and jobs, tasks and bytes exchanged of each, by the
-event log. "driver_mib" is the peak of the driver's Python. Prints one JSON object.
+event log. "driver_mib", "jvm_mib" and "worker_mib" are the peaks of the driver's Python, the JVM and the largest worker. Prints one JSON object.
 
 random, by-word: documents of 110 words are made instead, in which 6 % are an earlier one with a word more at random, or 34 % an earlier one
 with a word more behind each of some words. copies: all are one text. template: 110 words of which 8 are filled in. long: texts of 50 MB,
@@ -78,6 +79,7 @@ def session(a):
     os.mkdir(events)
     options.update({"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}", "spark.eventLog.compress": "false",
                     "spark.eventLog.rolling.enabled": "false"})
+    options.update(one.split("=", 1) for one in a.conf)
     for name, value in options.items():
         builder = builder.config(name, value)
     found = builder.getOrCreate()
@@ -131,6 +133,28 @@ def less(after, before):
     return {name: round(after[name] - before[name], 2) for name in after}
 
 
+def peak_mib(process):
+    """The most memory that a process had."""
+    with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0) >> 10
+
+
+def children_of(process):
+    found = []
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+            found += file.read().split()
+    return found
+
+
+def peaks():
+    """MiB at the peak: of the driver's Python, the JVM, and the largest worker that is still there."""
+    jvms = children_of(os.getpid())
+    daemons = [child for jvm in jvms for child in children_of(jvm)]
+    workers = daemons + [child for daemon in daemons for child in children_of(daemon)]
+    return {"driver_mib": peak_mib("self"), "jvm_mib": max(map(peak_mib, jvms)), "worker_mib": max(map(peak_mib, workers), default=0)}
+
+
 def events_of(folder):
     """What the event log has of jobs that bandmill described: how many, and bytes and rows that were exchanged."""
     (log,) = os.listdir(folder)
@@ -168,6 +192,7 @@ def run_spark(a):
         marks.append(cpu_parts())
         times.append((time.monotonic() - began, cpu_of(os.getpid()) - cpu))
     table = found.toArrow()
+    most = peaks()
     spark.stop()
     rows = list(zip(table["id"].to_pylist(), table["group"].to_pylist()))
     more = {"warm_seconds": times[1][0], "cold_cpu_seconds": times[0][1], "warm_cpu_seconds": times[1][1]}
@@ -175,8 +200,7 @@ def run_spark(a):
         more[f"{run}_sign_cpu"], more[f"{run}_compare_cpu"] = (less(marks[3 * i + k + 1], marks[3 * i + k]) for k in (0, 1))
     events = events_of(os.path.join(a.scratch, "events"))  # of both
     more.update({name: n // 2 for name, n in events.items()})
-    with open("/proc/self/status", encoding="ascii") as file:
-        more["driver_mib"] = next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) >> 10
+    more.update(most)
     return {"seconds": times[0][0], "start_seconds": started, **more, "not_compared": report["not_compared"], **digest(rows)}
 
 
@@ -216,6 +240,8 @@ def measured(a, tool, cores, jsonl, parquet):
         command = ["taskset", "-c", ",".join(map(str, range(cores))), sys.executable, os.path.abspath(__file__), jsonl, "--one", tool,
                    "--parquet", parquet, "--scratch", scratch, "--cores", str(cores), "--program", a.program, "--text-dedup", a.text_dedup]
         command += ["--driver-memory", a.driver_memory, "--batch-rows", str(a.batch_rows)]
+        for one in a.conf:
+            command += ["--conf", one]
         if a.partitions:
             command += ["--partitions", str(a.partitions)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -289,6 +315,7 @@ def main():
     parser.add_argument("--partitions", type=int)
     parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--batch-rows", type=int, default=10_000)
+    parser.add_argument("--conf", action="append", default=[])
     parser.add_argument("--program", default="build/release/bandmill")
     parser.add_argument("--text-dedup", default=sys.executable)
     for name in ("--one", "--parquet", "--scratch"):

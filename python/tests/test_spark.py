@@ -107,6 +107,22 @@ def test_the_package_gives_the_programs_groups(theirs, program, tmp_path):
     assert (theirs.path / "groups.jsonl").read_bytes() == (tmp_path / "out" / "groups.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("shared", [0, 20])
+def test_no_groups_are_found_and_counted(spark, shared, request):
+    """Adaptive execution, which is on by default, drops what no row passes, and a count that was taken there."""
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    request.addfinalizer(lambda: spark.conf.set("spark.sql.adaptive.enabled", "false"))
+    texts = [" ".join([f"all{i}" for i in range(shared)] + [f"own{n}x{i}" for i in range(20)]) for n in range(40)]
+    table = pa.table({"id": [f"{n:02}" for n in range(40)], "text": texts})
+    options, counts = {"bands": 32, "rows": 1}, {}
+    found = bandmill.spark.dedup(frame(spark, table, 3), report=counts, **options)
+    assert found.count() == 0
+    report = bandmill.dedup(table, id="id", device="cpu", **options).report["counts"]
+    names = ("documents", "candidates", "verified", "edges", "groups", "removed")
+    assert {name: counts[name] for name in names} == {name: report[name] for name in names}
+    assert (counts["candidates"] > 100) == (shared > 0)
+
+
 def test_groups_are_the_programs(spark, theirs):
     counts = {}
     expect_same(bandmill.spark.dedup(frame(spark, TABLE, 1), report=counts), theirs)

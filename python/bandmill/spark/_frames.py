@@ -284,7 +284,8 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     )
     sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
     counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
-    members = counted.where("id is not null").drop("counts")
+    # Rows of counts go on: adaptive execution would cut an exchange without rows out of the plan, and what was seen with it.
+    members = counted.drop("counts")
     out_schema = f"id {job.kind}, group long, {member}"
     with job.described("bandmill: compare") as said:
         if job.found.n <= ONE_TASK_DOCS:
@@ -298,7 +299,7 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
             ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
         found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
         found.where("group < 1").collect()  # none, in fewer jobs than count() takes
-        counts = {name: int(n) for name, n in seen.get.items()}
+        counts = {name: int(n) for name, n in seen.get.items()} if job.found.n else dict.fromkeys(_tasks.COUNTS, 0)
         said.append(f"{counts['groups']:,} groups, {counts['removed']:,} documents removed")
     job.free()
     return found, counts

@@ -307,13 +307,21 @@ def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
     return begins, first[len(first) - 1].as_py()
 
 
+def _members(batches: Batches) -> Batches:
+    """Without the rows of counts, which have no id."""
+    for batch in batches:
+        if batch.column("id").null_count:
+            batch = batch.filter(batch.column("id").is_valid())
+        if batch.num_rows:
+            yield batch
+
+
 def count_groups(batches: Batches) -> Batches:
     """Sorted members of one partition -> (part, n): how many groups it has."""
     n, last = 0, None
-    for batch in batches:
-        if batch.num_rows:
-            begins, last = _starts(batch, last)
-            n += int(begins.sum())
+    for batch in _members(batches):
+        begins, last = _starts(batch, last)
+        n += int(begins.sum())
     yield pa.RecordBatch.from_arrays(
         [array(np.array([_partition()], dtype=np.int32)), array(np.array([n]))], names=["part", "n"]
     )
@@ -325,9 +333,7 @@ def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         n = offsets.get(_partition(), 0)
         last = None
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
+        for batch in _members(batches):
             begins, last = _starts(batch, last)
             group = n + np.cumsum(begins)
             n = int(group[-1])
