@@ -36,6 +36,7 @@
 #include "base/heap.h"
 #include "base/memory.h"
 #include "spill/spill_file.h"
+#include "spill/spill_saved.h"
 
 #define BLOCK_BYTES  ((size_t)64 << 10)
 #define BYTES_FAN_IN 16u /* least fan-in for byte keys */
@@ -84,7 +85,8 @@ struct bm_sorted_runs {
     sorted_run made; /* the run being written */
     bm_buf out;      /* the unwritten rest of `made`, less than a block */
     uint64_t spilled;
-    bool sorted; /* the records in memory are sorted */
+    bool one_file; /* all levels use the file of level 0 */
+    bool sorted;   /* the records in memory are sorted */
     /* the current record of the first run in the heap was returned; that run must be advanced
      * next */
     bool taken;
@@ -140,6 +142,12 @@ void bm_sorted_runs_close(bm_sorted_runs *runs)
     bm_buf_reset(&runs->out);
     bm_buf_reset(&runs->bytes);
     bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs);
+}
+
+/* The level whose file has the runs of `level`. */
+static unsigned file_level(const bm_sorted_runs *runs, unsigned level)
+{
+    return runs->one_file ? 0 : level;
 }
 
 /* --- comparing --- */
@@ -252,7 +260,7 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 /* Begin runs->made, a run at the end of the file of `level`. */
 static bm_status begin_run(bm_sorted_runs *runs, unsigned level, bm_error *err)
 {
-    bm_spill_file **file = &runs->levels[level].file;
+    bm_spill_file **file = &runs->levels[file_level(runs, level)].file;
     if (*file == NULL)
         BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, file, err));
     BM_TRY(bm_buf_reserve(&runs->out, BLOCK_BYTES, err));
@@ -264,7 +272,8 @@ static bm_status write_block(bm_sorted_runs *runs, const char *data, size_t len,
 {
     runs->made.bytes += len;
     runs->spilled += len + BM_SPILL_RECORD;
-    return bm_spill_add(runs->levels[runs->made.level].file, data, len, NULL, err);
+    return bm_spill_add(runs->levels[file_level(runs, runs->made.level)].file, data, len, NULL,
+                        err);
 }
 
 static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size_t len,
@@ -295,12 +304,11 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
 
 static bm_status end_run(bm_sorted_runs *runs, bm_error *err)
 {
-    run_level *level = &runs->levels[runs->made.level];
     if (runs->out.len > 0)
         BM_TRY(write_block(runs, runs->out.data, runs->out.len, err));
     runs->out.len = 0;
-    level->n_runs++;
-    return bm_spill_flush(level->file, err);
+    runs->levels[runs->made.level].n_runs++;
+    return bm_spill_flush(runs->levels[file_level(runs, runs->made.level)].file, err);
 }
 
 static size_t record_bytes(const bm_sorted_runs *runs, const char *record)
@@ -332,7 +340,7 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
         run->at = 0;
         BM_TRY(bm_buf_reserve(&run->data, len, err));
         BM_TRY(
-            bm_spill_read(runs->levels[run->level].file,
+            bm_spill_read(runs->levels[file_level(runs, run->level)].file,
                           run->place + run->n_read / BLOCK_BYTES * (BLOCK_BYTES + BM_SPILL_RECORD),
                           run->data.data + rest, len, err));
         run->data.len += len;
@@ -482,7 +490,7 @@ static bm_status merge_level(bm_sorted_runs *runs, unsigned level, size_t n, bm_
     BM_TRY(end_run(runs, err));
     replace_runs(runs, first, n);
     from->n_runs -= n;
-    if (from->n_runs == 0) {
+    if (from->n_runs == 0 && !runs->one_file) {
         bm_spill_close(from->file);
         from->file = NULL;
     }
@@ -584,4 +592,76 @@ bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err)
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
 {
     return runs->spilled;
+}
+
+/* --- saved runs --- */
+
+void bm_sorted_runs_in_one_file(bm_sorted_runs *runs)
+{
+    runs->one_file = true;
+}
+
+uint64_t bm_sorted_runs_unsaved_bytes(const bm_sorted_runs *runs)
+{
+    return runs->of_bytes ? runs->bytes.len : runs->n * sizeof *runs->records;
+}
+
+bm_status bm_sorted_runs_save_in(bm_sorted_runs *runs, int folder, const char *path, bm_buf *list,
+                                 bm_error *err)
+{
+    if (runs->n > 0)
+        BM_TRY(spill(runs, err));
+    if (runs->levels[0].file != NULL && !bm_spill_has_name(runs->levels[0].file))
+        BM_TRY(bm_spill_save_in(runs->levels[0].file, folder, path, err));
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        const sorted_run *of = &runs->runs[i];
+        const bm_saved_run run = {of->place, of->bytes, of->level};
+        BM_TRY(bm_buf_add(list, &run, sizeof run, err));
+    }
+    return BM_OK;
+}
+
+const bm_spill_file *bm_sorted_runs_file(const bm_sorted_runs *runs)
+{
+    return runs->levels[0].file;
+}
+
+bm_status bm_sorted_runs_reopen_in(bm_sorted_runs *runs, int folder, const bm_spill_saved *saved,
+                                   bm_error *err)
+{
+    return bm_spill_reopen_in(folder, saved, BLOCK_BYTES + BM_SPILL_RECORD, &runs->levels[0].file,
+                              err);
+}
+
+/* Does the run lie in a file of `bytes`? */
+static bool fits(const bm_saved_run *run, uint64_t bytes)
+{
+    const uint64_t blocks = run->bytes / BLOCK_BYTES + (run->bytes % BLOCK_BYTES != 0);
+    return run->place >= BM_SPILL_HEADER && run->place <= bytes && run->bytes > 0 &&
+           run->bytes <= bytes - run->place &&
+           blocks * BM_SPILL_RECORD <= bytes - run->place - run->bytes;
+}
+
+bm_status bm_sorted_runs_restore(bm_sorted_runs *runs, const bm_saved_run *list, size_t n,
+                                 bm_error *err)
+{
+    const bm_spill_file *file = runs->levels[0].file;
+    const uint64_t bytes = file != NULL ? bm_spill_bytes(file) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!fits(&list[i], bytes) || list[i].level >= LEVELS ||
+            (i > 0 && list[i].level > list[i - 1].level))
+            return bm_fail(err, BM_ERR_FORMAT, "the saved runs do not fit into their file");
+    for (size_t i = 0; i < runs->n_runs; i++)
+        bm_buf_reset(&runs->runs[i].data);
+    for (unsigned level = 0; level < LEVELS; level++)
+        runs->levels[level].n_runs = 0;
+    runs->n_runs = 0;
+    BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, n + 1, err));
+    for (size_t i = 0; i < n; i++) {
+        runs->runs[i] = (sorted_run){
+            .level = (unsigned)list[i].level, .place = list[i].place, .bytes = list[i].bytes};
+        runs->levels[list[i].level].n_runs++;
+    }
+    runs->n_runs = n;
+    return BM_OK;
 }

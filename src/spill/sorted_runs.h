@@ -17,6 +17,11 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
+
+struct bm_spill_file;
+struct bm_spill_saved;
+
 typedef struct bm_run_record {
     uint64_t key, value;
 } bm_run_record;
@@ -53,3 +58,32 @@ bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error
 bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, bm_error *err);
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to files */
+
+/* saved runs -- another process continues a sorter.
+ *
+ * All runs are in one file, which has a name from the first save on (spill_saved.h). Merged runs
+ * are appended to it, so the places of runs that were saved stay valid; space is not reused. */
+
+/* Call for an empty sorter that will be saved. */
+void bm_sorted_runs_in_one_file(bm_sorted_runs *runs);
+
+/* A run of the file. */
+typedef struct bm_saved_run {
+    uint64_t place, bytes, level;
+} bm_saved_run;
+
+/* About how many bytes saving would write now. */
+uint64_t bm_sorted_runs_unsaved_bytes(const bm_sorted_runs *runs);
+/* Write the records in memory as a run, give the file the name `path` in an open folder (the same
+ * every time), and append a bm_saved_run to `list` for each run. Without records there is no
+ * file. */
+bm_status bm_sorted_runs_save_in(bm_sorted_runs *runs, int folder, const char *path, bm_buf *list,
+                                 bm_error *err);
+/* The file of the runs; NULL: none was needed. */
+const struct bm_spill_file *bm_sorted_runs_file(const bm_sorted_runs *runs);
+/* Let an empty sorter use a saved file. Its runs are then set by bm_sorted_runs_restore. */
+bm_status bm_sorted_runs_reopen_in(bm_sorted_runs *runs, int folder,
+                                   const struct bm_spill_saved *saved, bm_error *err);
+/* Replace the runs by these. BM_ERR_FORMAT: they do not fit into the file. */
+bm_status bm_sorted_runs_restore(bm_sorted_runs *runs, const bm_saved_run *list, size_t n,
+                                 bm_error *err);

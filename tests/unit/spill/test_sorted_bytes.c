@@ -3,12 +3,15 @@
  * any length. */
 #include <criterion/criterion.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "spill/sorted_runs.h"
+#include "spill/spill_saved.h"
 
 #include "tests/world/world_random.h"
 
@@ -93,4 +96,103 @@ Test(sorted_bytes, records_longer_than_a_block_are_sorted_too)
 Test(sorted_bytes, runs_are_merged_when_there_are_many)
 {
     check(900000, 60, "/tmp", true);
+}
+
+/* --- saved runs --- */
+
+static bm_sorted_runs *open_saved(void)
+{
+    bm_sorted_runs *sorter;
+    cr_assert_eq(bm_sorted_runs_open_bytes("/tmp", 1, &sorter, NULL), BM_OK);
+    bm_sorted_runs_in_one_file(sorter);
+    return sorter;
+}
+
+static void add_records(bm_sorted_runs *sorter, const record *records, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(bm_sorted_runs_add_bytes(sorter, (bm_str){records[i].bytes, records[i].len},
+                                              records[i].number, NULL),
+                     BM_OK);
+}
+
+/* n records are added, and each `save` of them are saved; the sorter is then closed without the
+ * last ones, which another one gets. */
+static void check_saved(size_t n, size_t save)
+{
+    const size_t last = n - n % save;
+    record *records = make(n, 60, n);
+    bm_sorted_runs *sorter = open_saved();
+    bm_bytes_record got;
+    bm_buf runs = {0};
+    char path[] = "/tmp/test_sorted_bytes.XXXXXX";
+    close(mkstemp(path));
+    bm_spill_saved saved = {.path = path, .kind = BM_SPILL_RUN};
+    for (size_t at = 0; at < last; at += save) {
+        runs.len = 0;
+        add_records(sorter, records + at, save);
+        cr_assert_eq(bm_sorted_runs_save_in(sorter, AT_FDCWD, path, &runs, NULL), BM_OK);
+        cr_assert_eq(bm_sorted_runs_unsaved_bytes(sorter), 0);
+        saved.bytes = bm_spill_bytes(bm_sorted_runs_file(sorter));
+        saved.records = bm_spill_records(bm_sorted_runs_file(sorter));
+    }
+    add_records(sorter, records + last, n - last);
+    bm_sorted_runs_close(sorter);
+
+    sorter = open_saved();
+    cr_assert_eq(bm_sorted_runs_reopen_in(sorter, AT_FDCWD, &saved, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_runs_restore(sorter, (const void *)runs.data,
+                                        runs.len / sizeof(bm_saved_run), NULL),
+                 BM_OK);
+    add_records(sorter, records + last, n - last);
+    qsort(records, n, sizeof *records, by_key);
+    cr_assert_eq(bm_sorted_runs_begin(sorter, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_OK, "record %zu of %zu", i,
+                     n);
+        cr_assert_eq(got.number, records[i].number, "record %zu of %zu", i, n);
+    }
+    cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_NOT_FOUND);
+    bm_sorted_runs_close(sorter);
+    unlink(path);
+    bm_buf_reset(&runs);
+    for (size_t i = 0; i < n; i++)
+        free(records[i].bytes);
+    free(records);
+}
+
+Test(sorted_bytes, another_sorter_continues_one_that_was_saved)
+{
+    check_saved(1000, 300);
+    check_saved(100000, 30000);
+    check_saved(20000, 250); /* more runs than one merge takes */
+}
+
+Test(sorted_bytes, runs_beyond_their_file_are_refused)
+{
+    record *records = make(100, 60, 3);
+    bm_sorted_runs *sorter = open_saved();
+    bm_buf runs = {0};
+    char path[] = "/tmp/test_sorted_bytes.XXXXXX";
+    close(mkstemp(path));
+    add_records(sorter, records, 100);
+    cr_assert_eq(bm_sorted_runs_save_in(sorter, AT_FDCWD, path, &runs, NULL), BM_OK);
+    const bm_saved_run good = *(const bm_saved_run *)(const void *)runs.data,
+                       bad[] = {{good.place - 1, good.bytes, 0},
+                                {good.place + 1, good.bytes, 0},
+                                {good.place, good.bytes + 1, 0},
+                                {good.place, UINT64_MAX, 0},
+                                {UINT64_MAX, good.bytes, 0},
+                                {good.place, good.bytes, 64},
+                                {good.place, 0, 0}};
+    cr_assert_eq(runs.len, sizeof good);
+    cr_expect_eq(bm_sorted_runs_restore(sorter, &good, 1, NULL), BM_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_eq(bm_sorted_runs_restore(sorter, &bad[i], 1, NULL), BM_ERR_FORMAT, "%zu", i);
+    bm_sorted_runs_close(sorter);
+    unlink(path);
+    bm_buf_reset(&runs);
+    for (size_t i = 0; i < 100; i++)
+        free(records[i].bytes);
+    free(records);
 }
