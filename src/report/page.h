@@ -25,7 +25,6 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/hash_table.h"
 #include "job/histogram.h"
 #include "job/rows.h"
 #include "job/settings.h"
@@ -182,14 +181,11 @@ typedef struct bm_page_cut {
     uint64_t hash; /* hash of the kept part */
 } bm_page_cut;
 
-typedef struct bm_page_unit_count {
-    uint64_t hash, n; /* hash: of a part; n: number of its cuts */
-} bm_page_unit_count;
-
 /* A part of a document that was cut out of others. */
 typedef struct bm_page_unit {
     uint64_t hash, cuts;
-    bm_buf kept; /* the document that keeps it */
+    uint64_t row; /* of cuts.tsv: the first one of its cuts, from 0 */
+    bm_buf kept;  /* the document that keeps it */
     uint64_t kept_from;
     bm_buf id; /* the first document that it was cut out of */
     uint64_t from, to, line;
@@ -214,11 +210,8 @@ typedef struct bm_page_shortened {
 } bm_page_shortened;
 
 typedef struct bm_page_units {
-    bool is;                    /* the directory has results for parts of documents */
-    bm_hash_table parts;        /* the parts that were cut out, numbered, by their hashes */
-    bm_page_unit_count *counts; /* for each entry of `parts`, by its number */
-    /* of: number of entries of `counts`, the different parts that were cut out */
-    size_t cap_counts, of;
+    bool is;             /* the directory has results for parts of documents */
+    uint64_t of;         /* number of different parts cut out */
     bm_page_unit *units; /* the parts cut most often; ties in file order */
     size_t n, cap;
     bm_page_shortened *docs; /* documents that lost most, without those left empty */

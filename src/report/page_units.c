@@ -2,14 +2,14 @@
 /* page_units.c -- for parts of documents: those repeated most, the files that repeat them, and some
  * documents before and after cutting.
  *
- *     cuts.tsv     first walk: the number of cuts of each part; the documents that lose most.
- *                  Second: the parts that are shown. Third: the files that repeat these parts; the
- *                  cuts of these documents
+ *     cuts.tsv     first walk: sorts rows by the hash of the kept part, chooses the parts with most
+ *                  rows, and the documents that lose most; second: the first rows of these parts;
+ *                  third: their files, and the ranges of these documents
  *     removed.tsv  the documents that were left empty, which are not shown
  *     the inputs   the text around each part's first cut; the documents
  *
  * Tests: tests/cli/cases/report_units.sh */
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -20,10 +20,10 @@
 #include "base/utf8.h"
 #include "json/json_scan.h"
 #include "report/page.h"
+#include "spill/sorted_runs.h"
 
 #define CANDIDATES 64u /* candidates for the documents shown, because most may be left empty */
 #define SHOWN      3u
-#define SEEN       (UINT64_C(1) << 63) /* flag in a count: add_unit was called for the part */
 
 static bool same(const bm_buf *a, bm_str b)
 {
@@ -54,61 +54,59 @@ void bm_page_units_reset(bm_page_units *units)
         reset_unit(&units->units[i]);
     for (size_t i = 0; i < units->n_docs; i++)
         reset_document(&units->docs[i]);
-    bm_hash_table_reset(&units->parts);
-    bm_free_all(units->units, units->docs, units->counts);
+    bm_free_all(units->units, units->docs);
 }
 
-/* --- counts, one for each hash of a kept part --- */
+/* --- the parts with most rows --- */
 
-static uint64_t slot_hash(const bm_page_units *u, uint64_t hash)
+/* A part with a row more than others, or as many and an earlier first one, comes before them. */
+static bool comes_before(const bm_page_unit *x, const bm_page_unit *y)
 {
-    const uint64_t seed = u->parts.seed;
-    return seed == 0 ? hash : bm_hash_seeded(hash, 0, seed);
+    return x->cuts != y->cuts ? x->cuts > y->cuts : x->row < y->row;
 }
 
-static uint64_t hash_again(const void *owner, uint32_t part, uint64_t seed)
-{
-    const bm_page_units *u = owner;
-    return bm_hash_seeded(u->counts[part].hash, 0, seed);
-}
-
-static bool has_hash(const void *owner, uint32_t part, const void *hash)
-{
-    const bm_page_units *u = owner;
-    return u->counts[part].hash == *(const uint64_t *)hash;
-}
-
-static size_t slot_of(const bm_page_units *u, uint64_t hash)
-{
-    return bm_hash_table_find(&u->parts, slot_hash(u, hash), has_hash, u, &hash);
-}
-
-/* Count a cut of the part. */
-static bm_status count_cut(bm_page *p, uint64_t hash, bm_error *err)
+static bm_status offer_unit(bm_page *p, const bm_page_unit *unit, bm_error *err)
 {
     bm_page_units *u = &p->units;
-    BM_TRY(bm_hash_table_reserve(&u->parts, hash_again, u, err));
-    const size_t at = slot_of(u, hash);
-    if (!bm_hash_table_is_free(&u->parts, at)) {
-        u->counts[bm_hash_table_number(&u->parts, at)].n++;
+    const size_t most = p->options->pairs;
+    if (most == 0 || (u->n == most && !comes_before(unit, &u->units[most - 1])))
         return BM_OK;
-    }
-    const uint64_t bytes = (u->of + 1) * sizeof *u->counts + bm_hash_table_bytes(u->of + 1);
-    if (u->of == UINT32_MAX - 1)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "more than 2^32-2 repeated parts");
-    if (p->settings->memory != 0 && bytes > p->settings->memory / 2)
-        return bm_fail(err, BM_ERR_NOMEM,
-                       "%zu repeated parts cannot be counted in %" PRIu64 " bytes (`memory`)",
-                       u->of, p->settings->memory);
-    BM_TRY(bm_grow_array(&u->counts, &u->cap_counts, u->of + 1, err));
-    u->counts[u->of] = (bm_page_unit_count){hash, 1};
-    bm_hash_table_put(&u->parts, at, slot_hash(u, hash), (uint32_t)u->of++);
+    BM_TRY(bm_grow_array(&u->units, &u->cap, u->n + 1, err));
+    size_t at = u->n < most ? u->n++ : most - 1;
+    for (; at > 0 && comes_before(unit, &u->units[at - 1]); at--)
+        u->units[at] = u->units[at - 1];
+    u->units[at] = *unit;
     return BM_OK;
 }
 
+/* `rows`: rows of cuts.tsv by the hash of their part. Rows of one part come in their order. */
+static bm_status choose_units(bm_page *p, bm_sorted_runs *rows, bm_error *err)
+{
+    bm_page_unit unit = {0};
+    bm_run_record row;
+    bm_status status;
+    BM_TRY(bm_sorted_runs_begin(rows, err));
+    while ((status = bm_sorted_runs_next(rows, &row, err)) == BM_OK) {
+        if (unit.cuts > 0 && row.key == unit.hash) {
+            unit.cuts++;
+            continue;
+        }
+        if (unit.cuts > 0)
+            BM_TRY(offer_unit(p, &unit, err));
+        unit = (bm_page_unit){.hash = row.key, .cuts = 1, .row = row.value, .doc = BM_PAGE_NO_DOC};
+        p->units.of++;
+    }
+    if (status != BM_NOT_FOUND)
+        return status;
+    return unit.cuts > 0 ? offer_unit(p, &unit, err) : BM_OK;
+}
+
+/* The place is not the seed: a short id is combined with that by an exclusive or, so that many ids
+ * and places would have one hash. */
 static uint64_t hash_of(bm_str kept, uint64_t from)
 {
-    return XXH3_64bits_withSeed(kept.data, kept.len, from);
+    const uint64_t both[] = {XXH3_64bits(kept.data, kept.len), from};
+    return XXH3_64bits(both, sizeof both);
 }
 
 /* --- bm_result_row_fn: one for each walk --- */
@@ -148,6 +146,8 @@ static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm
 
 typedef struct counting {
     bm_page *page;
+    bm_sorted_runs *rows;
+    uint64_t n_rows;
     bm_buf id; /* the document of the previous row */
     uint64_t bytes;
 } counting;
@@ -158,7 +158,7 @@ static bm_status count_row(void *ctx, const bm_tsv_table *row, bm_error *err)
     bm_page_units *u = &c->page->units;
     bm_page_cut cut;
     BM_TRY(read_row(row, &cut, err));
-    BM_TRY(count_cut(c->page, cut.hash, err));
+    BM_TRY(bm_sorted_runs_add(c->rows, cut.hash, c->n_rows++, err));
     if (!same(&c->id, cut.id)) {
         BM_TRY(offer_document(u, &c->id, c->bytes, err));
         c->id.len = 0;
@@ -169,50 +169,57 @@ static bm_status count_row(void *ctx, const bm_tsv_table *row, bm_error *err)
     return BM_OK;
 }
 
-static bm_status add_unit(bm_page *p, const bm_page_cut *cut, uint64_t n, bm_error *err)
+typedef struct naming {
+    bm_page *page;
+    size_t *by_row; /* numbers of units in the order of their rows */
+    size_t next;    /* in by_row */
+    uint64_t n_rows;
+} naming;
+
+static int order_by_row(const void *a, const void *b, void *ctx)
 {
-    bm_page_units *u = &p->units;
-    const size_t most = p->options->pairs;
-    if (most == 0 || (u->n == most && n <= u->units[most - 1].cuts))
-        return BM_OK;
-    bm_page_unit unit = {.hash = cut->hash,
-                         .cuts = n,
-                         .kept_from = cut->kept_from,
-                         .from = cut->from,
-                         .to = cut->to,
-                         .line = cut->line,
-                         .doc = BM_PAGE_NO_DOC};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&unit.files, bm_manifest_n_inputs(p->manifest), err));
-    BM_TRY_OUT(bm_buf_add(&unit.kept, cut->kept.data, cut->kept.len, err));
-    BM_TRY_OUT(bm_buf_add(&unit.id, cut->id.data, cut->id.len, err));
-    BM_TRY_OUT(bm_grow_array(&u->units, &u->cap, u->n + 1, err));
-    if (u->n == most)
-        reset_unit(&u->units[--u->n]);
-    size_t at = u->n++;
-    for (; at > 0 && u->units[at - 1].cuts < n; at--)
-        u->units[at] = u->units[at - 1];
-    u->units[at] = unit;
-    return BM_OK;
-out:
-    reset_unit(&unit);
-    return status;
+    const bm_page_unit *units = ctx;
+    const uint64_t x = units[*(const size_t *)a].row, y = units[*(const size_t *)b].row;
+    return (x > y) - (x < y);
 }
 
-static bm_status choose_row(void *ctx, const bm_tsv_table *row, bm_error *err)
+/* Fill a unit from its first row. */
+static bm_status name_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
-    bm_page *p = ctx;
-    bm_page_units *u = &p->units;
+    naming *n = ctx;
+    bm_page_units *u = &n->page->units;
     bm_page_cut cut;
     BM_TRY(read_row(row, &cut, err));
-    const size_t at = u->of > 0 ? slot_of(u, cut.hash) : 0;
-    if (u->of == 0 || bm_hash_table_is_free(&u->parts, at)) /* cuts.tsv has changed */
+    if (n->next == u->n || n->n_rows++ != u->units[n->by_row[n->next]].row)
         return BM_OK;
-    bm_page_unit_count *count = &u->counts[bm_hash_table_number(&u->parts, at)];
-    if ((count->n & SEEN) != 0)
-        return BM_OK;
-    count->n |= SEEN;
-    return add_unit(p, &cut, count->n & ~SEEN, err);
+    bm_page_unit *unit = &u->units[n->by_row[n->next++]];
+    if (cut.hash != unit->hash)
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line, "changed while it was read");
+    BM_TRY(bm_new_zero(&unit->files, bm_manifest_n_inputs(n->page->manifest), err));
+    BM_TRY(bm_buf_add(&unit->kept, cut.kept.data, cut.kept.len, err));
+    BM_TRY(bm_buf_add(&unit->id, cut.id.data, cut.id.len, err));
+    unit->kept_from = cut.kept_from;
+    unit->from = cut.from;
+    unit->to = cut.to;
+    unit->line = cut.line;
+    return BM_OK;
+}
+
+static bm_status name_units(bm_page *p, bm_error *err)
+{
+    bm_page_units *u = &p->units;
+    naming n = {.page = p};
+    bm_status status = BM_OK;
+    BM_TRY(bm_new(&n.by_row, u->n, err));
+    for (size_t i = 0; i < u->n; i++)
+        n.by_row[i] = i;
+    qsort_r(n.by_row, u->n, sizeof *n.by_row, order_by_row, u->units);
+    BM_TRY_OUT(bm_result_rows(&p->dir, BM_TABLE_CUTS, name_row, &n, err));
+    if (n.next < u->n)
+        status = bm_fail(err, BM_ERR_FORMAT, "cuts.tsv changed while it was read");
+out:
+    bm_free(n.by_row);
+    return status;
 }
 
 typedef struct filling {
@@ -263,11 +270,17 @@ static bm_status drop_empty(void *ctx, const bm_tsv_table *row, bm_error *err)
 bm_status bm_page_units_tables(bm_page *p, bm_error *err)
 {
     bm_page_units *u = &p->units;
+    const uint64_t memory = p->settings->memory;
     counting c = {.page = p};
     bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sorted_runs_open(
+        p->settings->temp_dir, memory == 0 ? SIZE_MAX / 2 : (size_t)(memory / 4), &c.rows, err));
     BM_TRY_OUT(bm_result_rows(&p->dir, BM_TABLE_CUTS, count_row, &c, err));
     BM_TRY_OUT(offer_document(u, &c.id, c.bytes, err));
-    BM_TRY_OUT(bm_result_rows(&p->dir, BM_TABLE_CUTS, choose_row, p, err));
+    BM_TRY_OUT(choose_units(p, c.rows, err));
+    bm_sorted_runs_close(c.rows);
+    c.rows = NULL;
+    BM_TRY_OUT(name_units(p, err));
     BM_TRY_OUT(bm_result_rows(&p->dir, BM_TABLE_REMOVED, drop_empty, u, err));
     while (u->n_docs > SHOWN)
         reset_document(&u->docs[--u->n_docs]);
@@ -277,6 +290,7 @@ bm_status bm_page_units_tables(bm_page *p, bm_error *err)
     for (size_t i = 0; i < u->n_docs; i++)
         BM_TRY_OUT(bm_page_show(p, str_of(&u->docs[i].id), &u->docs[i].doc, err));
 out:
+    bm_sorted_runs_close(c.rows);
     bm_buf_reset(&c.id);
     return status;
 }

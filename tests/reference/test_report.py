@@ -11,6 +11,8 @@
   sample     rows of the sample are those of a generator written here; precision and Wilson's interval are those of the labels; bytes
              of text removed from each input
   keeping    what rules of keep could not compare, components that were divided and a group that joins too much are those counted here
+  parts      of --unit: the parts cut most often, their files, and the documents that lost most are those of cuts.tsv, also where its
+             rows do not fit into --memory
   hostile    markup, scripts, control and bidirectional characters in texts, ids and file names: the page parses without an error
              (html5lib, strict), has the elements and attributes that a harmless corpus has, and no such character
   gone       without its inputs the page says so, and shows no text; a changed input is as good as gone
@@ -385,6 +387,54 @@ def test_keeping(claims, program):
         claims.check("no field of a rule: no table of them", not parts.table("unranked"))
 
 
+def parts_of(folder, n):
+    """What --json has of cuts.tsv: the number of parts, the N cut most often, the three documents that lost most."""
+    cuts = rows(folder, "cuts.tsv")
+    names = [source["file"] for source in json.loads(harness.read_file(folder, "report.json"))["inputs"]]
+    empty = {row[0] for row in rows(folder, "removed.tsv")}
+    parts, lost = {}, collections.Counter()
+    for row in cuts:
+        parts.setdefault((row[3], int(row[4])), []).append(row)
+        if row[0] not in empty:
+            lost[row[0]] += int(row[2]) - int(row[1])
+    most = []
+    for (kept, at), of in sorted(parts.items(), key=lambda part: -len(part[1]))[:n]:
+        files = collections.Counter(row[7] for row in of)
+        there = max(files, key=lambda name: (files[name], -names.index(name)))
+        most.append({"cuts": len(of), "kept": kept, "kept_from": at, "files": len(files), "most_in": there, "cuts_there": files[there],
+                     "document": of[0][0], "from": int(of[0][1]), "to": int(of[0][2])})
+    order = {row[0]: i for i, row in reversed(list(enumerate(cuts)))}
+    shortened = sorted(lost, key=lambda doc: (-lost[doc], order[doc]))[:3]
+    return len(parts), most, [(doc, lost[doc]) for doc in shortened]
+
+
+def parts_said(program, folder, n, *more):
+    data = json.loads(program.run("report", folder, "--json", "--pairs", n, *more).stdout)
+    most = [{key: value for key, value in unit.items() if key != "document_text"} for unit in data["most_repeated"]]
+    return data["repeated_units"], most, [(doc["document"], doc["cut_bytes"]) for doc in data["before_and_after"]]
+
+
+def test_parts(claims, program):
+    draw = random.Random(11)
+    with harness.scratch() as scratch:
+        sources = [os.path.join(scratch, name) for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+        lines = [" ".join(f"w{draw.randrange(500)}" for _ in range(9)) for _ in range(400)]
+        for k, source in enumerate(sources):
+            text = lambda: "\n".join(draw.choice(lines[: 40 * 3 ** draw.randrange(3)]) for _ in range(draw.randrange(9)))
+            write_jsonl(source, [{"id": f"{k}.{i}", "text": text() + f"\nno line like {i}" * (i % 3)} for i in range(300)])
+        path = os.path.join(scratch, "parts")
+        program.run("dedup", *sources, "--unit", "line", "-o", path, "-q")
+        for n in (0, 1, 20, 1000):
+            claims.check(f"parts: --pairs {n}", parts_said(program, path, n) == parts_of(path, n))
+        many = os.path.join(scratch, "many.jsonl")
+        write_jsonl(many, [{"id": i, "text": "\n".join(f"line {k}" for k in range(200 * (i % 1000), 200 * (i % 1000) + 200))}
+                           for i in range(2100)])
+        path = os.path.join(scratch, "many")
+        program.run("dedup", many, "--unit", "line", "--min-words", 2, "--kept", "no", "-o", path, "-q")
+        number, most, _ = parts_said(program, path, 50, "--memory", "20M")
+        claims.check("parts: more rows than --memory has room for", (number, most) == parts_of(path, 50)[:2], number)
+
+
 def test_hostile(claims, program):
     pages = {}
     with harness.scratch() as scratch:
@@ -520,6 +570,7 @@ def main():
         test_chain(claims, program)
         test_sample(claims, program)
         test_keeping(claims, program)
+        test_parts(claims, program)
         test_hostile(claims, program)
         test_contrast(claims)
     claims.end()
