@@ -5,6 +5,7 @@
  *        tests/reference/test_keep.py */
 #include "corpus/keep_keys.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -20,17 +21,25 @@ size_t bm_keep_keys_memory(uint64_t total)
     return (size_t)(share < MEMORY_MOST ? share : MEMORY_MOST);
 }
 
-bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
-                            bm_keep_keys *out, bm_error *err)
+bm_status bm_keep_keys_open_counts(const bm_keep_rules *rules, bm_keep_keys *out, bm_error *err)
 {
-    *out = (bm_keep_keys){.rules = rules, .temp_dir = temp_dir};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&out->counts, rules->n_by_field, err));
+    *out = (bm_keep_keys){.rules = rules, .counts_only = true};
+    BM_TRY(bm_new_zero(&out->counts, rules->n_by_field, err));
     for (size_t i = 0, n = 0; i < rules->n; i++) {
         const bm_keep_kind kind = rules->rules[i].kind;
         if (bm_keep_looks_at_field(kind))
             out->counts[n++].rule = &rules->rules[i];
     }
+    return BM_OK;
+}
+
+bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
+                            bm_keep_keys *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_keep_keys_open_counts(rules, out, err));
+    out->temp_dir = temp_dir;
+    out->counts_only = false;
     status = bm_sorted_runs_open_bytes(temp_dir, bm_keep_keys_memory(memory), &out->sorter, err);
 out:
     if (status != BM_OK)
@@ -97,6 +106,8 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
     if (keys->saves)
         BM_TRY(hold_unsaved(keys, whole, err));
     keys->n++;
+    if (keys->counts_only)
+        return BM_OK;
     /* of equal keys, the one with the least number comes first */
     return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
                                     err);
@@ -155,9 +166,7 @@ void bm_keep_keys_forget(bm_keep_keys *keys)
     keys->unsaved = (bm_unsaved_keys){0};
 }
 
-/* If no document has the field of a rule, report that as a mistake; otherwise the first document of
- * each group would be kept. */
-static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
+bm_status bm_keep_keys_check(const bm_keep_keys *keys, bm_error *err)
 {
     for (size_t i = 0; i < keys->rules->n_by_field && keys->n > 0; i++) {
         const bm_keep_counts *c = &keys->counts[i];
@@ -168,12 +177,32 @@ static bm_status check_fields(const bm_keep_keys *keys, bm_error *err)
     return BM_OK;
 }
 
+void bm_keep_keys_log(const bm_keep_keys *keys, bm_meter *meter)
+{
+    for (size_t i = 0; i < keys->rules->n_by_field; i++) {
+        const bm_keep_counts *c = &keys->counts[i];
+        const bool within = c->rule->kind == BM_KEEP_RULE_WITHIN;
+        if (c->rule->kind == BM_KEEP_RULE_ORDER && keys->n > 0 && c->unlisted == keys->n)
+            bm_meter_log(meter, BM_LOG_WARNING,
+                         "keep %.200s: no document has one of these values there: it decides "
+                         "nothing",
+                         c->rule->words);
+        if (c->missing + c->other > 0)
+            bm_meter_log(meter, BM_LOG_WARNING,
+                         "%s %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
+                         " one of another type: %s",
+                         within ? "within" : "keep", c->rule->words, c->missing, keys->n, c->other,
+                         within ? "no part of them is compared"
+                                : "it prefers any other document to them");
+    }
+}
+
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err)
 {
     bm_bytes_record record;
     uint32_t *ranks = NULL, rank = 0;
     bm_status status = BM_OK;
-    BM_TRY_OUT(check_fields(keys, err));
+    BM_TRY_OUT(bm_keep_keys_check(keys, err));
     BM_TRY_OUT(bm_new(&ranks, keys->n, err));
     BM_TRY_OUT(bm_sorted_runs_begin(keys->sorter, err));
     for (;;) {

@@ -8,6 +8,7 @@
  * that. The last unsaved keys are in memory, earlier ones in a file. One thread at a time. */
 #pragma once
 
+#include "base/meter.h"
 #include "lsh/groups.h"
 #include "model/keep_rules.h"
 #include "sign/ingest.h"
@@ -37,6 +38,7 @@ typedef struct bm_keep_keys {
     const char *temp_dir;       /* borrowed */
     bm_sorted_runs *sorter;     /* NULL: ranks were made */
     size_t n;                   /* number of keys */
+    bool counts_only;           /* documents are not ranked */
     bool saves;                 /* the job saves its progress, so `unsaved` is used */
     bm_unsaved_keys unsaved;
     /* one for each of the rules->n_by_field rules, over the documents so far */
@@ -50,6 +52,8 @@ size_t bm_keep_keys_memory(uint64_t total);
 /* If temp_dir is NULL, all keys stay in memory. */
 bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
                             bm_keep_keys *out, bm_error *err);
+/* Only count what documents have in their fields. */
+bm_status bm_keep_keys_open_counts(const bm_keep_rules *rules, bm_keep_keys *out, bm_error *err);
 void bm_keep_keys_close(bm_keep_keys *keys);
 /* Add the key of the next document. */
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err);
@@ -68,6 +72,10 @@ bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader 
                                     bm_buf *to, bm_error *err);
 /* Drop the unsaved keys, because they were saved, or will never be. */
 void bm_keep_keys_forget(bm_keep_keys *keys);
-/* Make the ranks of the documents, after all keys were added. BM_ERR_INPUT: no document has a field
- * that a rule names. Frees the sorter and its keys, but not the unsaved keys. */
+/* After all keys were added. BM_ERR_INPUT: no document has a field that a rule names. */
+bm_status bm_keep_keys_check(const bm_keep_keys *keys, bm_error *err);
+/* Log how many documents rules could not compare. */
+void bm_keep_keys_log(const bm_keep_keys *keys, bm_meter *meter);
+/* Check the fields, and make the ranks of the documents. Frees the sorter and its keys, but not the
+ * unsaved keys. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);

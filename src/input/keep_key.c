@@ -363,6 +363,74 @@ static bm_status keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *f
     return BM_OK;
 }
 
+/* --- parts of a key --- */
+
+/* The length of the part of `max` or `min` at the beginning of `key`. A mark is complemented for
+ * `max`, and digits end with a byte that is no digit, complemented or not. */
+static size_t value_len(bm_str key, bool greatest)
+{
+    const unsigned char mask = greatest ? 0xFF : 0, *bytes = (const unsigned char *)key.data;
+    size_t at = 1;
+    if (key.len == 0 || bytes[0] == CLASS_NEITHER)
+        return key.len == 0 ? 0 : 1;
+    if (bytes[0] == CLASS_STRING) {
+        while (at + 1 < key.len && (bytes[at] != mask || bytes[at + 1] != mask))
+            at += bytes[at] == mask ? 2 : 1;
+        return at + 2;
+    }
+    at += sizeof(uint64_t) + 1;
+    if (at > key.len || (bytes[at - 1] ^ mask) == EQUAL)
+        return at;
+    at += 2; /* the exponent */
+    while (at < key.len && bytes[at] != 0 && bytes[at] != 0xFF)
+        at++;
+    return at + 1;
+}
+
+static size_t part_len(const bm_keep_rule *rule, bm_str key)
+{
+    switch (rule->kind) {
+    case BM_KEEP_RULE_LONGEST:
+    case BM_KEEP_RULE_SHORTEST:
+        return sizeof(uint64_t);
+    case BM_KEEP_RULE_ORDER:
+    case BM_KEEP_RULE_SOURCES:
+        return sizeof(uint32_t);
+    case BM_KEEP_RULE_MAX:
+    case BM_KEEP_RULE_MIN:
+        return value_len(key, rule->kind == BM_KEEP_RULE_MAX);
+    case BM_KEEP_RULE_WITHIN: /* has no end of its own; nothing follows it */
+    case BM_KEEP_RULE_FIRST:
+    case BM_KEEP_RULE_LAST:
+    case BM_KEEP_RULE_NONE:
+        break;
+    }
+    return 0;
+}
+
+size_t bm_keep_key_part(const bm_keep_rules *rules, bm_str key, size_t i)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < i; k++) {
+        const size_t len = part_len(&rules->rules[k], (bm_str){key.data + at, key.len - at});
+        at = len < key.len - at ? at + len : key.len;
+    }
+    return at;
+}
+
+void bm_keep_key_set_length(const bm_keep_rules *rules, char *key, size_t len, uint64_t text_bytes)
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        const bm_keep_kind kind = rules->rules[i].kind;
+        if (kind != BM_KEEP_RULE_LONGEST && kind != BM_KEEP_RULE_SHORTEST)
+            continue;
+        const size_t at = bm_keep_key_part(rules, (bm_str){key, len}, i);
+        if (len - at >= sizeof text_bytes)
+            put_bytes(key + at, kind == BM_KEEP_RULE_LONGEST ? ~text_bytes : text_bytes,
+                      sizeof text_bytes);
+    }
+}
+
 /* --- records --- */
 
 bm_status bm_keyer_init(bm_keyer *keyer, const bm_keep_rules *rules, bm_error *err)

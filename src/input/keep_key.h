@@ -14,7 +14,8 @@
  *                        tables compare exactly with one another and with doubles
  *         a string       its bytes, NUL as 00 01, and 00 00 at the end
  *                        (for max, everything after the class is complemented)
- *     within             the bytes that `order` compares, equal for equal values, and no others
+ *     within             the bytes that `order` compares, equal for equal values, and no others;
+ *                        the last part, so it orders only documents that are never compared
  *
  * The key ends with a part that is not compared: names of the record's fields, their length (2
  * bytes), and one byte (bm_keep_seen) for each rule that uses a field. The names are included only
@@ -54,6 +55,11 @@ typedef struct bm_keep_facts {
     bm_str source; /* the source's name */
     bm_str names;  /* names of the record's fields; empty: the key gets none */
 } bm_keep_facts;
+
+/* Where the part of rule `i` begins in a key. */
+size_t bm_keep_key_part(const bm_keep_rules *rules, bm_str key, size_t i);
+/* Let the lengths in a key of `len` bytes be `text_bytes`: those of a part of the record. */
+void bm_keep_key_set_length(const bm_keep_rules *rules, char *key, size_t len, uint64_t text_bytes);
 
 /* Makes the keys of a parser's records. */
 typedef struct bm_keyer {

@@ -378,7 +378,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err)
 {
-    const bool within = bm_keep_rules_divide(keep);
+    const bool within = bm_keep_rules_divide(keep) && keep->n_by_field == 1;
     const char *option = within ? "within" : "keep";
     if (keep->n_by_field == 0)
         return BM_OK;

@@ -153,6 +153,12 @@ static const char *const names[] = {
 
 /* --- the state of an earlier job --- */
 
+/* What the documents of the job are. */
+static const char *noun(const bm_checkpoint *checkpoint)
+{
+    return bm_settings_pair_units(checkpoint->owner->settings) ? "part" : "document";
+}
+
 /* Remove all saved work and outputs: the job starts again. */
 static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 {
@@ -244,11 +250,11 @@ static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
         return status;
     }
     if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
-        return bm_fail_field_at(
-            err, "output", where, 0,
-            "%" PRIu64 " document%s of an interrupted job %s saved there (`resume` "
-            "continues from there, `force` discards the work)",
-            saved.docs, saved.docs == 1 ? "" : "s", saved.docs == 1 ? "is" : "are");
+        return bm_fail_field_at(err, "output", where, 0,
+                                "%" PRIu64 " %s%s of an interrupted job %s saved there (`resume` "
+                                "continues from there, `force` discards the work)",
+                                saved.docs, noun(checkpoint), saved.docs == 1 ? "" : "s",
+                                saved.docs == 1 ? "is" : "are");
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
                  "%s: the work of an interrupted job starts again%s", where,
                  saved.docs_records > 0 ? ", which discards what was saved" : "");
@@ -279,6 +285,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     const bm_settings *settings = job->settings;
     bool found = false;
     *out = (bm_checkpoint){.job = job,
+                           .owner = job,
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
@@ -324,6 +331,79 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
     return checkpoint->saved.complete ? BM_START_RESUMED_WHOLE : BM_START_RESUMED;
 }
 
+/* === the file of sets === */
+
+/* NULL: there is none, or it was closed. */
+static const bm_spill_file *sets_file(const bm_checkpoint *checkpoint)
+{
+    if (checkpoint->corpus != NULL)
+        return checkpoint->corpus->sets.file;
+    return checkpoint->more.file != NULL ? checkpoint->more.file(checkpoint->more.ctx) : NULL;
+}
+
+static int sets_folder(const bm_checkpoint *checkpoint)
+{
+    return checkpoint->sets_beside ? bm_out_dir_folder(checkpoint->dir) : AT_FDCWD;
+}
+
+/* Does the job have a file at sets_path? */
+static bool sets_lie(bm_checkpoint *checkpoint)
+{
+    checkpoint->sets_lie = checkpoint->sets_lie || bm_spill_has_name(sets_file(checkpoint));
+    return checkpoint->sets_lie;
+}
+
+/* Will it have one once something is saved? */
+static bool saves_sets(const bm_checkpoint *checkpoint)
+{
+    return checkpoint->corpus != NULL || checkpoint->more.save_file != NULL;
+}
+
+static bm_status save_sets(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm_error *err)
+{
+    if (!saves_sets(checkpoint))
+        return BM_OK;
+    if (!checkpoint->sets_beside) /* list the path in the marker before the file is made */
+        BM_TRY(bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
+    bm_checkpoint_sets_hold(checkpoint);
+    const bm_status status =
+        checkpoint->corpus != NULL
+            ? bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err)
+            : checkpoint->more.save_file(checkpoint->more.ctx, sets_folder(checkpoint),
+                                         checkpoint->sets_path, err);
+    const bool lie = sets_lie(checkpoint);
+    BM_TRY(status);
+    if (checkpoint->corpus != NULL) {
+        s->sets_bytes = checkpoint->corpus->sets.saved.bytes;
+        s->sets_records = checkpoint->corpus->sets.saved.records;
+    } else if (lie) {
+        s->sets_bytes = bm_spill_bytes(sets_file(checkpoint));
+        s->sets_records = bm_spill_records(sets_file(checkpoint));
+    }
+    return BM_OK;
+}
+
+static bm_status reopen_sets(bm_checkpoint *checkpoint, bm_error *err)
+{
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    if (checkpoint->corpus != NULL) {
+        bm_checkpoint_sets_hold(checkpoint);
+        return bm_corpus_restore_sets(checkpoint->corpus, checkpoint->sets_path, s->sets_bytes,
+                                      s->sets_records, err);
+    }
+    if (checkpoint->more.reopen_file == NULL || s->sets_bytes == 0)
+        return BM_OK;
+    bm_checkpoint_sets_hold(checkpoint);
+    BM_TRY(checkpoint->more.reopen_file(checkpoint->more.ctx, sets_folder(checkpoint),
+                                        &(bm_spill_saved){.path = checkpoint->sets_path,
+                                                          .kind = BM_SPILL_RUN,
+                                                          .bytes = s->sets_bytes,
+                                                          .records = s->sets_records},
+                                        err));
+    checkpoint->sets_lie = true;
+    return BM_OK;
+}
+
 /* === saving ===
  *
  * Decides when a stage is saved, and saves it. The data of a stage are written first, and its
@@ -337,13 +417,14 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 {
     bm_job_context *job = checkpoint->job;
-    return (bm_checkpoint_documents){.docs = &job->docs,
-                                     .counts = &job->counts,
-                                     .corpus = checkpoint->corpus,
-                                     .keep = job->keep.rules != NULL ? &job->keep : NULL,
-                                     .inputs = job->inputs.set,
-                                     .complete = checkpoint->read_all,
-                                     .more = &checkpoint->more};
+    return (bm_checkpoint_documents){
+        .docs = &job->docs,
+        .counts = &job->counts,
+        .corpus = checkpoint->corpus,
+        .keep = job->keep.rules != NULL && !job->keep.counts_only ? &job->keep : NULL,
+        .inputs = job->inputs.set,
+        .complete = checkpoint->read_all,
+        .more = &checkpoint->more};
 }
 
 /* --- documents --- */
@@ -390,8 +471,9 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
     BM_TRY_OUT(
         bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err));
-    BM_TRY_OUT(bm_checkpoint_identity_write(checkpoint->job, checkpoint->journal, err));
-    status = bm_checkpoint_sets_add_line(checkpoint, err);
+    BM_TRY_OUT(bm_checkpoint_identity_write(checkpoint->owner, checkpoint->journal, err));
+    if (saves_sets(checkpoint))
+        status = bm_checkpoint_sets_add_line(checkpoint, err);
 out:
     bm_free(path);
     return status;
@@ -402,14 +484,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     bm_checkpoint_documents what = documents_of(checkpoint);
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
-    if (checkpoint->corpus != NULL)
-        BM_TRY(checkpoint->sets_beside /* if not, list the path before the file is made */
-                   ? BM_OK
-                   : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
-    if (checkpoint->corpus != NULL) {
-        bm_checkpoint_sets_hold(checkpoint);
-        BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
-    }
+    BM_TRY(save_sets(checkpoint, s, err));
     BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
                                         (size_t)checkpoint->saved.skipped, checkpoint->docs_file,
                                         err));
@@ -422,10 +497,6 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     s->complete = checkpoint->read_all;
     s->docs_bytes = bm_spill_bytes(checkpoint->docs_file);
     s->docs_records = bm_spill_records(checkpoint->docs_file);
-    if (checkpoint->corpus != NULL) {
-        s->sets_bytes = checkpoint->corpus->sets.saved.bytes;
-        s->sets_records = checkpoint->corpus->sets.saved.records;
-    }
     return BM_OK;
 }
 
@@ -477,9 +548,10 @@ out:
 
 static bool anything_to_save(const bm_checkpoint *checkpoint)
 {
+    const bm_checkpoint_more *more = &checkpoint->more;
     bool docs = !docs_saved(checkpoint) &&
                 (checkpoint->corpus == NULL || bm_corpus_can_save(checkpoint->corpus)) &&
-                is_consistent(checkpoint);
+                (more->can_save == NULL || more->can_save(more->ctx)) && is_consistent(checkpoint);
     bool match = checkpoint->match != NULL && !checkpoint->saved.matched &&
                  (docs || docs_saved(checkpoint)) && checkpoint->read_all;
     return checkpoint->can_save && (docs || match) && checkpoint->job->docs.n > 0;
@@ -564,8 +636,9 @@ static void note_broken(bm_checkpoint *checkpoint, bm_status status)
 {
     bm_checkpoint_saved *s = &checkpoint->saved;
     const bool input = status == BM_ERR_INPUT || status == BM_ERR_IO;
-    if (input && checkpoint->reading && !checkpoint->job->places.sink_failed && s->place.known &&
-        !s->complete && !s->broken && checkpoint->journal != NULL)
+    if (input && !checkpoint->read_twice && checkpoint->reading &&
+        !checkpoint->job->places.sink_failed && s->place.known && !s->complete && !s->broken &&
+        checkpoint->journal != NULL)
         s->broken = bm_journal_add(checkpoint->journal, BM_CHECKPOINT_BROKEN, NULL) == BM_OK;
 }
 
@@ -579,6 +652,33 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);
     note_broken(checkpoint, status);
+}
+
+/* === a job within a job === */
+
+void bm_checkpoint_lend(bm_checkpoint *from, bm_job_context *job, bm_checkpoint *to)
+{
+    *to = *from;
+    *from = (bm_checkpoint){0};
+    to->job = job;
+    if (to->dir == NULL)
+        return;
+    job->wants_places = to->can_save;
+    job->places.check = to->saved.place;
+}
+
+void bm_checkpoint_take_back(bm_checkpoint *from, bm_checkpoint *to)
+{
+    (void)sets_lie(from);
+    *to = *from;
+    *from = (bm_checkpoint){0};
+    if (to->dir == NULL)
+        return;
+    to->job = to->owner;
+    to->corpus = NULL;
+    to->match = NULL;
+    to->more = (bm_checkpoint_more){0};
+    to->can_save = to->reading = false;
 }
 
 /* === loading === */
@@ -617,11 +717,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
     bm_checkpoint_documents what = documents_of(checkpoint);
     BM_TRY(reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err));
-    if (corpus != NULL)
-        bm_checkpoint_sets_hold(checkpoint);
-    if (corpus != NULL)
-        BM_TRY(bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
-                                      checkpoint->saved.sets_records, err));
+    BM_TRY(reopen_sets(checkpoint, err));
     BM_TRY(bm_checkpoint_documents_load(&what, checkpoint->docs_file, err));
     if ((job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
         return bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
@@ -635,7 +731,8 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     job->stats.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();
-    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming after %zu documents%s", job->docs.n,
+    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming after %zu %ss%s", job->docs.n,
+                 noun(checkpoint),
                  checkpoint->saved.matched    ? ", all that there are, matched"
                  : checkpoint->saved.complete ? ", all that there are"
                                               : "");
@@ -661,7 +758,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
 {
     if (checkpoint->read_all)
         return BM_OK;
-    checkpoint->job->skip_records = checkpoint->job->counts.records;
+    const bm_checkpoint_more *more = &checkpoint->more;
+    checkpoint->job->skip_records =
+        more->n_records != NULL ? more->n_records(more->ctx) : checkpoint->job->counts.records;
     bm_ingest_request saving = *request;
     saving.pause = (bm_ingest_pause){pause_is_due, pause_save, checkpoint};
     checkpoint->reading = true;
@@ -699,7 +798,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
  * resumed, so BM_CHECKPOINT_ENDING is added to the journal first. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
-    bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
+    const bool kept = sets_lie(checkpoint);
     BM_TRY(bm_out_dir_ready(checkpoint->dir, err));
     if (kept && checkpoint->journal != NULL &&
         bm_journal_add(checkpoint->journal, BM_CHECKPOINT_ENDING, NULL) == BM_OK) {
@@ -746,9 +845,9 @@ static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_e
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
     snprintf(kept, sizeof kept,
-             "%" PRIu64 " document%s%s %s saved in %.*s: the same command with `resume` continues "
+             "%" PRIu64 " %s%s%s %s saved in %.*s: the same command with `resume` continues "
              "from there",
-             s->docs, s->docs == 1 ? "" : "s",
+             s->docs, noun(checkpoint), s->docs == 1 ? "" : "s",
              s->matched    ? " (all of them) and their matches"
              : s->complete ? " (all of them)"
                            : "",
@@ -776,9 +875,9 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         if (can_resume(status))
             report_saved(checkpoint, status, err);
         /* Another job may have a file with the name of the sets by now, which must stay. */
-        if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
-            (checkpoint->sets_beside ? claimed
-                                     : bm_spill_has_its_name(checkpoint->corpus->sets.file)))
+        const bm_spill_file *sets = sets_file(checkpoint);
+        if (!stays && sets_lie(checkpoint) &&
+            (checkpoint->sets_beside || sets == NULL ? claimed : bm_spill_has_its_name(sets)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
         note_broken(checkpoint, status); /* nothing was added to the saved work: nothing to save */

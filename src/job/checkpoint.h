@@ -38,6 +38,11 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
  * empty and is borrowed until close (NULL: the job has none). If nothing is saved, this only stores
  * `corpus`. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);
+/* Let a job within the owner of the checkpoint use it: `to` is the checkpoint of that job, whose
+ * documents and matches are saved. `from` is empty then. */
+void bm_checkpoint_lend(bm_checkpoint *from, bm_job_context *job, bm_checkpoint *to);
+/* The owner takes it back, to write its outputs. Nothing more is saved. */
+void bm_checkpoint_take_back(bm_checkpoint *from, bm_checkpoint *to);
 /* Call bm_job_context_ingest for the records that are not saved, and save whenever it is due. */
 bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
                                bm_error *err);

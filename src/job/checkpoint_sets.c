@@ -156,8 +156,7 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
         if (path_in(bm_journal_line(journal, i), &path, NULL) == BM_OK && path != NULL &&
             is_own(checkpoint, path, &own, NULL) == BM_OK && own &&
             bm_look_at(AT_FDCWD, path, 0, &there, NULL, NULL) == BM_OK &&
-            (!there || bm_spill_is_saved(path, BM_SPILL_SETS)) &&
-            (unlink(path) == 0 || errno == ENOENT))
+            (!there || bm_sets_are_saved(path)) && (unlink(path) == 0 || errno == ENOENT))
             bm_sets_holder_remove(path);
         bm_free(path);
     }
@@ -170,7 +169,7 @@ bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_er
     if (checkpoint->sets_beside)
         return BM_OK;
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, NULL, err));
-    if (there && !bm_spill_is_saved(path, BM_SPILL_SETS))
+    if (there && !bm_sets_are_saved(path))
         return bm_fail_field_at(
             err, "temp_dir", path, 0,
             "is in the way and not of bandmill (the job's work would lie there)");

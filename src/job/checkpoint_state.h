@@ -74,13 +74,23 @@ typedef struct bm_checkpoint_more {
      * the record does not fit these documents. */
     bm_status (*load)(void *ctx, const void *data, size_t len, bm_error *err);
     uint64_t (*unsaved_bytes)(const void *ctx); /* estimated bytes that saving would write now */
+    bool (*can_save)(const void *ctx);          /* NULL: always */
+    uint64_t (*n_records)(const void *ctx); /* how many records were read; NULL: those of counts */
+    /* A file of the job that lies where a corpus has its sets; all NULL: it has none. The first
+     * call is before `save`, and gives the file its name `path` in an open folder, the same every
+     * time. The second one is before `load`. The third is the file, or NULL if there is none. */
+    bm_status (*save_file)(void *ctx, int folder, const char *path, bm_error *err);
+    bm_status (*reopen_file)(void *ctx, int folder, const struct bm_spill_saved *saved,
+                             bm_error *err);
+    const bm_spill_file *(*file)(const void *ctx);
     void *ctx;
 } bm_checkpoint_more;
 
 #define BM_CHECKPOINT_MORE UINT64_MAX
 
 typedef struct bm_checkpoint {
-    bm_job_context *job;
+    bm_job_context *job;   /* the job whose documents are saved */
+    bm_job_context *owner; /* the job that was asked for; `job` may be a part of it */
     bm_out_dir *dir;
     bm_corpus *corpus; /* NULL: the job has none */
     /* For a job that writes arrays itself; else NULL. Called before documents are saved: passes the
@@ -96,11 +106,13 @@ typedef struct bm_checkpoint {
     bm_spill_file *docs_file;
     char *sets_path;
     bool sets_beside; /* sets are in the work directory, not in --temp-dir */
+    bool sets_lie;    /* the file at sets_path is this job's */
     /* Marks the sets in --temp-dir as owned (sets_holder.h). NULL: there are none, or this
      * failed. */
     struct bm_sets_holder *holder;
     bm_checkpoint_saved saved; /* what the journal records */
     bool reading;              /* documents are being ingested, or the ingest failed */
+    bool read_twice;           /* all inputs were read before: a repaired one would be another */
     bool read_all;             /* all documents were ingested */
     bm_match *match;           /* set once matching has run or was loaded */
     double last;               /* when the job was last saved (bm_clock_seconds) */

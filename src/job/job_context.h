@@ -98,10 +98,16 @@ typedef struct bm_job_context {
     struct bm_df_table *frequencies; /* made by bm_job_weights_count; NULL: no weights */
 } bm_job_context;
 
+struct bm_checkpoint;
+struct bm_checkpoint_more;
+
 /* A source of documents that are parts of another job's documents. The parts are found by reading
  * the inputs of that job again. */
 typedef struct bm_part_source {
-    bm_job_context *of;  /* the other job, whose inputs are open */
+    bm_job_context *of;               /* the other job, whose inputs are open */
+    struct bm_checkpoint *checkpoint; /* of the other job; lent to the job of parts, `job` */
+    /* What the other job adds to it. */
+    void (*more)(void *ctx, const bm_job_context *job, struct bm_checkpoint_more *out);
     bm_ingest_scan scan; /* finds parts; scan.parts is true */
     /* Called for each batch in input order, before the sink gets the batch. */
     bm_status (*place)(void *ctx, const bm_ingest_batch *batch, bm_error *err);

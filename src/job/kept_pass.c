@@ -323,7 +323,7 @@ static bm_status copy_record(lane *l, size_t side, const bm_record *record, bm_e
         return BM_OK;
     BM_TRY(reserve_runs(l, 3, err));
     l->ranges.len = 0;
-    if (rule->cuts != NULL && !record->is_header)
+    if (rule->cuts != NULL && !record->is_header && side == BM_COPY_KEPT)
         BM_TRY(rule->cuts->ranges(rule->cuts->ctx, l->at.doc - 1, &l->ranges, err));
     if (l->ranges.len > 0)
         return add_cut(l, &r, record, err);

@@ -1007,6 +1007,8 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
     bm_json_key_array(json, "keep_not_ranked");
     for (size_t i = 0; i < keep->rules->n_by_field; i++) {
         const bm_keep_counts *c = &keep->counts[i];
+        if (c->rule->kind == BM_KEEP_RULE_WITHIN)
+            continue;
         bm_json_begin_object(json);
         bm_json_key_text(json, "rule", c->rule->words);
         bm_json_key_uint(json, "missing", c->missing);

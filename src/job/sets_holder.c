@@ -46,6 +46,11 @@ struct bm_sets_holder {
 
 /* --- the file --- */
 
+bool bm_sets_are_saved(const char *path)
+{
+    return bm_spill_is_saved(path, BM_SPILL_SETS) || bm_spill_is_saved(path, BM_SPILL_RUN);
+}
+
 /* Does `path` in the folder still lead to the open file `fd`? */
 static bool has_name(int fd, int folder, const char *path)
 {
@@ -194,7 +199,7 @@ static void remove_both(int folder, const char *temp_dir, const char *holder, bo
     const int len = (int)(strlen(holder) - strlen(HOLDER));
     bool there = true;
     if (bm_string_format(&sets, NULL, "%s/%.*s" SETS, temp_dir, len, holder) == BM_OK) {
-        if (!needed && bm_spill_is_saved(sets, BM_SPILL_SETS))
+        if (!needed && bm_sets_are_saved(sets))
             (void)unlink(sets);
         if (bm_look_at(AT_FDCWD, sets, AT_SYMLINK_NOFOLLOW, &there, NULL, NULL) == BM_OK && !there)
             (void)unlinkat(folder, holder, 0);

@@ -21,6 +21,9 @@
 
 typedef struct bm_sets_holder bm_sets_holder;
 
+/* Does the file begin like one of sets, or like the sorted runs of parts of documents, which lie in
+ * their place? */
+bool bm_sets_are_saved(const char *path);
 /* Write and lock the holder of the sets at `sets`, a path that ends as above. `work`: the resolved
  * path of the work directory. NULL: this is not possible. */
 bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work);

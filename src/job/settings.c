@@ -1067,14 +1067,7 @@ static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s
         return bm_fail_field(err, "keep", "`keep` with `unit` span (first)");
     if ((ranks || s->keep.last) && counted)
         return bm_fail_field(err, "keep", "`keep` with `keep_count` (first)");
-    if (ranks && o->within != NULL)
-        return bm_fail_field(err, "keep", "`keep` with `within` (first or last)");
-    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
-                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
-    return ranks && by_length && s->keep.n_by_field > 0
-               ? bm_fail_field(err, "keep",
-                               "`keep` by a length and a field, with `unit` (one of them)")
-               : BM_OK;
+    return BM_OK;
 }
 
 /* Check `unit` and the options that depend on it, and resolve their defaults. With a unit other
@@ -1101,7 +1094,6 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
     } refused[] = {{o->n_against > 0, "against"},
                    {o->text.weights != BM_WEIGHTS_NONE, "weights"},
                    {o->verify == BM_VERIFY_CONTAINED, "verify"},
-                   {o->removed != BM_RECORDS_NOT_WRITTEN, "removed"},
                    {o->output.path == NULL, "output.path"},
                    {s->keep.none, "keep"},
                    {spans && o->write_pairs, "write_pairs"}},
@@ -1143,11 +1135,7 @@ static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error 
         return BM_OK;
     if (o->within[0] == '\0')
         return bm_fail_field(err, "within", "`within` names no field");
-    const bool last = s->keep.last;
-    bm_keep_rules_reset(&s->keep);
-    BM_TRY(bm_keep_rules_within(o->within, &s->keep, err));
-    s->keep.last = last;
-    return BM_OK;
+    return bm_keep_rules_add_within(&s->keep, o->within, err);
 }
 
 static bm_status check_decimals(uint32_t decimals, bm_error *err)

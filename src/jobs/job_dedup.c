@@ -128,6 +128,7 @@ static bm_status end_units(const bm_pairing *pairing, bm_error *err)
                                          .most = context->settings->pairs.max_group_size};
     bm_grouping grouping;
     BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    bm_checkpoint_take_back(&pairing->job->checkpoint, context->settings->parts->checkpoint);
     const bm_status status = bm_units_found(context, &pairing->match, &grouping, err);
     bm_grouping_reset(&grouping);
     return status;

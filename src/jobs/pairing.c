@@ -258,6 +258,10 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .early = bm_corpus_early(corpus),
                                  .reclaim = bm_corpus_reclaim,
                                  .reclaim_ctx = corpus};
+    if (s->parts != NULL) {
+        bm_checkpoint_lend(s->parts->checkpoint, context, &job->checkpoint);
+        s->parts->more(s->parts->ctx, context, &job->checkpoint.more);
+    }
     ranking_sink ranking;
     BM_TRY(gather_keys(context, job->checkpoint.can_save, &ranking, &request, err));
     parts_sink parts;
@@ -379,25 +383,6 @@ out:
     return status;
 }
 
-/* Warn of documents that could not be ranked by a rule. */
-static void log_not_ranked(bm_job_context *context)
-{
-    for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
-        const bm_keep_counts *c = &context->keep.counts[i];
-        if (c->rule->kind == BM_KEEP_RULE_ORDER && context->keep.n > 0 &&
-            c->unlisted == context->keep.n)
-            bm_meter_log(&context->meter, BM_LOG_WARNING,
-                         "keep %.200s: no document has one of these values there: it decides "
-                         "nothing",
-                         c->rule->words);
-        if (c->missing + c->other > 0)
-            bm_meter_log(&context->meter, BM_LOG_WARNING,
-                         "keep %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
-                         " one of another type: it prefers any other document to them",
-                         c->rule->words, c->missing, context->keep.n, c->other);
-    }
-}
-
 /* Rank by the number of distinct shingles, the most first, then by length. */
 static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
 {
@@ -423,7 +408,8 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     if (pairing->rank.n != context->docs.n)
         return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
                        context->docs.n);
-    log_not_ranked(context);
+    if (context->settings->parts == NULL) /* else the other job logs that of its documents */
+        bm_keep_keys_log(&context->keep, &context->meter);
     return BM_OK;
 }
 
@@ -493,9 +479,9 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .stars = pairing->only_stars ? &pairing->rank : NULL,
                                 .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH}};
     bm_status status =
-        job->checkpoint.dir != NULL ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
-        : s->parts != NULL && s->parts->only_equal ? bm_match_begin(&pairing->match, err)
-                                                   : bm_match_run(&pairing->match, err);
+        s->parts != NULL && s->parts->only_equal ? bm_match_begin(&pairing->match, err)
+        : job->checkpoint.dir != NULL ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
+                                      : bm_match_run(&pairing->match, err);
     const bm_match_result *found = &pairing->match.result;
     context->stats.verify_seconds = found->counts.verify_seconds;
     context->stats.corpus = &pairing->corpus;

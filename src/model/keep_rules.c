@@ -110,18 +110,27 @@ static bm_status parse_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *
     return order ? add_values(rule, equals + 1, err) : BM_OK;
 }
 
-static bm_status add_rule(bm_keep_rules *out, const char *text, size_t len, bm_error *err)
+/* Append a rule that has only its words. */
+static bm_status begin_rule(bm_keep_rules *out, const char *words, size_t len, bm_keep_rule **rule,
+                            bm_error *err)
 {
     bm_keep_rule *rules = bm_resize(out->rules, out->n + 1, sizeof *rules);
     if (rules == NULL)
         return bm_fail_nomem(err, (out->n + 1) * sizeof *rules);
     out->rules = rules;
-    bm_keep_rule *rule = &rules[out->n];
-    *rule = (bm_keep_rule){0};
-    char *words = bm_strndup(text, len);
-    if ((rule->words = words) == NULL)
+    *rule = &rules[out->n];
+    **rule = (bm_keep_rule){.words = bm_strndup(words, len)};
+    if ((*rule)->words == NULL)
         return bm_fail_nomem(err, len);
     out->n++;
+    return BM_OK;
+}
+
+static bm_status add_rule(bm_keep_rules *out, const char *text, size_t len, bm_error *err)
+{
+    bm_keep_rule *rule = NULL;
+    BM_TRY(begin_rule(out, text, len, &rule, err));
+    const char *words = rule->words;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const size_t n = strlen(kinds[i].word);
         const bool more = kinds[i].word[n - 1] == ':';
@@ -175,19 +184,13 @@ bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *er
     return status;
 }
 
-bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err)
+bm_status bm_keep_rules_add_within(bm_keep_rules *rules, const char *field, bm_error *err)
 {
-    *out = (bm_keep_rules){.n_by_field = 1};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&out->rules, 1, err));
-    out->rules[out->n++] = (bm_keep_rule){.kind = BM_KEEP_RULE_WITHIN};
-    if ((out->rules->words = bm_strndup(field, strlen(field))) == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(field)));
-    status = add_field(out, field, strlen(field), &out->rules->field, err);
-out:
-    if (status != BM_OK)
-        bm_keep_rules_reset(out);
-    return status;
+    bm_keep_rule *rule = NULL;
+    BM_TRY(begin_rule(rules, field, strlen(field), &rule, err));
+    rule->kind = BM_KEEP_RULE_WITHIN;
+    rules->n_by_field++;
+    return add_field(rules, field, strlen(field), &rule->field, err);
 }
 
 void bm_keep_rules_reset(bm_keep_rules *rules)

@@ -21,7 +21,7 @@ typedef enum bm_keep_kind {
     BM_KEEP_RULE_SOURCES,
     BM_KEEP_RULE_NONE,
     /* the `within` option, not a rule that `keep` can list: a field whose values divide the
-     * documents into separate sets */
+     * documents into separate sets; the last rule */
     BM_KEEP_RULE_WITHIN
 } bm_keep_kind;
 
@@ -76,8 +76,8 @@ bm_status bm_keep_rule_no_field(const bm_keep_rules *rules, const bm_keep_rule *
 /* Parse a list of rules. BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
 bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err);
 void bm_keep_rules_reset(bm_keep_rules *rules);
-/* Make rules that divide documents by the value of a field, instead of parsing a list. */
-bm_status bm_keep_rules_within(const char *field, bm_keep_rules *out, bm_error *err);
+/* After the rules of a list, also divide documents by the value of a field. */
+bm_status bm_keep_rules_add_within(bm_keep_rules *rules, const char *field, bm_error *err);
 /* Do rules rank documents by more than their order in the input? */
 static inline bool bm_keep_rules_rank(const bm_keep_rules *rules)
 {
@@ -86,7 +86,7 @@ static inline bool bm_keep_rules_rank(const bm_keep_rules *rules)
 /* Are documents divided by the value of a field? */
 static inline bool bm_keep_rules_divide(const bm_keep_rules *rules)
 {
-    return rules->n > 0 && rules->rules[0].kind == BM_KEEP_RULE_WITHIN;
+    return rules->n > 0 && rules->rules[rules->n - 1].kind == BM_KEEP_RULE_WITHIN;
 }
 /* Is there a rule of this kind? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);

@@ -28,7 +28,7 @@
  *
  * Tests: tests/reference/test_units.py, tests/reference/test_near_units.py,
  *        tests/reference/test_spans.py, tests/cli/cases/units.sh */
-#include "parts/units.h"
+#include "parts/units_state.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,6 +40,7 @@
 #include "base/column.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "input/keep_key.h"
 #include "input/parser.h"
 #include "job/job_steps.h"
 #include "job/kept_pass.h"
@@ -56,54 +57,7 @@
 
 #define SORTER_PART 8u /* two sorters at a time may use an eighth of the memory each */
 
-/* Facts about each document. */
-typedef struct unit_doc {
-    uint64_t begin;  /* place of the first byte */
-    uint64_t filled; /* nonblank units that are not cut; for spans, bytes */
-} unit_doc;
-
-/* The purpose of a pass over the documents. */
-typedef enum unit_reading {
-    READ_UNITS,     /* to find units or spans */
-    READ_DOCUMENTS, /* to count nonblank units */
-    READ_PARTS      /* to pass units as documents to another job */
-} unit_reading;
-
-struct bm_units {
-    bm_job job;
-    const bm_settings *settings;
-    bool has_parts;       /* texts consist of several fields or elements */
-    bm_column docs, cuts; /* columns of n_docs + 1 unit_doc; of bm_text_range, as places */
-    size_t n_docs, n_cuts;
-    uint64_t place; /* place of the next document */
-    /* Spans only: */
-    bool spans;
-    bm_hash_filter filter; /* its `words` are NULL until it is made */
-    bm_span_far far;       /* findings of long documents */
-    bm_span_grams grams;
-    uint64_t n_units; /* units in all documents so far */
-    /* Used only if the units are documents of another job. `places` has the place of each unit. */
-    bool pairs;
-    unit_reading reading;
-    bm_units_pair_fn *pair;
-    bm_settings of_units;
-    bm_part_source source;
-    bm_column places;
-    /* number of units, and of documents, whose units have places */
-    size_t n_places, n_placed;
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of the rows of pairs.tsv */
-    /* With `within`: how many documents have a value of another type, have no value, or do not have
-     * the field; and the field names of the first document. */
-    uint64_t n_other, n_missing, n_absent;
-    bm_buf names;
-    bm_sorted_runs *by_hash, *by_group, *by_place;
-    bm_buf pair_ids[2];
-    bm_buf kept_id;   /* cached id of the document with the last kept unit */
-    size_t kept_next; /* number of that document plus 1; 0: none */
-    uint8_t *dropped; /* for each document that is left empty, the reason; else 0 */
-};
-
-typedef struct bm_units units;
+typedef bm_units units;
 
 /* --- records of the sorters: big-endian numbers --- */
 
@@ -159,7 +113,7 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
 typedef struct unit_lane {
     const units *u;
     bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
-    unit_reading reading;
+    bm_unit_reading reading;
     bm_span_lane *spans; /* NULL: the units are lines or paragraphs */
     /* counts words; NULL: the job's shingler does, since its shingles are of words */
     bm_shingler *words;
@@ -265,7 +219,7 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
         const bm_str bytes = {text.data + at, end.end - at};
         bool is_unit = false;
         head->filled += !end.blank;
-        if (!end.blank && !fixed && l->reading != READ_DOCUMENTS)
+        if (!end.blank && !fixed && l->reading != BM_READ_DOCUMENTS)
             BM_TRY(shingle(l, shingler, bytes, &is_unit, err));
         if (is_unit) {
             const bm_hash128 hash = l->made.content[0];
@@ -273,9 +227,9 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
                                     begin + at,
                                     bytes.len,
                                     XXH3_64bits(bytes.data, bytes.len)};
-            BM_TRY(l->reading == READ_PARTS ? bm_buf_add(out, &unit.from, sizeof unit.from, err)
-                                            : bm_buf_add(out, &unit, sizeof unit, err));
-            if (l->reading == READ_PARTS)
+            BM_TRY(l->reading == BM_READ_PARTS ? bm_buf_add(out, &unit.from, sizeof unit.from, err)
+                                               : bm_buf_add(out, &unit, sizeof unit, err));
+            if (l->reading == BM_READ_PARTS)
                 BM_TRY(add_part(l, &unit, batch, err));
             head->n++;
         }
@@ -292,9 +246,11 @@ static bool find_value(unit_lane *l, const bm_record *record)
     bm_keep_key_parts parts;
     if (!bm_keep_rules_divide(rules))
         return true;
-    if (!bm_keep_key_split(rules, record->keep_key, &parts) || parts.seen[0] != BM_KEEP_SEEN)
+    if (!bm_keep_key_split(rules, record->keep_key, &parts) ||
+        parts.seen[rules->n_by_field - 1] != BM_KEEP_SEEN)
         return false;
-    const XXH128_hash_t hash = XXH3_128bits(parts.compared.data, parts.compared.len);
+    const size_t at = bm_keep_key_part(rules, parts.compared, rules->n - 1);
+    const XXH128_hash_t hash = XXH3_128bits(parts.compared.data + at, parts.compared.len - at);
     l->within = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
     return true;
 }
@@ -311,7 +267,7 @@ static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_re
     const size_t head_at = out->len;
     said head = {0};
     size_t n_parts = 1;
-    if (l->reading != READ_PARTS) {
+    if (l->reading != BM_READ_PARTS) {
         BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, 0, err));
         bm_shingle_batch_commit(&batch->shingles, 0, (bm_hash128){0});
     }
@@ -368,43 +324,6 @@ static bm_status add_grams(void *ctx, const char *grams, size_t n, bm_error *err
     return BM_OK;
 }
 
-/* Count the documents without a usable value in the field that divides documents. */
-static bm_status count_values(units *u, const bm_ingest_batch *batch, bm_error *err)
-{
-    const bm_keep_rules *rules = &u->settings->keep;
-    bm_str key = {batch->keep_keys.data, 0};
-    for (size_t i = 0; bm_keep_rules_divide(rules) && i < batch->n_docs; i++) {
-        bm_keep_key_parts parts;
-        key.data += key.len;
-        key.len = batch->docs[i].keep_key_len;
-        if (!bm_keep_key_split(rules, key, &parts))
-            return bm_fail(err, BM_ERR_INTERNAL, "a document has no value to divide it by");
-        u->n_absent += parts.seen[0] == BM_KEEP_SEEN_ABSENT;
-        u->n_missing += parts.seen[0] == BM_KEEP_SEEN_MISSING;
-        u->n_other += parts.seen[0] == BM_KEEP_SEEN_OTHER;
-        if (u->n_docs + i == 0)
-            BM_TRY(bm_buf_add(&u->names, parts.names.data, parts.names.len, err));
-    }
-    return BM_OK;
-}
-
-/* Fail if no document has the field; warn if some have no usable value. */
-static bm_status check_values(units *u, bm_error *err)
-{
-    const bm_keep_rules *rules = &u->settings->keep;
-    if (!bm_keep_rules_divide(rules))
-        return BM_OK;
-    if (u->n_docs > 0 && u->n_absent == u->n_docs)
-        return bm_keep_rule_no_field(rules, rules->rules, (bm_str){u->names.data, u->names.len},
-                                     err);
-    if (u->n_absent + u->n_missing + u->n_other > 0)
-        bm_meter_log(&u->job.context.meter, BM_LOG_WARNING,
-                     "within %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
-                     " one of another type: no part of them is compared",
-                     rules->rules->words, u->n_absent + u->n_missing, u->n_docs, u->n_other);
-    return BM_OK;
-}
-
 /* A sink's `place`, called in input order: assigns places to documents and their units. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
@@ -412,14 +331,15 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     const char *at = batch->scanned.data;
     const size_t n = u->n_docs + batch->n_docs;
     (void)first_row;
-    BM_TRY(count_values(u, batch, err));
-    BM_TRY(bm_column_grow(&u->docs, (n + 1) * sizeof(unit_doc), u->settings->temp_dir, err));
-    unit_doc *docs = u->docs.data;
+    if (u->job.context.keep.rules != NULL)
+        BM_TRY(bm_keep_keys_add_batch(&u->job.context.keep, batch, err));
+    BM_TRY(bm_column_grow(&u->docs, (n + 1) * sizeof(bm_unit_doc), u->settings->temp_dir, err));
+    bm_unit_doc *docs = u->docs.data;
     for (size_t i = 0; i < batch->n_docs; i++) {
         said head;
         memcpy(&head, at, sizeof head);
         at += sizeof head;
-        docs[u->n_docs++] = (unit_doc){u->place, head.filled};
+        docs[u->n_docs++] = (bm_unit_doc){u->place, head.filled};
         u->job.context.counts.unit.units += u->spans ? 0 : head.n;
         for (uint64_t k = 0; k < head.n; k++)
             BM_TRY(add_unit(u, &at, err));
@@ -483,27 +403,57 @@ out:
     return status;
 }
 
+/* Fail if no document has a field that `keep` or `within` names, and log which documents lack a
+ * value. */
+static bm_status check_fields(units *u, bm_error *err)
+{
+    bm_job_context *context = &u->job.context;
+    if (context->keep.rules == NULL)
+        return BM_OK;
+    BM_TRY(bm_keep_keys_check(&context->keep, err));
+    bm_keep_keys_log(&context->keep, &context->meter);
+    return BM_OK;
+}
+
 static bm_status read_units(units *u, bm_error *err)
 {
     const bm_input_options *input = &u->settings->input;
     bm_job_context *context = &u->job.context;
+    bm_checkpoint *checkpoint = &u->job.checkpoint;
     u->has_parts = bm_cuts_meet_parts(input);
-    u->reading = u->pairs ? READ_DOCUMENTS : READ_UNITS;
+    checkpoint->read_twice = u->spans || u->pairs;
+    u->reading = u->pairs ? BM_READ_DOCUMENTS : BM_READ_UNITS;
     if (u->spans)
         BM_TRY(bm_span_grams_open(u->settings->temp_dir,
                                   u->settings->memory == 0 ? 0 : sorter_memory(u), &u->grams, err));
     else if (!u->pairs)
         BM_TRY(open_sorter(u, &u->by_hash, err));
-    BM_TRY(bm_column_grow(&u->docs, sizeof(unit_doc), u->settings->temp_dir, err));
+    if (u->by_hash != NULL && checkpoint->can_save)
+        bm_sorted_runs_in_one_file(u->by_hash);
+    if (u->settings->keep.n_by_field > 0)
+        BM_TRY(bm_keep_keys_open_counts(&u->settings->keep, &context->keep, err));
+    BM_TRY(bm_column_grow(&u->docs, sizeof(bm_unit_doc), u->settings->temp_dir, err));
     context->docs.temp_dir = u->settings->temp_dir;
-    if (u->spans)
+    const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
+    bm_job_context_plan(context, bm_checkpoint_start(checkpoint));
+    if (u->pairs) { /* the checkpoint is for the job of units, which comes next */
+        const bool can_save = checkpoint->can_save;
+        checkpoint->can_save = context->wants_places = false;
+        bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+        BM_TRY(bm_job_context_ingest(context, &request, err));
+        checkpoint->can_save = can_save;
+        return check_fields(u, err);
+    }
+    checkpoint->more = bm_units_more(u, context);
+    BM_TRY(bm_checkpoint_load(checkpoint, NULL, err));
+    BM_TRY(bm_units_check_loaded(u, context, err));
+    if (u->spans && u->filter.words == NULL)
         BM_TRY(make_filter(u, err));
     BM_TRY(open_far(u, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
-    BM_TRY(bm_job_context_ingest(context, &request, err));
+    BM_TRY(bm_checkpoint_ingest(checkpoint, &request, err));
     bm_span_far_close(&u->far);
-    return check_values(u, err);
+    return check_fields(u, err);
 }
 
 /* --- groups --- */
@@ -577,7 +527,7 @@ static bm_status find_equal(units *u, bm_error *err)
 /* The document that contains a place. */
 static size_t doc_of(const units *u, uint64_t place)
 {
-    const unit_doc *docs = u->docs.data;
+    const bm_unit_doc *docs = u->docs.data;
     bm_bisect b = {0, u->n_docs};
     while (b.low < b.high)
         bm_bisect_go(&b, docs[bm_middle(&b) + 1].begin <= place);
@@ -591,7 +541,7 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
 {
     const size_t doc = doc_of(u, place);
     const bm_str name = bm_doc_table_id(&u->job.context.docs, doc);
-    *from = place - ((const unit_doc *)u->docs.data)[doc].begin;
+    *from = place - ((const bm_unit_doc *)u->docs.data)[doc].begin;
     id->len = 0;
     return bm_buf_add(id, name.data, name.len, err);
 }
@@ -603,7 +553,7 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
 {
     units *u = ctx;
-    const unit_doc *docs = u->docs.data;
+    const bm_unit_doc *docs = u->docs.data;
     const char *at = batch->scanned.data, *const end = at + batch->scanned.len;
     const size_t n = u->n_places + batch->n_docs;
     BM_TRY(bm_column_grow(&u->places, (n + 1) * sizeof(uint64_t), u->settings->temp_dir, err));
@@ -662,6 +612,7 @@ static bm_status write_near_pairs(units *u, const bm_job_context *of_units, cons
                           .docs = &of_units->docs,
                           .chain = true,
                           .parts = &u->source,
+                          .all_digits = u->settings->results.all_digits,
                           .histogram = u->similarities};
     u->job.context.stats.similarities = u->similarities;
     BM_TRY(bm_out_dir_file(u->job.checkpoint.dir, BM_FILE_PAIRS, &rows.file, err));
@@ -693,6 +644,11 @@ bm_status bm_units_found(const bm_job_context *of_units, const bm_match *match,
     return u->settings->results.write_pairs ? write_near_pairs(u, of_units, match, err) : BM_OK;
 }
 
+static void more_of_parts(void *ctx, const bm_job_context *of_units, bm_checkpoint_more *out)
+{
+    *out = bm_units_more(ctx, of_units);
+}
+
 /* Run the job of units, which reads the same inputs and writes no files itself. */
 static bm_status find_near(units *u, bm_error *err)
 {
@@ -702,7 +658,7 @@ static bm_status find_near(units *u, bm_error *err)
     s->results = (bm_result_settings){.kept = BM_RECORDS_NOT_WRITTEN,
                                       .removed = BM_RECORDS_NOT_WRITTEN,
                                       .write_pairs = u->settings->results.write_pairs};
-    if (bm_keep_rules_divide(&s->keep))
+    if (!bm_keep_rules_rank(&s->keep))
         s->keep = (bm_keep_rules){.last = s->keep.last};
     u->source = (bm_part_source){.of = &u->job.context,
                                  .scan = scan_of(u),
@@ -711,8 +667,11 @@ static bm_status find_near(units *u, bm_error *err)
                                  .only_equal = !(s->bands.threshold < 1),
                                  .ctx = u};
     u->source.scan.parts = true;
+    u->source.scan.keep = bm_keep_rules_rank(&s->keep) && s->keep.n_by_field > 0 ? &s->keep : NULL;
+    u->source.checkpoint = &u->job.checkpoint;
+    u->source.more = more_of_parts;
     s->parts = &u->source;
-    u->reading = READ_PARTS;
+    u->reading = BM_READ_PARTS;
     return u->pair(s, err);
 }
 
@@ -765,7 +724,7 @@ static void write_unit(const units *u, bm_json *json, uint64_t place)
     const size_t doc = doc_of(u, place);
     bm_json_begin_array(json);
     bm_json_string(json, bm_doc_table_id(&u->job.context.docs, doc));
-    bm_json_uint(json, place - ((const unit_doc *)u->docs.data)[doc].begin);
+    bm_json_uint(json, place - ((const bm_unit_doc *)u->docs.data)[doc].begin);
     bm_json_end_array(json);
 }
 
@@ -819,7 +778,8 @@ static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_err
 /* Write a row of pairs.tsv: a unit, and the first unit equal to it. */
 static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pairs, bm_error *err)
 {
-    bm_pair_line line = {.of_parts = true, .similarity = 1};
+    bm_pair_line line = {
+        .of_parts = true, .similarity = 1, .all_digits = u->settings->results.all_digits};
     BM_TRY(name_place(u, first, &u->pair_ids[0], &line.from_a, err));
     BM_TRY(name_place(u, place, &u->pair_ids[1], &line.from_b, err));
     line.id_a = (bm_str){u->pair_ids[0].data, u->pair_ids[0].len};
@@ -899,7 +859,7 @@ static bm_status add_cut(units *u, const uint64_t n[6], bm_rows *rows, bm_error 
     if (u->pairs)
         memcpy(&similarity, &n[5], sizeof similarity);
     bm_job_context *context = &u->job.context;
-    unit_doc *docs = u->docs.data;
+    bm_unit_doc *docs = u->docs.data;
     const size_t doc = doc_of(u, n[0]), kept = doc_of(u, n[2]);
     BM_TRY(find_kept_id(u, kept, err));
     const bm_doc_row *row = bm_doc_table_row(&context->docs, doc);
@@ -911,7 +871,8 @@ static bm_status add_cut(units *u, const uint64_t n[6], bm_rows *rows, bm_error 
                               .jaccard = similarity,
                               .reason = bm_reason_name((bm_reason)n[3]),
                               .file = context->inputs.names.names[row->file],
-                              .line = row->line};
+                              .line = row->line,
+                              .all_digits = u->settings->results.all_digits};
     BM_TRY(cut(u, n[0], n[0] + n[1], err));
     context->counts.unit.cuts++;
     docs[doc].filled -= n[4];
@@ -952,7 +913,7 @@ static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const units *u = ctx;
-    const unit_doc *docs = u->docs.data;
+    const bm_unit_doc *docs = u->docs.data;
     const bm_text_range *cuts = u->cuts.data;
     bm_bisect b = {0, u->n_cuts};
     while (b.low < b.high)
@@ -1022,10 +983,9 @@ static bm_status run(units *u, bm_error *err)
     bm_job_context *context = &u->job.context;
     BM_TRY(bm_job_begin(&u->job, BM_STEP_INPUTS, err));
     BM_TRY(bm_cuts_check_format(context, "unit", err));
-    BM_TRY(bm_job_begin(&u->job, BM_STEP_DIRECTORY, err));
+    BM_TRY(bm_job_begin(&u->job, BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS, err));
     if (u->job.summary != NULL)
         return BM_OK;
-    bm_job_context_plan(context, BM_START_DOCUMENTS);
     BM_TRY(read_units(u, err));
     bm_doc_table_end_adding(&context->docs);
     bm_job_context_stage(context, BM_STAGE_GROUP, "documents");
@@ -1054,7 +1014,7 @@ bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_s
     bm_buf_reset(&u.pair_ids[0]);
     bm_buf_reset(&u.pair_ids[1]);
     bm_buf_reset(&u.kept_id);
-    bm_buf_reset(&u.names);
+    bm_buf_reset(&u.saved.runs);
     bm_span_grams_reset(&u.grams);
     bm_span_far_close(&u.far);
     bm_free_all(u.dropped, u.filter.words);

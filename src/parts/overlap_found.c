@@ -201,5 +201,6 @@ static bm_status load(void *ctx, const void *data, size_t len, bm_error *err)
 
 bm_checkpoint_more bm_overlap_saved(bm_overlap_found *found)
 {
-    return (bm_checkpoint_more){save, load, unsaved_bytes, found};
+    return (bm_checkpoint_more){
+        .save = save, .load = load, .unsaved_bytes = unsaved_bytes, .ctx = found};
 }

@@ -296,7 +296,7 @@ bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err)
     if (line->kept_from != UINT64_MAX)
         BM_TRY(bm_buf_add_format(out, err, "%" PRIu64, line->kept_from));
     BM_TRY(bm_buf_add(out, "\t", 1, err));
-    BM_TRY(add_similarity(out, line->jaccard, err));
+    BM_TRY((line->all_digits ? add_all_digits : add_similarity)(out, line->jaccard, err));
     BM_TRY(bm_buf_add(out, "\t", 1, err));
     BM_TRY(add_field(out, text_of(line->reason), '\t', err));
     BM_TRY(add_field(out, text_of(line->file), '\t', err));

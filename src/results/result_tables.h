@@ -180,6 +180,7 @@ typedef struct bm_cut_line {
     const char *reason;
     const char *file;
     uint64_t line;
+    bool all_digits; /* write `jaccard` with 20 decimals instead of six */
 } bm_cut_line;
 bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err);
 

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "input/keep_key.h"
 #include "input/raw_batch.h"
 #include "model/batches.h"
 #include "sign/ingest_cfg.h"
@@ -707,8 +708,10 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
 static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
+    /* Of parts that an interrupted job read, the first number is less. */
+    const uint64_t skipped = worker->cfg->skip_records;
     bm_record part = *record;
-    char id[48];
+    char id[64];
     batch->parts.len = 0;
     BM_TRY(add_shingles(worker, record, err));
     const uint64_t *offsets = batch->shingles.offsets;
@@ -716,7 +719,8 @@ static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm
         bm_ingest_part p;
         memcpy(&p, batch->parts.data + at, sizeof p);
         const size_t n = batch->n_docs;
-        const int len = snprintf(id, sizeof id, "%" PRIu64 ".%zu", batch->turn.sequence, n);
+        const int len = snprintf(id, sizeof id, "%" PRIx64 ".%" PRIx64 ".%zx", skipped,
+                                 batch->turn.sequence, n);
         part.id = (bm_str){id, (size_t)len};
         const bm_doc_row row = {.line = record->line,
                                 .text_bytes = p.bytes,
@@ -724,6 +728,10 @@ static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm
                                 .file = record->file,
                                 .n_shingles = (uint32_t)(offsets[n + 1] - offsets[n])};
         BM_TRY(add_doc(batch, &row, &part, err));
+        if (worker->cfg->scan.keep != NULL)
+            bm_keep_key_set_length(worker->cfg->scan.keep,
+                                   batch->keep_keys.data + batch->keep_keys.len - part.keep_key.len,
+                                   part.keep_key.len, p.bytes);
     }
     batch->n_invalid += record->n_invalid;
     return BM_OK;

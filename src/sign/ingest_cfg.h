@@ -255,6 +255,8 @@ typedef struct bm_ingest_scan {
      * and as many entries to `batch->parts`. They are signed like other documents; their ids are
      * distinct but have no meaning. */
     bool parts;
+    const bm_keep_rules *keep; /* of parts: rules by which they are ranked, each by its own length;
+                                * NULL: none */
 } bm_ingest_scan;
 
 typedef struct bm_ingest_cfg {

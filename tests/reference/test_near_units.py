@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """dedup --unit line and paragraph at a lower threshold, and with --keep by length or field: cuts, groups, pairs and kept texts against
-brute force in Python over what the bands propose. Band keys, shingles and similarities are the model's own."""
+brute force in Python over what the bands propose, on every device. Band keys, shingles and similarities are the model's own."""
 
 import argparse
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "identity"))
 import harness
+from outputs import devices, opencl_environment
 
 np, xxhash = harness.need_modules("numpy", "xxhash")
 import minhash_model
@@ -28,7 +31,14 @@ CASES = [
     ("line", 0.5, (16, 3), "max:n", 1, None),
     ("line", 1, None, "shortest,last", 1, None),
     ("line", 1, None, "min:n", 1, None),
+    ("line", 1, None, "max:kind,longest", 1, None),
+    ("line", 0.5, (16, 3), "min:kind,shortest,last", 1, None),
+    ("paragraph", 0.6, (16, 4), "longest,min:kind", 1, "site"),
+    ("line", 1, None, "min:kind,longest", 1, "n"),
+    ("line", 0.7, (8, 8), "max:n,shortest,last", 1, "kind"),
 ]
+# of documents, in turn: numbers and texts that a key of `keep` writes in every way it has
+files.SITES["kind"] = [3, "b", 2.5, 2**60 + 1, "a\0b", None, -(2**60) - 1, "a", True, 2**60, "a\0\0", 0, "", 1e300]
 
 
 def make_texts(rng, n):
@@ -97,18 +107,27 @@ def proposed(units, plan):
     return sorted({pair for members in buckets.values() for pair in itertools.combinations(members, 2)})
 
 
+def value_rank(value, greatest):
+    """Numbers come before texts, and these before what has no order."""
+    if value is None or value is True:
+        return (3,)
+    if isinstance(value, str):
+        return (2, tuple(255 - b for b in value.encode()) + (256,) if greatest else tuple(value.encode()))
+    return (1, -value if greatest else value)
+
+
 def rank_of(unit, number, keep):
     """What is least is kept."""
-    if keep == "first":
-        return number
-    if keep == "last":
-        return -number
-    if keep == "longest":
-        return (-len(unit.bytes), number)
-    if keep == "shortest,last":
-        return (len(unit.bytes), -number)
-    value = files.SITES["n"][unit.doc % len(files.SITES["n"])]
-    return (-value if keep == "max:n" else value, number)
+    out = []
+    for rule in keep.split(","):
+        if rule in ("first", "last"):
+            return (*out, number if rule == "first" else -number)
+        if rule in ("longest", "shortest"):
+            out.append(-len(unit.bytes) if rule == "longest" else len(unit.bytes))
+        else:
+            values = files.SITES[rule[4:]]
+            out.append(value_rank(values[unit.doc % len(values)], rule.startswith("max")))
+    return (*out, number)
 
 
 def model(texts, unit, threshold, plan, keep, keep_count, within):
@@ -162,7 +181,7 @@ def read_rows(path):
     return [line.split("\t") for line in path.read_text().split("\n")[:-1]]
 
 
-def check(program, folder, texts, case):
+def check(program, folder, texts, case, specs):
     unit, threshold, plan, keep, keep_count, within = case
     expected = model(texts, *case)
     (folder / "in.jsonl").write_text(files.as_jsonl(texts))
@@ -172,9 +191,13 @@ def check(program, folder, texts, case):
     if threshold < 1:
         options += ["--candidates", "all"] if plan is None else ["--bands", plan[0], "--rows", plan[1], "--perms", PERMS]
     first = None
-    for i, more in enumerate((["--pairs"], ["--pairs", "--threads", 1], ["--threads", 4, "--memory", "64M"])):
+    runs = [["--pairs"], ["--pairs", "--threads", 1], ["--threads", 4, "--memory", "64M"]]
+    runs += [["--device", spec] for spec in specs if threshold < 1 and plan is not None]
+    for i, more in enumerate(runs):
         out = folder / f"out{i}"
-        subprocess.run([program, "dedup", folder / "in.jsonl", *map(str, options + more), "--force", "-o", out], check=True)
+        device = [] if "--device" in more else ["--device", "cpu"]
+        command = [program, "dedup", folder / "in.jsonl", *map(str, options + more + device), "--force", "-o", out]
+        subprocess.run(command, check=True, env={**os.environ, **opencl_environment()})
         written = {f.name: f.read_bytes() for f in out.iterdir() if f.name not in ("report.json", "pairs.tsv")}
         assert first is None or first == written, (case, more)
         first = written
@@ -200,12 +223,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options, _ = parser.parse_known_args()  # the size is one
     reasons = []
+    specs = [spec for spec, _, _ in devices(harness.Program(options.program), opencl_environment())]
     with tempfile.TemporaryDirectory() as name:
         for i, case in enumerate(CASES):
-            reasons += check(options.program, Path(name), make_texts(random.Random(options.seed * 100 + i), 60), case)
+            reasons += check(options.program, Path(name), make_texts(random.Random(options.seed * 100 + i), 60), case, specs)
     counts = {reason: reasons.count(reason) for reason in ("identical", "equal", "near", "chained")}
     assert min(counts.values()) > 10, counts
-    print("cuts as the model has them: " + ", ".join(f"{n} {reason}" for reason, n in counts.items()))
+    print("cuts as the model has them: " + ", ".join(f"{n} {reason}" for reason, n in counts.items()) + f"; {len(specs)} OpenCL devices")
     return 0
 
 

@@ -13,6 +13,9 @@ job seal its work after each batch of 50 documents, so that small corpora are en
   settings  dedup --cluster star --force over an earlier output, which must stay as it is until the end; with each --resume
             other --threads, --memory, --device, --temp-dir, --batch-docs and --progress
   files     dedup of 300 files
+  lines     dedup --unit line --pairs, hashes of lines in files under --temp-dir
+  spans     dedup --unit span:4
+  near      dedup --unit line of near lines: each document is a line
 
 Every kill is counted by the stage that it hit (resuming.py). It is claimed that kills hit jobs that had sealed nothing, were
 sealing, reading, matching and writing, and that many jobs went on from sealed work, whose documents they name. After a
@@ -40,7 +43,7 @@ SEAL = {"BANDMILL_SEAL_SECONDS": "0"}
 BATCH = ["--batch-docs", "50"]
 SPILL = ["--bands", "300", "--rows", "1", "--threshold", "0.7", "--threads", "2", "--memory", "24M"]
 MUST = ("unsealed", "sealing", "reading", "matching", "writing")  # the first kills of `spilled`, then any
-SHARES = {"pairs": 5, "spilled": 12, "sign": 4, "csv": 4, "settings": 4, "files": 3}
+SHARES = {"pairs": 5, "spilled": 12, "sign": 4, "csv": 4, "settings": 4, "files": 3, "lines": 4, "spans": 3, "near": 3}
 
 
 # --- the jobs ---
@@ -61,6 +64,11 @@ def make_jobs(folder, generator):
     yield Job("settings", ["dedup", "--cluster", "star", "--keep", "longest", "--force"],
               [put(folder, "settings.jsonl.gz", docs)], at("settings"), [at("t1"), at("t2")])
     yield Job("files", ["dedup", "--format", "files", "--batch-docs", "20"], [put_files(folder, "texts", docs[:300])], at("files"))
+    unit = ["dedup", "--threads", 2, *BATCH, "--unit"]
+    yield Job("lines", [*unit, "line", "--pairs", "--memory", "24M", "--temp-dir", at("temporary")],
+              [put(folder, "lines.jsonl", many)], at("lines"), [at("temporary")])
+    yield Job("spans", [*unit, "span:4"], [put(folder, "spans.jsonl", docs[:2000])], at("spans"))
+    yield Job("near", [*unit, "line", "--threshold", "0.7"], [put(folder, "near.jsonl", docs[:2000])], at("near"))
 
 
 class Settings:

@@ -12,41 +12,6 @@ awk 'BEGIN {
 }' > in.jsonl
 cp -p in.jsonl other.jsonl
 
-# start_and_stop SIGNAL COMMAND…: lets it run in steps until something is sealed, and sends the signal while it is stopped.
-start_and_stop() {
-    signal=$1
-    shift
-    for try in $(seq 50); do
-        rm -rf out out.partial
-        command_line="kill -$signal bandmill $*"
-        BANDMILL_SEAL_SECONDS=0 env --default-signal=INT "$PROGRAM" "$@" --threads 1 --batch-docs 1 > ../out 2> ../err &
-        job=$!
-        while kill -STOP $job 2> /dev/null && [ ! -e out ] && ! grep -q '^documents' out.partial/.bandmill-journal 2> /dev/null; do
-            kill -CONT $job
-            sleep 0.01
-        done
-        kill "-$signal" $job 2> /dev/null
-        kill -CONT $job 2> /dev/null
-        wait $job
-        rc=$?
-        [ -e out ] || return 0 # else it was done before anybody looked
-    done
-    fail "fifty jobs were done before they could be stopped"
-}
-
-# the_same WHOLE: every file of `out` has the bytes of the one in WHOLE; the report and the manifest are so but for "run".
-the_same() {
-    checks=$((checks + 1))
-    [ "$(ls -A out)" = "$(ls -A "$1")" ] || fail "other files: $(ls -A out)"
-    for file in out/*; do
-        case $file in
-        */report.json | */manifest.json) ;;
-        *) cmp -s "$file" "$1/${file#out/}" || fail "$file differs" ;;
-        esac
-    done
-    absent out.partial
-}
-
 for job in sign dedup share; do
     options='--on-error skip'
     command=sign

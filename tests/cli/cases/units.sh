@@ -125,9 +125,39 @@ bm dedup in.jsonl.gz --unit line $cut --kept none -o gz; exits 0; holds gz/kept.
 "$PROGRAM" dedup - --unit line $cut -o piped < in.jsonl || fail "of standard input: $?"
 holds piped/kept.jsonl < out/kept.jsonl
 
+# --- the records that are left empty, as they were ---
+bm dedup in.jsonl --unit line $cut --removed same -o removed; exits 0
+holds removed/kept.jsonl < out/kept.jsonl
+sed -n 3p in.jsonl | holds removed/removed.jsonl
+bm dedup in.jsonl --unit line $cut --kept no --removed none -o removed --force; exits 0
+sed -n 3p in.jsonl | holds removed/removed.jsonl; absent removed/kept.jsonl
+bm dedup in.txt --format lines --unit line $cut --removed same -o removed --force; exits 0
+printf 'one two  Three\n' | holds removed/removed.txt
+
+# --- which one stays, by a length and a field, and among documents of one value ---
+{
+    printf '{"id":1,"n":5,"s":"x","text":"a b c"}\n{"id":2,"n":7,"s":"x","text":"a  b c"}\n{"id":3,"n":7,"s":"x","text":"a   b c"}\n'
+    printf '{"id":4,"n":7,"s":"y","text":"A B C"}\n{"id":5,"s":"y","text":"a, b, c"}\n{"id":6,"text":"a b c"}\n'
+} > ranks.jsonl
+stays() { # IDS OPTION…: the documents that are not left empty
+    ids=$1
+    shift
+    bm dedup ranks.jsonl --unit line --min-words 3 "$@" -o ranks --force; exits 0
+    sed 's/.*"id":\([0-9]*\).*/\1/' ranks/kept.jsonl | tr '\n' ' ' | grep -qx "$ids " || fail "$*: others stay than $ids"
+}
+stays 3 --keep max:n,longest
+stays 2 --keep order:id=2,longest
+stays 4 --keep max:n,shortest,last
+says ../err '^bandmill: warning: keep max:n: 2 of 6 documents have no value there, 0 one of another type'
+stays '3 5 6' --within s --keep longest
+stays '1 4 6' --within s --keep min:n
+stays '3 4 6' --within s --keep max:n,longest
+says ../err 'within s: 1 of 6 documents have no value there, 0 one of another type: no part of them is compared'
+bm dedup ranks.jsonl --unit line --keep max:none --within s -o never; refused 3 "--keep max:none: no document has a field 'none'"
+
 # --- refused ---
 for bad in '--weights tfidf' '--verify contained' '--keep none' '--keep longest --keep-count 2' '--keep last --keep-count 2' \
-    '--keep max:x --within id' '--keep longest,max:x' '--against in.csv' '--removed same' '--cluster star' '--candidates all' \
+    '--against in.csv' '--cluster star' '--candidates all' \
     '--max-group-size 9' '--verify none' '--verify signature' '--bands 4 --rows 2' '--unit word' '--unit span:0' '--unit line:5' '--keep-count 0'; do
     bm dedup in.jsonl --unit line $bad -o never; refused 2 '--'; absent never
 done

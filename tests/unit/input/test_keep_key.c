@@ -67,7 +67,7 @@ static const struct {
 
 #define N_VALUES (sizeof values / sizeof values[0])
 
-static bm_buf key_of(const bm_keep_rules *rules, size_t i)
+static bm_buf key_of_length(const bm_keep_rules *rules, size_t i, uint64_t text_bytes)
 {
     const bm_str text = {values[i].text, strlen(values[i].text)};
     const char kind = values[i].kind;
@@ -78,9 +78,14 @@ static bm_buf key_of(const bm_keep_rules *rules, size_t i)
                  : kind == '=' ? BM_VALUE_OTHER
                                : BM_VALUE_MISSING;
     bm_buf out = {0};
-    const bm_keep_facts facts = {.values = &value, .text_bytes = 7};
+    const bm_keep_facts facts = {.values = &value, .text_bytes = text_bytes};
     cr_assert_eq(keep_key_add(rules, &facts, &out, NULL), BM_OK);
     return out;
+}
+
+static bm_buf key_of(const bm_keep_rules *rules, size_t i)
+{
+    return key_of_length(rules, i, 7);
 }
 
 static int order_of(bm_str x, bm_str y)
@@ -147,6 +152,50 @@ Test(keep_key, strings_with_nul_bytes_come_in_the_order_of_their_bytes)
         last = key;
     }
     bm_buf_reset(&last);
+    bm_keep_rules_reset(&rules);
+}
+
+/* A part of a record has the key of a record of its length, whatever stands before the length. */
+Test(keep_key, the_length_can_be_that_of_a_part)
+{
+    static const char *const lists[] = {"longest,max:x", "max:x,shortest", "min:x,longest,max:x",
+                                        "order:x=a|1,max:x,min:x,longest,shortest"};
+    for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++) {
+        bm_keep_rules rules;
+        cr_assert_eq(bm_keep_rules_parse(lists[k], &rules, NULL), BM_OK);
+        for (size_t i = 0; i < N_VALUES; i++) {
+            bm_buf key = key_of_length(&rules, i, 7), wanted = key_of_length(&rules, i, 300);
+            bm_keep_key_set_length(&rules, key.data, key.len, 300);
+            cr_expect_eq(order_of((bm_str){key.data, key.len}, (bm_str){wanted.data, wanted.len}),
+                         0, "%s: %c%s", lists[k], values[i].kind, values[i].text);
+            bm_buf_reset(&key);
+            bm_buf_reset(&wanted);
+        }
+        bm_keep_rules_reset(&rules);
+    }
+}
+
+/* The value that divides documents is the last part of the key. */
+Test(keep_key, within_follows_the_other_rules)
+{
+    bm_keep_rules rules;
+    cr_assert_eq(bm_keep_rules_parse("max:x,longest,min:x", &rules, NULL), BM_OK);
+    cr_assert_eq(bm_keep_rules_add_within(&rules, "x", NULL), BM_OK);
+    cr_expect(bm_keep_rules_divide(&rules));
+    cr_expect(bm_keep_rules_rank(&rules));
+    cr_expect_eq(rules.n_fields, 1);
+    for (size_t i = 0; i < N_VALUES; i++) {
+        bm_buf key = key_of(&rules, i);
+        bm_keep_key_parts parts;
+        cr_assert(bm_keep_key_split(&rules, (bm_str){key.data, key.len}, &parts));
+        const size_t at = bm_keep_key_part(&rules, parts.compared, 3);
+        const bool none = values[i].kind == '-' || values[i].kind == '=';
+        const char *const text = none ? "" : values[i].text;
+        cr_expect_eq(
+            order_of((bm_str){parts.compared.data + at, parts.compared.len - at}, world_str(text)),
+            0, "%c%s", values[i].kind, values[i].text);
+        bm_buf_reset(&key);
+    }
     bm_keep_rules_reset(&rules);
 }
 
