@@ -94,11 +94,8 @@ typedef struct bm_corpus_sets {
     bm_column sorted_column, places_column;
     size_t n_placed; /* rows whose sets have places */
     /* In memory: */
-    char **blocks; /* memory that places point into */
-    size_t n_blocks, cap_blocks;
-    char *free; /* the unused rest of the last block */
-    size_t n_free;
-    uint64_t bytes; /* bytes of all sets in the blocks */
+    bm_column column; /* sets one after another; places point into it */
+    uint64_t bytes;   /* bytes of these sets */
     /* In a file: */
     bm_spill_file *file; /* a record for each representative, with its hashes or words */
     bm_saved_sets saved;

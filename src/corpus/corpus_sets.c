@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_sets.c -- sets in blocks of memory or in a file of records, and moving them from memory to
- * the file.
+/* corpus_sets.c -- sets in a column of memory or in a file of records, and moving them from memory
+ * to the file.
  *
- *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, which never move
+ *     column   [ 0 | 1 | 4 | … ]                        base/column.h: a set never moves
  *     file     [ record of 0 | of 1 | of 4 | … ]        representatives, in input order
  *
  * Space is reserved in input order, and any thread may fill it. Saved records are contiguous at the
@@ -14,7 +14,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "corpus/corpus_parts.h"
@@ -515,10 +514,6 @@ out:
     return status;
 }
 
-/* A block has the sets of many batches, so that little of it remains unused. */
-#define BLOCK_BYTES ((size_t)64 << 20)
-#define HUGE_BYTES  ((size_t)2 << 20)
-
 bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out, bm_error *err)
 {
     return bm_column_grow(out, bytes, bm_corpus_is_apart(corpus) ? corpus->cfg.temp_dir : NULL,
@@ -561,12 +556,7 @@ static void free_memory(bm_corpus_sets *sets)
 {
     bm_column_reset(&sets->sorted_column);
     sets->sorted = NULL;
-    for (size_t i = 0; i < sets->n_blocks; i++)
-        bm_free(sets->blocks[i]);
-    bm_free(sets->blocks);
-    sets->blocks = NULL;
-    sets->free = NULL;
-    sets->n_blocks = sets->cap_blocks = sets->n_free = 0;
+    bm_column_reset(&sets->column);
     sets->bytes = 0;
 }
 
@@ -599,36 +589,12 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
     memset(sets->places + first, 0, n * sizeof *sets->places);
 }
 
-/* Add a block, in huge pages if the system has them, since sets are most of a job's memory. */
-static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_error *err)
-{
-    BM_TRY(bm_grow_array(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, err));
-    BM_TRY(bm_new(out, size, err));
-    sets->blocks[sets->n_blocks++] = *out;
-#if defined(MADV_HUGEPAGE)
-    const size_t skip = (HUGE_BYTES - (uintptr_t)*out % HUGE_BYTES) % HUGE_BYTES;
-    if (skip < size) /* advice only */
-        (void)madvise(*out + skip, (size - skip) / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
-#endif
-    return BM_OK;
-}
-
-/* Reserve `len` bytes of memory for sets; a multiple of 8. */
+/* Reserve memory for sets after the existing ones. */
 static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
-    char *own = NULL;
-    if (len > BLOCK_BYTES) {
-        BM_TRY(add_block(sets, len, &own, err));
-    } else if (sets->free == NULL || len > sets->n_free) {
-        BM_TRY(add_block(sets, BLOCK_BYTES, &sets->free, err));
-        sets->n_free = BLOCK_BYTES;
-    }
-    *out = (void *)(own != NULL ? own : sets->free);
+    BM_TRY(bm_column_grow(&sets->column, (size_t)sets->bytes + len, NULL, err));
+    *out = (uint64_t *)sets->column.data + sets->bytes / sizeof **out;
     sets->bytes += len;
-    if (own == NULL) {
-        sets->free += len;
-        sets->n_free -= len;
-    }
     return BM_OK;
 }
 

@@ -208,7 +208,7 @@ Test(corpus_again, sets_that_are_made_again_are_those_that_were_kept)
             cfg.temp_dir = w.dir.root;
             fill(&w, &cfg, cases[c].threads, cases[c].batch_docs, &corpus);
             cr_assert_eq(corpus.sets.state, BM_SETS_AGAIN);
-            cr_assert_null(corpus.sets.blocks, "nothing is kept");
+            cr_assert_null(corpus.sets.column.data, "nothing is kept");
             cr_assert_eq(corpus.sets.n_stored > 20, cases[c].memory != 0);
             cr_assert_eq(compare(&w, &corpus, got, N_PAIRS, &err), BM_OK, "%s:%llu: %s", err.file,
                          (unsigned long long)err.line, err.message);

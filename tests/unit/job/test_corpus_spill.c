@@ -17,7 +17,7 @@ Test(corpus_spill, similarities_are_those_of_the_sets_whatever_fits_into_the_are
         bm_corpus_cfg cfg = in_files(w, arenas[i]);
         size_t n = i == 0 ? 300 : 4000;
         cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
-        cr_assert_null(corpus.sets.blocks, "nothing is in memory");
+        cr_assert_null(corpus.sets.column.data, "nothing is in memory");
         bm_pair *pairs = some_pairs(w, n);
         for (int pass = 0; pass < 2; pass++) {
             double threshold = pass == 0 ? 0 : .6;

@@ -68,7 +68,8 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
             bm_match match;
             bm_error err = {0};
             cr_assert_eq(fill(s, m >= 0, &corpus, NULL), BM_OK);
-            cr_assert((corpus.sets.blocks == NULL) == (m >= 0), "sets lie where they are meant to");
+            cr_assert((corpus.sets.column.data == NULL) == (m >= 0),
+                      "sets lie where they are meant to");
             if (m > 0)
                 leave_memory(&corpus, left[m]);
             cr_assert_eq(run(s, &corpus, thresholds[t], &match, &err), BM_OK, "%s", err.message);
@@ -100,7 +101,7 @@ Test(match_all_pairs, sets_in_memory_that_leave_too_little_for_an_index_move_to_
     leave_memory(&corpus, 2500000);
     cr_assert_not(bm_corpus_sets_in_file(&corpus));
     cr_assert_eq(run(s, &corpus, .7, &match, NULL), BM_OK);
-    cr_assert(bm_corpus_sets_in_file(&corpus) && corpus.sets.blocks == NULL &&
+    cr_assert(bm_corpus_sets_in_file(&corpus) && corpus.sets.column.data == NULL &&
               corpus.sets.bytes == 0);
     cr_assert_gt(corpus.sets.file_bytes, 1000000);
     expect_edges(&match, wanted, n);
