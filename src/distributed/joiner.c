@@ -8,9 +8,9 @@
  *     forests   their links are added at once
  *
  * Memory: 12 bytes for each entry and 8 for each document, up to half as much again while heaps
- * grow, and up to 26 bytes for each linked document. The result is made in place: the table is freed
- * first, the hashes of the documents become the first column, and the rows are sorted where they
- * are.
+ * grow, and up to 26 bytes for each linked document. The result is made in place: the table is
+ * freed first, the hashes of the documents become the first column, and the rows are sorted where
+ * they are.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>

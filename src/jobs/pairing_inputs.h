@@ -60,8 +60,8 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
-/* For a job whose documents are not signed yet: copy the settings of the text and of the sketch, and
- * the name of the hash, from the known documents. */
+/* For a job whose documents are not signed yet: copy the settings of the text and of the sketch,
+ * and the name of the hash, from the known documents. */
 void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Check that documents signed before were cut and signed like the known ones. Text and sketch must
  * be resolved. BM_ERR_FORMAT: they differ. */
