@@ -174,6 +174,25 @@ Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known
     expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
 }
 
+Test(result_tables, a_cut_has_six_decimals_or_all_digits)
+{
+    bm_buf out = {0};
+    bm_cut_line cut = {.id = world_str("r"),
+                       .kept = world_str("k"),
+                       .from = 3,
+                       .to = 9,
+                       .kept_from = 0,
+                       .jaccard = 2.0 / 3,
+                       .reason = "near",
+                       .file = "-",
+                       .line = 7};
+    cr_assert_eq(bm_cut_line_add(&out, &cut, NULL), BM_OK);
+    cut.all_digits = true;
+    cr_assert_eq(bm_cut_line_add(&out, &cut, NULL), BM_OK);
+    expect_text(&out, "r\t3\t9\tk\t0\t0.666667\tnear\t-\t7\n"
+                      "r\t3\t9\tk\t0\t0.66666666666666662966\tnear\t-\t7\n");
+}
+
 Test(result_tables, all_digits_are_read_back_as_the_double_and_as_the_nearest_millionth)
 {
     static const double rows[] = {2.0 / 3, 1.0, 0.0, 0.9999995, 0.9999996, 1.0 / 997, 0.8};
