@@ -150,8 +150,9 @@ class Killer:
         said = child.said()
         if child.code != 0:
             return f"exit {child.code}: {said}"
-        if before.docs and f"resuming after {before.docs} documents" not in said:
-            return f"{before.docs} documents were sealed, but: {said}"
+        noun = "parts" if job.name == "near" else "documents"
+        if before.docs and f"resuming after {before.docs} {noun}" not in said:
+            return f"{before.docs} {noun} were sealed, but: {said}"
         wrong = differing(digests(job.output), wanted)
         return f"differ: {wrong}" if wrong else job.left() and f"left: {job.left()}"
 
