@@ -112,6 +112,7 @@ static bm_status look_up(overlapping *o, bm_error *err)
     o->found.temp_dir = s->temp_dir;
     o->found.cuts = s->pairs.cut;
     o->found.meets_parts = bm_cuts_meet_parts(&s->input);
+    o->found.budget = &context->budget;
     o->found.memory = context->budget.total == 0 ? 0 : bm_budget_rows(&context->budget) / 4;
     BM_TRY(stop_shingles(o, err));
     BM_TRY(bm_items_settle(&o->items, err));

@@ -142,8 +142,9 @@ static bm_status write_rows(cutting *c, bm_error *err)
     const bm_overlap_found *found = c->found;
     BM_TRY(bm_table_begin(&c->cuts.buf, BM_TABLE_CUTS, err));
     BM_TRY(bm_table_begin(&c->removed.buf, BM_TABLE_REMOVED, err));
-    for (uint64_t i = 0, doc = 0; i < found->n_rows; i++) {
+    for (uint64_t i = 0, doc = 0, left = 0; i < found->n_rows; i++) {
         const bm_overlap_row *row = &found->rows[i];
+        bm_overlap_leave(found, i, &left);
         if (row->doc != found->rows[doc].doc)
             doc = i;
         if (row->hits > 0)
@@ -174,9 +175,11 @@ out:
 
 void bm_overlap_count_cuts(const bm_overlap_found *found, uint8_t *dropped, bm_unit_counts *counts)
 {
+    uint64_t left = 0;
     *counts = (bm_unit_counts){0};
     for (uint64_t i = 0; i < found->n_rows; i++) {
         const bm_overlap_row *row = &found->rows[i];
+        bm_overlap_leave(found, i, &left);
         if (row->hits > 0) {
             dropped[row->doc] = 0;
             continue;
@@ -195,6 +198,8 @@ bm_status bm_overlap_ranges(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const bm_overlap_found *found = ctx;
     bm_bisect b = {0, (size_t)found->n_rows};
+    if (doc % BM_DOC_LEAVE_ROWS == 0)
+        bm_column_leave(&found->column);
     while (b.low < b.high)
         bm_bisect_go(&b, found->rows[bm_middle(&b)].doc < doc);
     for (size_t i = b.low; i < found->n_rows && found->rows[i].doc == doc; i++) {

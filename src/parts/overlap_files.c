@@ -112,7 +112,7 @@ bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_o
 {
     const bm_items *items = found->items;
     const size_t n_all = items->n_classes + items->n_groups;
-    uint64_t *last = NULL;
+    uint64_t *last = NULL, left = 0;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&out->holders, items->n_classes + 1, err));
     BM_TRY_OUT(bm_new_zero(&last, (size_t)items->members.begin[n_all] + 1, err));
@@ -121,6 +121,7 @@ bm_status bm_overlap_count(const bm_overlap_found *found, uint8_t *dropped, bm_o
         dropped[d.rows[0].doc] = BM_REASON_OVERLAP;
         count_document(&d, last, out);
         at += d.n + d.n_cuts;
+        bm_overlap_leave(found, at, &left);
     }
     bm_column_leave(&found->column);
     for (size_t i = items->n_classes; i < n_all; i++)
@@ -252,6 +253,7 @@ static bm_status write_document(writing *w, const doc_rows *d, bm_error *err)
 static bm_status write_rows(writing *w, bm_error *err)
 {
     const bm_overlap_found *found = w->found;
+    uint64_t left = 0;
     BM_TRY(bm_table_begin(&w->overlap.buf, BM_TABLE_OVERLAP, err));
     if (!found->cuts)
         BM_TRY(bm_table_begin(&w->removed.buf, BM_TABLE_REMOVED, err));
@@ -259,7 +261,7 @@ static bm_status write_rows(writing *w, bm_error *err)
         const doc_rows d = rows_at(found, at);
         BM_TRY(write_document(w, &d, err));
         at += d.n + d.n_cuts;
-        bm_column_leave(&found->column);
+        bm_overlap_leave(found, at, &left);
     }
     BM_TRY(bm_rows_flush(&w->overlap, true, err));
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);

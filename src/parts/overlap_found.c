@@ -14,10 +14,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Number of touched classes that memory is reserved for in each thread. A document that contains a
- * whole test set may touch more classes. */
-#define TOUCHED ((uint64_t)1 << 18)
-
 static size_t n_all(const bm_items *items)
 {
     return items->n_classes + items->n_groups;
@@ -32,12 +28,30 @@ uint64_t bm_overlap_bytes(const bm_items *items)
 {
     const bool stops = items->settings->pairs.stop_shingles != 0;
     const uint64_t classes = items->n_classes + items->n_groups,
-                   touched = classes < TOUCHED ? classes : TOUCHED;
+                   touched = classes < BM_OVERLAP_TOUCHED ? classes : BM_OVERLAP_TOUCHED;
     return (1 + stops) * (uint64_t)seen_bytes(items) +       /* seen, stopped */
            (stops ? items->table.n * sizeof(uint32_t) : 0) + /* counts */
            classes * (sizeof(uint32_t) + sizeof(uint64_t)) + /* best, holders */
            items->n * sizeof(uint64_t) +                     /* rows of one document's items */
            items->settings->threads * touched * 2 * sizeof(uint64_t);
+}
+
+static bm_status check_bytes(const bm_overlap_found *found, uint64_t bytes, bm_error *err)
+{
+    const bm_budget *budget = found->budget;
+    if (budget == NULL || budget->total == 0 || bytes <= bm_budget_rows(budget))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the items that documents hold at once do not fit into `memory` of %lluM (at "
+                   "least %lluM, or fewer documents at once: `batch_docs`)",
+                   (unsigned long long)(budget->total >> 20),
+                   (unsigned long long)(bm_budget_least(budget, bytes) >> 20) + 1);
+}
+
+bm_status bm_overlap_hold(bm_overlap_found *found, uint64_t more, uint64_t less, bm_error *err)
+{
+    return check_bytes(found, __atomic_add_fetch(&found->in_lanes, more - less, __ATOMIC_RELAXED),
+                       err);
 }
 
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
@@ -111,7 +125,13 @@ bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_
         }
     }
     bm_column_leave(&found->column);
-    return BM_OK;
+    const uint64_t rows = found->n_rows * sizeof *found->rows;
+    BM_TRY(check_bytes(found,
+                       bm_doc_table_bytes(found->docs) +
+                           (rows < found->memory ? rows : found->memory) +
+                           __atomic_load_n(&found->in_lanes, __ATOMIC_RELAXED),
+                       err));
+    return bm_overlap_hold(found, 0, batch->scanned.len, err);
 }
 
 /* --- saving --- */

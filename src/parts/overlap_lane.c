@@ -19,7 +19,8 @@
  *
  * Memory: 24 bytes for each place, no more than the hashes and the table that making a set of the
  * document would take; 16 more for each place of a shingle that very many items have; and 16 for
- * each class that shares a shingle with the document.
+ * each class that shares a shingle with the document. What exceeds the reserved memory is counted,
+ * and so are rows until their batch is delivered (count_held).
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -61,6 +62,7 @@ typedef struct overlap_lane {
     bm_overlap_rows rows;
     words ends; /* unit << 32 | 2 * row for the first unit of a run, | 2 * row + 1 for its last */
     size_t at;  /* index in `ends` of the next entry */
+    uint64_t counted; /* bytes of these lists that bm_overlap_hold knows */
 } overlap_lane;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
@@ -77,6 +79,18 @@ static bm_status sort(overlap_lane *lane, words *w, bm_error *err)
     if (w->n > 1)
         bm_hashes_sort(w->list, w->n, lane->scratch.list);
     return BM_OK;
+}
+
+/* Count what the lane holds for the items of its document. The reserved memory covers the first
+ * touched classes, and the memory for hashes of a document covers places, runs and scratch. */
+static bm_status count_held(overlap_lane *lane, bm_error *err)
+{
+    const uint64_t touched = lane->touched.cap, before = lane->counted;
+    lane->counted =
+        (lane->held.cap + lane->better.cap + lane->ends.cap) * sizeof(uint64_t) +
+        lane->cap_stretches * sizeof *lane->stretches + lane->rows.cap * sizeof *lane->rows.list +
+        (touched > BM_OVERLAP_TOUCHED ? 2 * (touched - BM_OVERLAP_TOUCHED) * sizeof(uint64_t) : 0);
+    return bm_overlap_hold(lane->found, lane->counted, before, err);
 }
 
 static bool has_bit(const uint8_t *bits, size_t at)
@@ -233,6 +247,7 @@ static bm_status touch_classes(overlap_lane *lane, bm_error *err)
         if (lane->touched.n < most)
             continue;
         BM_TRY(add_up(lane, err));
+        BM_TRY(count_held(lane, err));
         most = 2 * lane->touched.n > TOUCHED ? 2 * lane->touched.n : TOUCHED;
     }
     return add_up(lane, err);
@@ -559,10 +574,11 @@ static void free_lists(overlap_lane *lane)
 /* Free the lane's memory after a long document. */
 static void trim(overlap_lane *lane)
 {
-    if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT)
+    if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT && lane->rows.cap <= KEPT / 8)
         return;
     free_lists(lane);
-    *lane = (overlap_lane){.found = lane->found, .items = lane->items};
+    *lane = (overlap_lane){.found = lane->found, .items = lane->items, .counted = lane->counted};
+    (void)count_held(lane, NULL);
 }
 
 static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_record *record,
@@ -574,6 +590,7 @@ static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_rec
     if (lane->places.n == 0)
         return BM_OK;
     BM_TRY(find_rows(lane, record, err));
+    BM_TRY(count_held(lane, err));
     bm_overlap_said head = {.doc = (uint32_t)batch->n_docs,
                             .n_rows = (uint32_t)lane->rows.n,
                             .n_best = (uint32_t)lane->better.n};
@@ -589,7 +606,7 @@ static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_rec
     BM_TRY(say_seen(lane, out, &head.n_seen, err));
     memcpy(out->data + at, &head, sizeof head);
     trim(lane);
-    return BM_OK;
+    return bm_overlap_hold(lane->found, out->len - at, 0, err); /* until the batch is delivered */
 }
 
 static bm_status count_document(void *ctx, bm_shingler *shingler, const bm_record *record,

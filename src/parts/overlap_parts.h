@@ -193,6 +193,8 @@ typedef struct bm_overlap_found {
     bm_overlap_row *rows;
     uint64_t n_rows, n_saved;
     uint64_t memory; /* if the rows need more bytes, they are in a file in temp_dir; 0: no limit */
+    const bm_budget *budget; /* the job's; NULL: no limit */
+    uint64_t in_lanes;       /* bytes that lanes and batches hold beyond bm_overlap_bytes */
     const char *temp_dir;
     bool cuts, meets_parts; /* items are cut out of documents; texts consist of several fields */
     uint8_t *seen;          /* a bit for each shingle: 1 if some document has it */
@@ -200,11 +202,27 @@ typedef struct bm_overlap_found {
     uint32_t *counts;       /* while counting, the number of documents of each shingle; else NULL */
 } bm_overlap_found;
 
-/* The most bytes that look-ups need besides the items. */
+#define BM_OVERLAP_TOUCHED ((size_t)1 << 18) /* classes a document for which memory is reserved */
+
+/* The most bytes that look-ups need besides the items, except those that lanes count: rows of
+ * batches, and classes of a document beyond BM_OVERLAP_TOUCHED. */
 uint64_t bm_overlap_bytes(const bm_items *items);
+/* A lane holds `more` bytes, and `less` fewer. Any thread. BM_ERR_NOMEM: lanes and batches together
+ * hold more than the memory that is for documents; the message names a sufficient `memory`. */
+bm_status bm_overlap_hold(bm_overlap_found *found, uint64_t more, uint64_t less, bm_error *err);
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
                           bm_error *err);
 void bm_overlap_reset(bm_overlap_found *found);
+/* Rows are read in order, and `at` is the next one: every BM_OVERLAP_LEAVE rows, remove the pages of
+ * rows that are in a file from memory. *left: the row at which that was done last. */
+#define BM_OVERLAP_LEAVE 32768u
+static inline void bm_overlap_leave(const bm_overlap_found *found, uint64_t at, uint64_t *left)
+{
+    if (at - *left < BM_OVERLAP_LEAVE)
+        return;
+    bm_column_leave(&found->column);
+    *left = at;
+}
 /* The scan and the sink for the documents; the ctx of the sink is `found`. */
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found);
 bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);

@@ -145,6 +145,23 @@ done
 exits 0
 [ "$(wc -l < large/overlap.tsv)" -eq 6001 ] || fail "$(wc -l < large/overlap.tsv) lines of overlap.tsv"
 
+# documents that hold very many items at once: their rows are counted, and a memory is named that they fit into
+awk 'BEGIN { for (p = 0; p < 150; p++) for (k = 0; k < 60; k++) {
+        printf "%d-%d\t", p, k
+        for (w = 0; w < 13; w++) printf "p%dw%d ", p, w
+        for (w = 0; w < 13; w++) printf "o%dx%dy%d ", p, k, w
+        print "" } }' > shared.tsv
+awk 'BEGIN { for (d = 0; d < 200; d++) {
+        printf "%d\t", d
+        for (p = 0; p < 150; p++) { for (w = 0; w < 13; w++) printf "p%dw%d ", p, w; printf "%d ", d }
+        print "" } }' > crowd.tsv
+crowd='crowd.tsv --id-field 1 --text-field 2 --against shared.tsv --threshold 0.01 --kept no -q'
+bm overlap $crowd -o crowd --memory 64M --threads 4; exits 6
+says ../err 'the items that documents hold at once do not fit into --memory of 64M .at least [0-9]+M, or fewer documents at once: --batch-docs'
+bm overlap $crowd -o crowd --memory 64M --threads 4 --batch-docs 1; exits 0
+[ "$(wc -l < crowd/overlap.tsv)" -eq 1800001 ] || fail "$(wc -l < crowd/overlap.tsv) lines of overlap.tsv"
+rm -r crowd
+
 # refusals
 for option in '--bag' '--weights tfidf' '--perms 64' '--scheme oph' '--bands 4' '--verify exact' '--shingle stopword:3' \
     '--threshold 0' '--min-words 0' '--hash sha1'; do
