@@ -59,6 +59,12 @@ ABSENT = {
 }
 
 
+def refuse_numbers(options: dict[str, Any]) -> None:
+    """Rows on many machines have no order in which repeated ids could be numbered."""
+    if options.get("duplicate_ids") not in (None, "error"):
+        raise Error(f"duplicate_ids {options['duplicate_ids']!r} (error: rows have no order)", field="duplicate_ids")
+
+
 def _address(struct: Any) -> int:
     return int(ffi.cast("uintptr_t", struct))
 
@@ -99,8 +105,7 @@ class Plan:
                 raise Error(f"{name} is not for documents on many machines ({ABSENT[name]})", field=name)
             if name not in there:
                 raise TypeError(f"Plan() got an unexpected keyword argument {name!r}")
-        if options.get("duplicate_ids") not in (None, "error"):
-            raise Error(f"duplicate_ids {options['duplicate_ids']!r} (error: rows have no order)", field="duplicate_ids")
+        refuse_numbers(options)
         self.text: tuple[str, ...] = (text,) if isinstance(text, str) else tuple(text or ("text",))
         self.id, self.parts = id, number(parts, "parts", 1 << 16, 1)
         self.options = {"device": "cpu", **{name: value for name, value in options.items() if value is not None}}

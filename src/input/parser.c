@@ -125,18 +125,16 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
     const bm_row_place place = {.begin = shown.data, .line = record->line, .n_behind = n_behind};
     bm_row row = bm_row_begin(shown, parser->rules->syntax);
     bm_cell cell;
-    char why[320] = "";
+    char why[320] = "", more[400];
     while (bm_row_next(&row, &cell))
         ;
     row.broken = "it continues in quotes";
     row.expected = "a quote at the end of the field";
     if (row.opened != NULL)
         bm_row_explain(&row, &place, why, sizeof why);
-    bm_record_bad(&parser->maker, record,
-                  "the record is longer than %llu bytes (`max_doc_bytes`) and has the %llu lines "
-                  "after this one%s%s",
-                  (unsigned long long)parser->rules->longest, (unsigned long long)n_behind,
-                  why[0] != '\0' ? "; " : "", why);
+    snprintf(more, sizeof more, " and has the %llu lines after this one%s%s",
+             (unsigned long long)n_behind, why[0] != '\0' ? "; " : "", why);
+    bm_record_too_long(&parser->maker, record, "record", more);
 }
 
 static void too_long(const walker *w, bm_record *record, bm_str content, size_t bom)
@@ -151,9 +149,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
         record->n_behind = n_behind;
         explain_too_long(w, (bm_str){content.data, prefix}, n_behind, record);
     } else {
-        bm_record_bad(&parser->maker, record,
-                      "the record is longer than %llu bytes (`max_doc_bytes`)",
-                      (unsigned long long)parser->rules->longest);
+        bm_record_too_long(&parser->maker, record, "record", "");
     }
 }
 

@@ -144,6 +144,10 @@ void bm_record_maker_reset(bm_record_maker *maker);
 /* Mark the record as bad; the reason is written to the maker's buffer. */
 void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
     BM_PRINTF(3, 4);
+/* The same for a record whose `what` ("text") is longer than a document may be; `more` goes on with
+ * the reason. */
+void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *what,
+                        const char *more);
 /* Set the id to FILE:LINE, in an array FILE:N, or with `row_ids` the number of the row. A view of
  * the maker's buffer until the next call. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);

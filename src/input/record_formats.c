@@ -41,6 +41,13 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
     record->reason = maker->reason;
 }
 
+void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *what,
+                        const char *more)
+{
+    bm_record_bad(maker, record, "the %s is longer than %llu bytes (`max_doc_bytes`)%s", what,
+                  (unsigned long long)maker->rules->longest, more);
+}
+
 /* Append a file's name as UTF-8, mapping different names to different texts. A name that is valid
  * UTF-8 and has no "\x" stays as it is. In any other name, each invalid byte becomes \xhh and each
  * backslash is doubled: the result contains "\x", and the name can be recovered from it. */

@@ -33,8 +33,7 @@ bool bm_id_is_of(bm_str id, bm_id_kind kind);
 /* If the id is a number from 0 to INT64_MAX - 1 and *next is known, make *next greater than it. */
 void bm_next_id_pass(uint64_t *next, bm_str id);
 
-/* numbered_id -- ids of the form X#N, N from 2, which repeated ids get with `duplicate_ids`
- * number. */
+/* numbered_id -- ids of the form X#N, N from 2, which repeated ids get if they are numbered. */
 
 /* Does the id have this form? *base: X; *number: N. */
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);

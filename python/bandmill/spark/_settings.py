@@ -16,7 +16,7 @@ import bandmill
 from bandmill import Error
 from bandmill._native import lib
 from bandmill._options import fill_preset, size, word
-from bandmill.distributed import ABSENT, Plan
+from bandmill.distributed import ABSENT, Plan, refuse_numbers
 from bandmill.spark._sign import Recipe
 
 MOST_PARTS = 1 << 16
@@ -109,10 +109,7 @@ def given_of(
             raise TypeError(f"bandmill.spark.{call.__name__}() got an unexpected keyword argument {name!r}")
     if given.pop("candidates", "lsh") != "lsh":
         raise Error(f"candidates {k['candidates']!r} is not for a job of Spark's (lsh)", field="candidates")
-    if given.get("duplicate_ids") not in (None, "error"):
-        raise Error(
-            f"duplicate_ids {k['duplicate_ids']!r} is not for a job of Spark's (rows have no order)", field="duplicate_ids"
-        )
+    refuse_numbers(given)
     text = k["text"]
     names = (text,) if isinstance(text, str) else tuple(text)
     return names, _id_of(df, k["id"]), given
