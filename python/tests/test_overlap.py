@@ -148,9 +148,11 @@ def test_an_item_is_explained(table, questions, theirs, program):
     assert {**ours.data, "item": "0"} == {**said.data, "item": "0"} and ours.data["hits"] == int(row[3])
     begin, end = ours.data["run"]
     assert f"[[{ours.data['document_text'][begin:end]}]]" in str(ours)
-    with pytest.raises(bandmill.Error, match="does not hold item '7'") as e:
+    with pytest.raises(bandmill.Error, match=r"does not hold item '7': it has 0 of 8 shingles, a coverage of 0\.0") as e:
         r.explain(7, row[0])
     assert e.value.status == "not_found"
+    with pytest.raises(bandmill.Error, match="no document 'nobody'"):
+        r.explain(7, "nobody")
     with pytest.raises(bandmill.Error, match="an item and a document"):
         bandmill.explain(theirs, "0")
 

@@ -100,7 +100,7 @@ static bm_status from_files(const char *const *paths, size_t n_paths, const bm_c
     reading r = {.text = text};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_sign_dir_refuse(paths, n_paths, 0, err));
-    BM_TRY_OUT(bm_input_set_open_watched(&input, NULL, 0, callbacks, &set, err));
+    BM_TRY_OUT(bm_input_set_open(&input, NULL, 0, callbacks, &set, err));
     if (!bm_format_has_text(bm_input_set_format(set)))
         BM_TRY_OUT(bm_fail_field(err, "paths", "bench takes documents with text, not hashes"));
     BM_TRY_OUT(bm_batch_source_open(set, &r.source, err));

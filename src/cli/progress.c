@@ -168,24 +168,28 @@ static void clip(char *text, size_t columns)
     *text = '\0';
 }
 
-void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
+/* Format the progress (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a
+ * job with a plan "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". If it
+ * has more than `columns`, parts are left out in this order: documents, rate, percentage, time of
+ * the stage, time of the job. If the line is still too long, it is cut. */
+static void format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
 {
-    static const int order[] = {PART_DOCS, PART_RATE, PART_LEFT, PART_PERCENT, PART_JOB};
+    static const int shown[] = {PART_STAGE, PART_PERCENT, PART_RATE,
+                                PART_DOCS,  PART_LEFT,    PART_JOB},
+                     order[] = {PART_DOCS, PART_RATE, PART_LEFT, PART_PERCENT, PART_JOB};
     parts p;
     format_parts(progress, &p);
     for (size_t dropped = 0;; dropped++) {
-        snprintf(out, cap, "%s%s%s%s%s%s", p.text[PART_STAGE], p.text[PART_PERCENT],
-                 p.text[PART_RATE], p.text[PART_DOCS], p.text[PART_LEFT], p.text[PART_JOB]);
+        size_t len = 0;
+        for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+            for (const char *at = p.text[shown[i]]; *at != '\0' && len + 1 < cap; at++)
+                out[len++] = *at;
+        out[len] = '\0';
         if (columns_of(out) <= columns || dropped == sizeof order / sizeof order[0])
             break;
         p.text[order[dropped]][0] = '\0';
     }
     clip(out, columns);
-}
-
-void cli_meter_format(const bm_progress *progress, char *out, size_t cap)
-{
-    cli_meter_format_within(progress, SIZE_MAX, out, cap);
 }
 
 /* The current width of the terminal; 80 if unknown. */
@@ -239,7 +243,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
         return;
     /* The last column stays free: a terminal may wrap after it. */
     const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
-    cli_meter_format_within(progress, columns, meter->last, sizeof meter->last);
+    format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)
         return; /* this progress is not printed yet, because it may be the last of its stage */
     meter->drawn_s = now_s;

@@ -36,12 +36,6 @@ void cli_meter_clear(cli_meter *meter);
 /* End the meter at the end of the run. */
 void cli_meter_end(cli_meter *meter);
 
-/* Format the progress (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a
- * job with a plan "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". */
-void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
-/* Like cli_meter_format, in at most `columns`. Parts are left out in this order: documents, rate,
- * percentage, time of the stage, time of the job. If the line is still too long, it is cut. */
-void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
 /* Format 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
 /* Like cli_format_count, with a noun: "1 query", "1,200 queries". Returns out. */

@@ -115,8 +115,8 @@ struct bm_batch_source {
      * only the low 32 bits of each. NULL: there are no such documents, or the scheme uses whole
      * hashes. */
     const bm_scheme *low_halves;
-    /* Kind of the ids in a memory table, known once the table is read. `duplicate_ids` number turns
-     * integers into texts. */
+    /* Kind of the ids in a memory table, known once the table is read. Integers become texts if
+     * repeated ids are numbered. */
     bm_id_kind ids;
     /* Set by whoever opened the source: a stream in memory keeps its arrays for a second pass. */
     bool begun_twice;
@@ -181,3 +181,13 @@ bm_status bm_batch_parser_run(bm_batch_parser *parser, const bm_source_batch *ba
  * the source `copies`. */
 bm_status bm_batch_parser_split(bm_batch_parser *parser, const bm_source_batch *batch,
                                 bm_record_fn fn, void *ctx, bm_error *err);
+
+/* source_records -- the batch source of record files: the reader (reader.c) cuts them, and parsers
+ * parse them. */
+
+extern const bm_batch_source_ops bm_source_records;
+
+typedef struct bm_records_batch {
+    bm_source_batch base;
+    bm_raw_batch *raw;
+} bm_records_batch;

@@ -1204,15 +1204,8 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
     return bm_record_rules_init(&set->options, set->format, &set->rules, err);
 }
 
-bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
-                            bm_input_set **out, bm_error *err)
-{
-    return bm_input_set_open_watched(options, spool_dir, 0, NULL, out, err);
-}
-
-bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
-                                    uint64_t memory, const bm_callbacks *callbacks,
-                                    bm_input_set **out, bm_error *err)
+bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir, uint64_t memory,
+                            const bm_callbacks *callbacks, bm_input_set **out, bm_error *err)
 {
     bm_input_set *set = NULL;
     BM_TRY(bm_new_zero(&set, 1, err));

@@ -154,16 +154,14 @@ struct bm_input_set {
  * file. A given path leads to a regular file, or names a descriptor of the process (base/files.h):
  * a pipe among them is read once, like standard input. `spool_dir` is the directory to which
  * standard input and pipes are copied while they are read, so that they can be read a second time;
- * NULL: they are read once. */
-bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
-                            bm_input_set **out, bm_error *err);
-/* Like bm_input_set_open, with callbacks (borrowed until close, may be NULL): while a pipe or a
- * terminal has nothing to read, `cancelled` is called a few times a second, and if it returns true,
- * this fails with BM_ERR_CANCELLED. The names of the files in folders at addresses may take a part
- * of `memory` (0: any amount); BM_ERR_NOMEM: they take more. */
-bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
-                                    uint64_t memory, const bm_callbacks *callbacks,
-                                    bm_input_set **out, bm_error *err);
+ * NULL: they are read once.
+ *
+ * `callbacks` are borrowed until close, and may be NULL: while a pipe or a terminal has nothing to
+ * read, `cancelled` is called a few times a second, and if it returns true, this fails with
+ * BM_ERR_CANCELLED. The names of the files in folders at addresses may take a part of `memory` (0:
+ * any amount); BM_ERR_NOMEM: they take more. */
+bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir, uint64_t memory,
+                            const bm_callbacks *callbacks, bm_input_set **out, bm_error *err);
 /* Make a set of one stream called `name`, which the caller reads: nothing is opened or examined
  * here. options->format is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,

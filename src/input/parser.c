@@ -7,6 +7,7 @@
  * Threads: one parser per thread. */
 #include "input/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -25,12 +25,12 @@ typedef struct bm_raw_piece {
     char *broken;
     bool cut; /* the piece is the first bytes of one record that is longer than a document may be */
     uint64_t n_behind; /* with `cut`: lines of the record after its first line */
-    bm_hash128 digest; /* digest of a file that is read whole in bm_reader_fill */
+    bm_hash128 digest; /* digest of a file that is read whole in bm_batch_source_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* Bytes that bm_reader_fill reads. If `file` is set, they are a part of that file and become the
- * last piece; if not, they are whole files, one per piece. */
+/* Bytes that bm_batch_source_fill reads. If `file` is set, they are a part of that file and become
+ * the last piece; if not, they are whole files, one per piece. */
 typedef struct bm_raw_range {
     bool is_open;               /* the range has yet to be read */
     const bm_stored_file *file; /* NULL: whole files */

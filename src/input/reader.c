@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c -- cuts files into batches of whole records.
+/* reader.c -- cuts files into batches of whole records: a raw batch holds pieces, each a run of
+ * whole records of one file, in which a parser (parser.h) finds the records.
  *
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
@@ -16,6 +17,12 @@
  * rest is read and dropped. So is the rest of a broken file. Limits: a batch takes at most about
  * batch_bytes bytes and those of the longest document allowed.
  *
+ * In a plain file a cut can be guessed without reading everything before it: the last bytes that
+ * would fit into a batch show where a record seems to end. If several threads take batches in turn,
+ * the bytes up to such a cut, a *range*, are handed out unread. The thread that got the range reads
+ * it by position, at the same time as other threads, and checks that a record really ends there.
+ * Small files are handed out unread too, as many as fit into a batch.
+ *
  * Ranges are handed out before earlier ones are accepted, so the position in the file, the digest
  * and the line count are still those after the last accepted range. If anything in a range is
  * unexpected (a file that was cut off, a failed read, more records than a batch may have, no end of
@@ -27,23 +34,110 @@
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
-#include "input/reader.h"
-
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/utf8.h"
+#include "input/batch_source.h"
+#include "input/input_ahead.h"
+#include "input/input_digest.h"
+#include "input/input_set.h"
 #include "input/parser.h"
+#include "input/raw_batch.h"
+#include "input/record_format.h"
+#include "input/record_rules.h"
 #include "model/field_rows.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* The state between two batches, and while the reader searches for a cut. */
+
+/* The batches that were handed out. */
+typedef struct reader_batches {
+    uint64_t n;
+    bm_status failed; /* not BM_OK: no batch follows, and the reader can only be closed */
+} reader_batches;
+
+/* How the current file is broken. */
+typedef struct reader_break {
+    bm_error error; /* status not BM_OK: returned after the records before are handed out */
+    bool rest;      /* bad records are skipped, and the rest of the file becomes one */
+} reader_break;
+
+/* Observers of everything that is read. */
+typedef struct reader_watch {
+    const bm_long_gate *gate;    /* borrowed; NULL: any record may be kept in memory */
+    bm_content_tracker *tracker; /* NULL: places are not reported */
+} reader_watch;
+
+/* The ranges of the current file. While `ahead` (the reader has handed out ranges that are not
+ * finished), the state of lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs
+ * to the thread that accepts a range. */
+typedef struct reader_ranges {
+    bool wanted, ahead;
+    uint64_t at;    /* file offset at which the next range begins, if `ahead` */
+    uint64_t given; /* ranges handed out */
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint64_t finished; /* ranges accepted or dropped */
+    bool failed;       /* a range was not as expected: it and all later ones are dropped */
+    bool unbegun;      /* a dropped range was the first of its file */
+    unsigned state;    /* the scan's state where the first dropped range began */
+    size_t file;       /* the file of the first dropped range */
+    /* Used by the reader alone. n_failed: failures of ranges in this file; pause: batches to read
+     * in order before the next range; look: bytes of the file in which an end is searched; opening:
+     * how the elements of the file's array begin (bm_element_opening). */
+    uint32_t n_failed, pause;
+    bm_buf look, opening;
+} reader_ranges;
+
+typedef struct record_reader {
+    struct bm_input_set *set;
+    const bm_record_format *format;
+    const bm_record_rules *rules;
+    size_t batch_bytes;
+    uint32_t batch_records;
+    bm_input_ahead *bytes;
+    size_t file;         /* the current file, or the next to open */
+    bool open, file_end; /* open: a file is open; file_end: all of it has been read */
+    bool begun;          /* a piece of the current file has been made */
+    uint64_t line;       /* line on which the next piece begins */
+    uint64_t n_elements; /* elements of the file's array before the next piece */
+    uint64_t place;      /* file offset at which the next piece begins, in a plain file */
+    unsigned state;      /* state of the scan at the beginning of the next piece */
+    bm_buf carry;        /* the beginning of the next batch */
+    uint32_t *columns;   /* column numbers of the current file (record_rules.h) */
+    double mean_bytes;   /* mean size of the records so far, weighted towards the last ones */
+    uint64_t n_records;  /* records in the batch being made */
+    reader_break broken;
+    reader_batches batches;
+    reader_watch watch;
+    reader_ranges ranges;
+} record_reader;
+
+/* The search for a cut in the current piece. */
+typedef struct cutter {
+    bm_raw_batch *batch;
+    size_t begin; /* where the piece begins in the batch */
+    size_t end;   /* end of the bytes read */
+    size_t seen;  /* end of the bytes examined */
+    size_t cut;   /* end of the last whole record; equal to begin: none yet */
+    bm_scan scan;
+    unsigned state;  /* state of the scan at `cut` */
+    bool counted;    /* `lines` is set */
+    uint64_t lines;  /* newlines from `begin` to `cut` */
+    uint64_t walked; /* records found one by one */
+    bool full;       /* the batch must end at `cut` */
+} cutter;
+
 /* Add the column numbers of the piece's file to the batch, unless the piece before is of the same
  * file. */
-static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
+static bm_status add_columns(record_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
                              bm_error *err)
 {
     const bm_raw_piece *last = batch->n_pieces > 0 ? &batch->pieces[batch->n_pieces - 1] : NULL;
@@ -61,7 +155,7 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
 }
 
 /* Make data[piece.begin … piece.end-1] of the batch a piece of the current file. */
-static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+static bm_status reader_add_piece(record_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
                                   bm_error *err)
 {
     piece.file = (uint32_t)reader->file;
@@ -82,7 +176,7 @@ static bm_status reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch,
 }
 
 /* Fail with BM_ERR_INPUT: the header is longer than a document may be. */
-static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error *err)
+static bm_status reader_header_too_long(const record_reader *reader, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
@@ -90,7 +184,7 @@ static bm_status reader_header_too_long(const struct bm_reader *reader, bm_error
 
 /* `row`, without a byte order mark, is the first row of the current file: it determines how many
  * cells rows have and, if it is a header, which columns are the fields. */
-static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *err)
+static bm_status find_columns(record_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
     row = bm_without_line_end(row);
@@ -109,7 +203,7 @@ static bm_status find_columns(struct bm_reader *reader, bm_str row, bm_error *er
 }
 
 /* Find the columns by the first row; the current piece is the first of its file. */
-static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
+static bm_status reader_first_row(record_reader *reader, const cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
@@ -124,7 +218,7 @@ static bm_status reader_first_row(struct bm_reader *reader, const bm_cutter *c, 
 
 /* Track the next `len` bytes of the current file. BM_ERR_FORMAT: the file has changed before the
  * place to check. */
-static bm_status reader_saw(const struct bm_reader *reader, const char *data, size_t len,
+static bm_status reader_saw(const record_reader *reader, const char *data, size_t len,
                             bm_error *err)
 {
     if (reader->watch.tracker == NULL)
@@ -135,7 +229,7 @@ static bm_status reader_saw(const struct bm_reader *reader, const char *data, si
 
 /* The current file has been read: go on to the next one. BM_ERR_FORMAT: it ended before the place
  * to check. */
-static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
+static bm_status reader_end_file(record_reader *reader, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     reader->open = false;
@@ -153,7 +247,7 @@ static bm_status reader_end_file(struct bm_reader *reader, bm_error *err)
 
 /* The current file is broken (reader->broken.error): skip the rest of it. Its bytes are still read
  * for their digest, as far as possible. */
-static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
+static bm_status skip_rest(record_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;
     return bm_input_ahead_pass_over(reader->bytes, err);
@@ -161,7 +255,7 @@ static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
 
 /* Handle the status of an input_ahead call, whose error is in reader->broken.error. If the file
  * itself is broken and bad records are skipped, skip the rest of the file. */
-static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error *err)
+static bm_status check_read(record_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
         return BM_OK;
@@ -176,7 +270,7 @@ static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error
 
 /* Like check_read, for calls after the first bytes of a file. If the file is damaged, the message
  * also says how to use the records before the damage. */
-static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_error *err)
+static bm_status check_read_on(record_reader *reader, bm_status status, bm_error *err)
 {
     const bm_on_error on_error = reader->set->options.on_error;
     if (status == BM_ERR_INPUT && on_error == BM_ON_ERROR_FAIL &&
@@ -197,7 +291,7 @@ static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_er
 
 /* Begin the current file. If the file is broken and bad records are skipped, this returns BM_OK
  * with reader->broken.rest set. */
-static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
+static bm_status reader_begin_file(record_reader *reader, bm_error *err)
 {
     const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
     reader->file_end = reader->broken.rest = false;
@@ -218,7 +312,7 @@ static bm_status reader_begin_file(struct bm_reader *reader, bm_error *err)
         reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error), err);
 }
 
-static bm_status reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
+static bm_status reader_read(record_reader *reader, char *out, size_t cap, size_t *got,
                              bm_error *err)
 {
     *got = 0;
@@ -229,7 +323,7 @@ static bm_status reader_read(struct bm_reader *reader, char *out, size_t cap, si
 }
 
 /* Add the piece that stands for the rest of the file, which begins on `line`. */
-static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
+static bm_status reader_add_rest(record_reader *reader, bm_raw_batch *batch, uint64_t line,
                                  bm_error *err)
 {
     char *why = NULL;
@@ -250,7 +344,7 @@ static bm_status reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, 
 /* Handle a JSON array that is broken on this line of the current file. The elements before that
  * line are still handed out. Then reading ends, or, if bad records are skipped, the rest of the
  * file is passed over. */
-static bm_status reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
+static bm_status reader_break_off(record_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -282,8 +376,8 @@ static void count_bytes(skipped_record *record, const char *data, size_t len)
 
 /* Read past the rest of a record that is too long. Its first bytes, up to offset `shown` of the
  * batch, are kept; the bytes read after the record go to carry. */
-static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t shown,
-                             skipped_record *out, bm_error *err)
+static bm_status skip_record(record_reader *reader, cutter *c, size_t shown, skipped_record *out,
+                             bm_error *err)
 {
     count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
     BM_TRY(reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err));
@@ -315,7 +409,7 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
 /* Read past a record that is longer than a document may be, and add its first bytes as a piece of
  * their own. With `to_refuse`, the gate has not allowed the record into memory, and its length is
  * not known yet; if a document may be that long, call gate->refuse. */
-static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+static bm_status reader_add_too_long(record_reader *reader, cutter *c, bool to_refuse,
                                      bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -356,13 +450,30 @@ static bm_status reader_add_too_long(struct bm_reader *reader, bm_cutter *c, boo
 #define CARRY_MAX  ((size_t)1 << 20) /* the most bytes of `carry` that stay allocated */
 #define FIRST_MEAN 512.0             /* assumed mean size before any record was seen */
 
-bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
-                         bm_reader **out, bm_error *err)
+static void reader_close(record_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    bm_input_ahead_close(reader->bytes);
+    bm_content_tracker_close(reader->watch.tracker);
+    bm_buf_reset(&reader->carry);
+    bm_buf_reset(&reader->ranges.look);
+    bm_buf_reset(&reader->ranges.opening);
+    bm_free(reader->columns);
+    pthread_mutex_destroy(&reader->ranges.lock);
+    pthread_cond_destroy(&reader->ranges.moved);
+    bm_free(reader);
+}
+
+/* A batch ends when it holds batch_bytes bytes or batch_records records (0: no limit). A longer
+ * record makes its batch longer, to a little more than the longest document allowed. */
+static bm_status reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
+                             record_reader **out, bm_error *err)
 {
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
     if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
-    bm_reader *reader = NULL;
+    record_reader *reader = NULL;
     BM_TRY(bm_new_zero(&reader, 1, err));
     pthread_mutex_init(&reader->ranges.lock, NULL);
     pthread_cond_init(&reader->ranges.moved, NULL);
@@ -379,52 +490,43 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     status = bm_input_ahead_open(set, &reader->bytes, err);
 out:
     if (status != BM_OK) {
-        bm_reader_close(reader);
+        reader_close(reader);
         return status;
     }
     *out = reader;
     return BM_OK;
 }
 
-void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate)
+/* Set the gate (borrowed) that is called before a record longer than a batch is kept in memory;
+ * NULL: every record may be. */
+static void reader_set_gate(record_reader *reader, const bm_long_gate *gate)
 {
     reader->watch.gate = gate;
 }
 
-bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err)
+/* Report the place after each batch (bm_raw_batch.place). If check->known, verify that the bytes
+ * before that place are unchanged. `check` is copied. */
+static bm_status reader_track(record_reader *reader, const bm_content_place *check, bm_error *err)
 {
     return bm_content_tracker_open(check, &reader->watch.tracker, err);
 }
 
-void bm_reader_set_helped(bm_reader *reader)
+/* Call this if several threads take batches in turn, a thread that waits for its turn helps the
+ * inputs (bm_input_ahead_help), and a thread that got a batch calls reader_fill at once. */
+static void reader_set_helped(record_reader *reader)
 {
     bm_input_ahead_set_helped(reader->bytes);
     reader->ranges.wanted = true;
 }
 
-static bool reader_help(bm_reader *reader)
+static bool reader_help(record_reader *reader)
 {
     return bm_input_ahead_help(reader->bytes);
 }
 
-void bm_reader_close(bm_reader *reader)
-{
-    if (reader == NULL)
-        return;
-    bm_input_ahead_close(reader->bytes);
-    bm_content_tracker_close(reader->watch.tracker);
-    bm_buf_reset(&reader->carry);
-    bm_buf_reset(&reader->ranges.look);
-    bm_buf_reset(&reader->ranges.opening);
-    bm_free(reader->columns);
-    pthread_mutex_destroy(&reader->ranges.lock);
-    pthread_cond_destroy(&reader->ranges.moved);
-    bm_free(reader);
-}
-
 /* Cut after the last newline within the batch's size or, if there is none, after the first one
  * beyond. */
-static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
+static void cut_at_newline(const record_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
     size_t limit = c->end < reader->batch_bytes ? c->end : reader->batch_bytes;
@@ -445,7 +547,7 @@ static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
 
 /* Cut where an element has begun, or at the end of the bytes read. The bytes between elements then
  * go with this piece, so white space of any length needs no memory. */
-static void cut_between_elements(bm_cutter *c)
+static void cut_between_elements(cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
     c->cut = begun ? c->scan.begin : c->end;
@@ -453,7 +555,7 @@ static void cut_between_elements(bm_cutter *c)
 }
 
 /* Walk from record to record until the batch is full. */
-static void cut_by_records(bm_reader *reader, bm_cutter *c)
+static void cut_by_records(record_reader *reader, cutter *c)
 {
     while (!c->full) {
         size_t at = reader->format->record_end(&c->scan, c->batch->data, c->seen, c->end);
@@ -482,7 +584,7 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
 
 /* Count the records up to the cut, and move the cut back if they exceed the limit of records. Used
  * if every newline ends a record and the limit is unlikely to be reached. */
-static void cut_by_count(bm_reader *reader, bm_cutter *c)
+static void cut_by_count(record_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
     const uint64_t left = reader->batch_records - reader->n_records;
@@ -503,20 +605,20 @@ static void cut_by_count(bm_reader *reader, bm_cutter *c)
 }
 
 /* Is the limit of records likely to be reached before the batch is full? */
-static bool may_reach_limit(const bm_reader *reader)
+static bool may_reach_limit(const record_reader *reader)
 {
     return reader->batch_records != 0 &&
            reader->mean_bytes * (double)reader->batch_records < 2 * (double)reader->batch_bytes;
 }
 
 /* Does the cutter have to find the end of each record? */
-static bool walks(const bm_reader *reader)
+static bool walks(const record_reader *reader)
 {
     return !reader->format->newline_ends || may_reach_limit(reader);
 }
 
 /* The number of bytes to read next. */
-static size_t read_size(const bm_reader *reader, const bm_cutter *c)
+static size_t read_size(const record_reader *reader, const cutter *c)
 {
     if (c->end < reader->batch_bytes) {
         size_t n = reader->batch_bytes - c->end;
@@ -538,7 +640,7 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
     return n > 0 ? n : 1;
 }
 
-static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *err)
+static bm_status read_more(record_reader *reader, cutter *c, size_t n, bm_error *err)
 {
     /* The buffer of a long record doubles up to 64 MiB (GROWTH_MAX), and then grows by 64 MiB at a
      * time. Pages never written take no memory. */
@@ -553,7 +655,7 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
     return BM_OK;
 }
 
-static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
+static bm_status append_records(record_reader *reader, cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     if (reader->broken.rest && !c->full) {
@@ -588,7 +690,7 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 }
 
 /* Is the JSON array broken in the bytes read so far, or not closed at the end of the file? */
-static bool is_broken(const bm_reader *reader, const bm_cutter *c)
+static bool is_broken(const record_reader *reader, const cutter *c)
 {
     return c->scan.broken != NULL ||
            (reader->format->elements && reader->file_end && !reader->broken.rest &&
@@ -598,7 +700,7 @@ static bool is_broken(const bm_reader *reader, const bm_cutter *c)
             bm_elements_unclosed(&c->scan) != NULL);
 }
 
-static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_error *err)
+static bm_status append_before_break(record_reader *reader, const cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     const char *why = c->scan.broken;
@@ -624,7 +726,7 @@ static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_e
 }
 
 /* May n more bytes be kept in memory? The gate is called only for a record longer than a batch. */
-static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
+static bm_status ask_gate(const record_reader *reader, const cutter *c, size_t n, bool *may,
                           bm_error *err)
 {
     const bm_long_gate *gate = reader->watch.gate;
@@ -637,9 +739,9 @@ static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n,
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
-static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+static bm_status read_piece(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    bm_cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
+    cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
     BM_TRY(bm_raw_batch_reserve(batch, c.end, err));
     if (reader->carry.len > 0)
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
@@ -689,9 +791,9 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 #define PAUSES_MAX 6u /* the pause doubles at most so often */
 
 /* Wait until all ranges are finished. The reader then continues after the last accepted range. */
-static void wait_for_ranges(bm_reader *reader)
+static void wait_for_ranges(record_reader *reader)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     if (!ranges->ahead)
         return;
     pthread_mutex_lock(&ranges->lock);
@@ -712,10 +814,10 @@ static void wait_for_ranges(bm_reader *reader)
 
 /* Find where a record seems to end in the last quarter of the `n` bytes at offset `from` of the
  * file, searching ever further back. *end 0: no end was found. */
-static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_t from, uint64_t n,
-                          uint64_t *end, bm_error *err)
+static bm_status find_end(record_reader *reader, const bm_stored_file *file, uint64_t from,
+                          uint64_t n, uint64_t *end, bm_error *err)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     const size_t most = (size_t)(n / RANGE_PART);
     bm_end_hint hint = {.syntax = reader->rules->syntax,
                         .opening = {ranges->opening.data, ranges->opening.len}};
@@ -735,9 +837,9 @@ static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_
 }
 
 /* May the next batch be a range, if its bounds can be found? Each call shortens the pause. */
-static bool allows_ranges(bm_reader *reader)
+static bool allows_ranges(record_reader *reader)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     if (ranges->pause > 0)
         ranges->pause--;
     else if (ranges->wanted) {
@@ -751,14 +853,14 @@ static bool allows_ranges(bm_reader *reader)
 
 /* Can records be found without knowing the bytes before: each newline ends one, or the whole file
  * is one? */
-static bool is_simple(const bm_reader *reader)
+static bool is_simple(const record_reader *reader)
 {
     const bm_record_format *format = reader->format;
     return format->whole_file || (format->newline_ends && !format->table);
 }
 
 /* Can the bounds of a range be found at this point of the current file? */
-static bool has_bounds(const bm_reader *reader)
+static bool has_bounds(const record_reader *reader)
 {
     const bm_record_format *format = reader->format;
     return format->likely_end != NULL && !reader->file_end &&
@@ -768,7 +870,7 @@ static bool has_bounds(const bm_reader *reader)
 
 /* Find the end of the next range, which holds as many bytes as fit into a batch; *out 0: there is
  * none. */
-static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t held,
+static bm_status range_end(record_reader *reader, const bm_stored_file *file, size_t held,
                            uint64_t *out, bm_error *err)
 {
     const bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -783,9 +885,10 @@ static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t
 
 /* Let the batch be the next range of the current file, still to be read. If there is no such range,
  * *taken is false, and the reader continues after the last accepted range. */
-static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
+static bm_status append_range(record_reader *reader, bm_raw_batch *batch, bool *taken,
+                              bm_error *err)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     const bm_stored_file *file = bm_input_ahead_file(reader->bytes);
     *taken = false;
     if (has_bounds(reader) && allows_ranges(reader)) {
@@ -816,7 +919,7 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
 }
 
 /* Can the file become a piece of the batch unread? */
-static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_t file)
+static bool fits_whole(const record_reader *reader, const bm_raw_batch *batch, size_t file)
 {
     const bm_source *source = bm_input_set_source(reader->set, file);
     return source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL &&
@@ -828,9 +931,10 @@ static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_
 /* Let the batch be as many whole files as fit into it, still to be read. *taken is false, and the
  * batch empty, if these files are small and the file after them, which is read in order, could
  * share their batch. */
-static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
+static bm_status append_files(record_reader *reader, bm_raw_batch *batch, bool *taken,
+                              bm_error *err)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     const size_t first = reader->file, n_files = bm_input_set_count(reader->set),
                  most = reader->batch_records != 0 && reader->batch_records < PIECES_MAX
                             ? reader->batch_records
@@ -865,7 +969,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
 }
 
 /* Read the files of the batch. False: one cannot be read, or its size has changed. */
-static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
+static bool read_files(const record_reader *reader, bm_raw_batch *batch)
 {
     bool right = true;
     for (size_t i = 0; i < batch->n_pieces && right; i++) {
@@ -899,7 +1003,7 @@ static bool read_range(const bm_raw_batch *batch)
 }
 
 /* Accept a batch of whole files that are as expected. All batches before it are finished. */
-static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+static bm_status accept_files(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
         const bm_raw_piece *piece = &batch->pieces[i];
@@ -917,7 +1021,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
 }
 
 /* Accept a batch whose range is as expected. All batches before it are finished. */
-static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines,
+static bm_status accept_range(record_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
     const bm_raw_range *range = &batch->range;
@@ -940,7 +1044,7 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
 
 /* Drop a batch whose range is not as expected, or that comes after such a batch. The reader reads
  * its bytes again. */
-static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+static bm_status drop_range(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
     if (!reader->ranges.failed) {
@@ -955,7 +1059,7 @@ static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 
 /* Does the batch consist of whole records? Counts them in *n (for several files of lines: at most
  * so many). `lines` is the number of newlines in the batch. */
-static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_t lines,
+static bool is_whole(const record_reader *reader, const bm_raw_batch *batch, uint64_t lines,
                      uint64_t *n)
 {
     const bm_record_format *format = reader->format;
@@ -972,9 +1076,15 @@ static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_
     return true;
 }
 
-bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err)
+/* If the batch is a range, read it, at the same time as `next` and other fills. Then ranges are
+ * accepted one at a time, in their order: line numbers and digests continue from the range before,
+ * and *in_turn grows by the seconds that this takes. A range that is not as expected is removed
+ * from the batch, and the reader reads it again. After a failure the batch cannot be parsed, but no
+ * other fill waits for it. */
+static bm_status reader_fill(record_reader *reader, bm_raw_batch *batch, double *in_turn,
+                             bm_error *err)
 {
-    bm_reader_ranges *ranges = &reader->ranges;
+    reader_ranges *ranges = &reader->ranges;
     bm_raw_range *range = &batch->range;
     if (!range->is_open)
         return BM_OK;
@@ -1003,13 +1113,13 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     return status;
 }
 
-static bool is_full(const bm_reader *reader, const bm_raw_batch *batch)
+static bool is_full(const record_reader *reader, const bm_raw_batch *batch)
 {
     return batch->len >= reader->batch_bytes || batch->n_pieces >= PIECES_MAX ||
            (reader->batch_records != 0 && reader->n_records >= reader->batch_records);
 }
 
-static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+static bm_status fill_batch(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (;;) {
         bool taken = false;
@@ -1035,7 +1145,8 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     }
 }
 
-bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
+/* Get the next batch, which the caller owns (bm_raw_batch_free). *out is NULL at the end. */
+static bm_status reader_next(record_reader *reader, bm_raw_batch **out, bm_error *err)
 {
     *out = NULL;
     if (reader->batches.failed != BM_OK)
@@ -1073,22 +1184,17 @@ out:
 
 /* === source records ===
  *
- * Makes a batch source of the reader and the parser (reader.h, parser.h). */
+ * Makes a batch source of the reader and the parser (parser.h). */
 
 typedef struct records {
     bm_batch_source base;
-    bm_reader *reader;   /* NULL: not begun */
-    bm_parser *splitter; /* counts the records of skipped batches; opened when needed */
+    record_reader *reader; /* NULL: not begun */
+    bm_parser *splitter;   /* counts the records of skipped batches; opened when needed */
     /* The types of the records read so far, for each file; NULL: the format's records have no
      * types. */
     bm_record_types *types;
     pthread_mutex_t types_lock;
 } records;
-
-typedef struct records_batch {
-    bm_source_batch base;
-    bm_raw_batch *raw;
-} records_batch;
 
 typedef struct records_parser {
     bm_batch_parser base;
@@ -1126,7 +1232,7 @@ static void records_end(bm_batch_source *base)
 {
     records *source = (records *)base;
     bm_parser_close(source->splitter);
-    bm_reader_close(source->reader);
+    reader_close(source->reader);
     source->splitter = NULL;
     source->reader = NULL;
 }
@@ -1137,22 +1243,22 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
     records_end(base);
     for (size_t i = 0; source->types != NULL && i < bm_input_set_count(base->inputs); i++)
         source->types[i] = (bm_record_types){0};
-    BM_TRY(bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
-    bm_reader_set_gate(source->reader, limits->gate);
+    BM_TRY(reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
+    reader_set_gate(source->reader, limits->gate);
     if (limits->helped)
-        bm_reader_set_helped(source->reader);
+        reader_set_helped(source->reader);
     if (limits->places != NULL)
-        BM_TRY(bm_reader_track(source->reader, limits->places, err));
+        BM_TRY(reader_track(source->reader, limits->places, err));
     return BM_OK;
 }
 
 static void records_free_batch(bm_source_batch *base)
 {
-    bm_raw_batch_free(((records_batch *)base)->raw);
+    bm_raw_batch_free(((bm_records_batch *)base)->raw);
     bm_free(base);
 }
 
-static void copy_progress(records_batch *batch)
+static void copy_progress(bm_records_batch *batch)
 {
     batch->base.bytes_read = batch->raw->bytes_read;
     batch->base.place = batch->raw->place;
@@ -1163,10 +1269,10 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
     records *source = (records *)base;
     bm_raw_batch *raw = NULL;
     *out = NULL;
-    BM_TRY(bm_reader_next(source->reader, &raw, err));
+    BM_TRY(reader_next(source->reader, &raw, err));
     if (raw == NULL)
         return BM_OK;
-    records_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    bm_records_batch *batch = bm_alloc_zero(1, sizeof *batch);
     if (batch == NULL) {
         bm_raw_batch_free(raw);
         return bm_fail_nomem(err, sizeof *batch);
@@ -1180,8 +1286,8 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
 static bm_status records_fill(bm_batch_source *base, bm_source_batch *batch, double *in_turn,
                               bm_error *err)
 {
-    records_batch *of = (records_batch *)batch;
-    const bm_status status = bm_reader_fill(((records *)base)->reader, of->raw, in_turn, err);
+    bm_records_batch *of = (bm_records_batch *)batch;
+    const bm_status status = reader_fill(((records *)base)->reader, of->raw, in_turn, err);
     copy_progress(of);
     return status;
 }
@@ -1225,7 +1331,7 @@ static bm_status records_count(bm_batch_source *base, const bm_source_batch *bat
     if (source->splitter == NULL)
         BM_TRY(bm_parser_open(base->inputs, &source->splitter, err));
     *n = 0;
-    BM_TRY(bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err));
+    BM_TRY(bm_parser_count(source->splitter, ((const bm_records_batch *)batch)->raw, n, err));
     add_types(source, source->splitter);
     return BM_OK;
 }
@@ -1256,7 +1362,7 @@ static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *b
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
     const records_parser *of = (records_parser *)parser;
-    BM_TRY(bm_parser_run(of->parser, ((const records_batch *)batch)->raw, fn, ctx, err));
+    BM_TRY(bm_parser_run(of->parser, ((const bm_records_batch *)batch)->raw, fn, ctx, err));
     if (batch->passed_over == 0) /* else the types were counted already */
         add_types(of->source, of->parser);
     return BM_OK;
@@ -1274,8 +1380,8 @@ static bm_status records_parse_again(bm_batch_parser *base, const bm_record_plac
 static bm_status records_split(bm_batch_parser *parser, const bm_source_batch *batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
-    return bm_parser_split(((records_parser *)parser)->parser, ((const records_batch *)batch)->raw,
-                           fn, ctx, err);
+    return bm_parser_split(((records_parser *)parser)->parser,
+                           ((const bm_records_batch *)batch)->raw, fn, ctx, err);
 }
 
 static void records_close_parser(bm_batch_parser *base)

@@ -695,8 +695,8 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
     if (table.stream == NULL) {
         bm_meter_stage(&job->meter, "list",
                        "names"); /* there is no plan yet, and listing remote folders takes time */
-        BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
-                                         &job->callbacks, &job->inputs.set, err));
+        BM_TRY(bm_input_set_open(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
+                                 &job->callbacks, &job->inputs.set, err));
         return s->results.n_shards == 0 ? BM_OK
                                         : bm_input_set_shard(job->inputs.set, s->results.shard,
                                                              s->results.n_shards, err);

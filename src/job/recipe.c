@@ -540,8 +540,7 @@ bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_
     input.paths = (const char *const *)recipe->paths;
     input.n_paths = recipe->n_inputs;
     bm_status status = BM_OK;
-    BM_TRY_OUT(
-        bm_input_set_open_watched(&input, NULL, job->settings->memory, &job->callbacks, &set, err));
+    BM_TRY_OUT(bm_input_set_open(&input, NULL, job->settings->memory, &job->callbacks, &set, err));
     BM_TRY_OUT(bm_job_context_windows(job, set, err));
     bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
     BM_TRY_OUT(bm_batch_source_open(set, &source, err));

@@ -255,9 +255,9 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* Goes from the last document to the first, and inserts each right after the first document of its
- * chain. */
-void bm_band_buckets_fill_labels(bm_band_buckets *b, const bm_band_labels *labels)
+/* Make the same chains as bm_band_buckets_fill, from labels instead of keys: from the last document
+ * to the first, each is inserted right after the first document of its chain. */
+static void fill_by_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)
         b->next[doc] = BM_NO_DOC;
@@ -350,6 +350,16 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
     return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
 }
 
+#define EXACT_DOCS  1024u
+#define PAIRS_A_DOC 64u /* pairs for each document that a larger bucket may try */
+
+/* How many pairs of a bucket of n documents may be looked at. */
+static int64_t budget_of(size_t n)
+{
+    int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
+    return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
+}
+
 /* Keep the bucket w->members of band w->band. BM_ERR_NOMEM, or the status of w->job.reserve. */
 static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w,
                                       bm_error *err)
@@ -357,7 +367,7 @@ static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_
     BM_TRY(reserve_members(c, &w->job, w->n_members, err));
     c->buckets[c->n_buckets] = (bm_crowded_bucket){.begin = c->n_members,
                                                    .end = c->n_members + w->n_members,
-                                                   .left = bm_bucket_join_budget(w->n_members),
+                                                   .left = budget_of(w->n_members),
                                                    .n_live = (uint32_t)w->n_members,
                                                    .band = w->band};
     for (size_t i = 0; i < w->n_members; i++) {
@@ -486,8 +496,6 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  * Keys chosen to collide in the table of sub-buckets only cost time. One thread at a time. */
 
 /* up to about this many documents, every pair of a bucket is compared */
-#define EXACT_DOCS      1024u
-#define PAIRS_A_DOC     64u    /* pairs for each document that a larger bucket may try */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* a round stops growing at about this many pairs */
 /* per document: 22 in arrays, 4 and slack for members, up to 14 for slots */
@@ -495,12 +503,6 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
-
-int64_t bm_bucket_join_budget(size_t n)
-{
-    int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
-    return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
-}
 
 /* Allocates nothing yet. */
 static void bucket_join_init(join *j, size_t n_docs)
@@ -787,7 +789,7 @@ static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
     j->n_spent = 1;
     j->n_live = w->n_members - 1;
     memcpy(j->live, w->members + 1, j->n_live * sizeof *j->live);
-    j->left = bm_bucket_join_budget(w->n_members);
+    j->left = budget_of(w->n_members);
     regroup(j);
     BM_TRY(representatives(j, REPRESENTATIVES, err));
     if (across(j) > j->left)
@@ -998,7 +1000,7 @@ static bm_status fill(const candidates_walk *w, bm_band_buckets *buckets, bm_err
 {
     if (w->job.keys->labels == NULL)
         return bm_band_buckets_fill(buckets, w->job.keys->keys[w->band], err);
-    bm_band_buckets_fill_labels(buckets, &w->job.keys->labels[w->band]);
+    fill_by_labels(buckets, &w->job.keys->labels[w->band]);
     return BM_OK;
 }
 

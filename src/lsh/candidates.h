@@ -80,8 +80,6 @@ bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, b
  * each document that shares its key. BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
-/* Make the same chains as bm_band_buckets_fill, from labels instead of keys. */
-void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const bm_band_labels *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
 
 /* band_keyset -- the band keys of all documents, as the search for candidates reads them.
@@ -182,7 +180,7 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 pairs, not
  * n(n-1)/2. If few documents are taken, a bucket would cost the square of its size. So it is closed
- * after bm_bucket_join_budget pairs, and its pairs that were not compared are counted. Pairs that
+ * after its budget of pairs, and its pairs that were not compared are counted. Pairs that
  * agree in a small bucket are compared there.
  *
  * Memory: 12 bytes for each member of a crowded bucket, and 4 for each document. One thread. */
@@ -233,7 +231,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
  * time linear in its size.
  *
  * Only pairs across the groups found so far are enumerated, so a bucket of copies costs one
- * comparison a document. If these pairs are at most bm_bucket_join_budget(n), all of them are
+ * comparison a document. If these pairs are at most its budget, all of them are
  * compared, and the components are exactly those of all pairs. A bucket with more pairs is refined
  * in these steps:
  *
@@ -261,9 +259,6 @@ typedef struct bm_bucket_join {
     int64_t left; /* pairs that may still be tried */
     bm_join_stats stats;
 } bm_bucket_join;
-
-/* How many pairs of a bucket of n documents may be tried. */
-int64_t bm_bucket_join_budget(size_t n);
 
 /* Emit every pair. job->groups must be NULL. Progress is reported as stage "bucket", unit
  * "bands". */

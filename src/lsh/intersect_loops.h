@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_loops.h -- the loops that bm_intersect chooses from. Each returns what bm_intersect
+/* intersect_loops.h -- the loops that verify.c chooses from. Each returns what its `intersect`
  * returns; they differ only in speed. For verify.c, tests and benchmarks. */
 #pragma once
 

@@ -83,7 +83,11 @@ size_t bm_prefix_to_probe(bm_join_rule rule, size_t n)
     return length_for(n, bm_least_share(n, rule.threshold));
 }
 
-size_t bm_prefix_to_index(bm_join_rule rule, size_t n)
+/* How many of the rarest shingles of a document of n shingles are in the index, if only documents
+ * of n or more shingles look them up: n - c + 1. For Jaccard, c is the least number of common
+ * shingles with which two documents of n shingles each reach the threshold; for containment,
+ * bm_least_share(n). Never more than bm_prefix_to_probe. */
+static size_t prefix_to_index(bm_join_rule rule, size_t n)
 {
     if (n == 0)
         return 0;
@@ -134,7 +138,7 @@ bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64
 uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n)
 {
     return BYTES_PER_DOC + (uint64_t)bm_prefix_to_probe(rule, n) * BYTES_PER_KEY +
-           (uint64_t)bm_prefix_to_index(rule, n) * BYTES_PER_ENTRY;
+           (uint64_t)prefix_to_index(rule, n) * BYTES_PER_ENTRY;
 }
 
 bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err)
@@ -250,7 +254,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
 {
     size_t n_keys;
     *keys = bm_prefix_index_keys(b->index, position, &n_keys, n_alone);
-    size_t length = bm_prefix_to_index(b->docs->rule, bm_sized_size(b->docs, position));
+    size_t length = prefix_to_index(b->docs->rule, bm_sized_size(b->docs, position));
     size_t left = length > *n_alone ? length - *n_alone : 0;
     return left < n_keys ? left : n_keys;
 }
@@ -276,7 +280,7 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
         bytes += bm_prefix_index_bytes(docs->rule, n);
-        to_index += bm_prefix_to_index(docs->rule, n);
+        to_index += prefix_to_index(docs->rule, n);
     }
     if (docs->store == NULL)
         return bytes;

@@ -24,14 +24,9 @@ size_t bm_least_size(bm_join_rule rule, size_t n);
 /* How many shingles a document of n shingles looks up, the rarest ones: n - bm_least_share(n) + 1;
  * for containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
-/* How many of the rarest shingles of a document of n shingles are in the index, if only documents
- * of n or more shingles look them up: n - c + 1. For Jaccard, c is the least number of common
- * shingles with which two documents of n shingles each reach the threshold; for containment,
- * bm_least_share(n). Never more than bm_prefix_to_probe. */
-size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 /* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the
- * first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. If the first such
+ * first bm_prefix_to_probe(|x|) of x and the first prefix_to_index(|y|) of y. If the first such
  * key is preceded by i keys of x and j keys of y, the two share at most min(|x| - i, |y| - j)
  * shingles. */
 

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
+/* The share of the words on which two signatures agree. */
+static double agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
 {
     const uint32_t step = rows.word_bytes / (uint32_t)sizeof *x;
     uint32_t same = 0;
@@ -28,7 +29,7 @@ double bm_similarity(const bm_similarity_rule *rule, bm_compared x, bm_compared 
     case BM_VERIFY_NONE:
         return NAN;
     case BM_VERIFY_SIGNATURE:
-        return reached(bm_signature_agreement(x.data, y.data, rule->words), rule->threshold);
+        return reached(agreement(x.data, y.data, rule->words), rule->threshold);
     case BM_VERIFY_CONTAINED:
         return bm_jaccard_held(x.data, x.n, y.data, y.n, rule->share);
     default:

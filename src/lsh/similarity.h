@@ -37,6 +37,3 @@ static inline bm_weighted_set bm_weighted_set_at(const void *set, size_t n)
     const uint64_t *hashes = set;
     return (bm_weighted_set){hashes, n > 0 ? (const void *)(hashes + n) : NULL, n};
 }
-
-/* The share of the words on which two signatures agree. */
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows);

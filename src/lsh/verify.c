@@ -8,7 +8,7 @@
  * the hashes found, plus all that could still be found, are fewer than this number. So no pair is
  * lost to rounding.
  *
- * The merge is bm_intersect. If one set is far longer than the other, each hash of the shorter set
+ * The merge is intersect. If one set is far longer than the other, each hash of the shorter set
  * is looked up in the longer by galloping instead.
  *
  * Pure functions; any thread.
@@ -35,7 +35,10 @@
 #define GALLOP_RATIO 32u
 #define VECTOR_MIN   8u
 
-bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
+/* If the sets have at least `least` hashes in common, returns true and sets *common to their
+ * number. Else returns false, and *common is undefined. Chooses the fastest loop for these sizes
+ * and this processor; the result does not depend on that choice. */
+static bool intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
 {
     size_t shorter = x.n < y.n ? x.n : y.n, longer = x.n < y.n ? y.n : x.n;
     if (longer / GALLOP_RATIO > shorter)
@@ -136,7 +139,7 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
 {
     size_t common = 0;
     const uint32_t least = bm_share_least(share, n_x < n_y ? n_x : n_y);
-    if (!bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common))
+    if (!intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common))
         return -1;
     return bm_jaccard(common, n_x, n_y);
 }
@@ -349,7 +352,7 @@ size_t bm_hashes_distinct(uint64_t *hashes, size_t n)
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y)
 {
     size_t common = 0;
-    bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, 0, &common);
+    intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, 0, &common);
     return common;
 }
 
@@ -382,13 +385,13 @@ size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold)
     return common;
 }
 
-double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
-                           double threshold)
+static double jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
+                               double threshold)
 {
     size_t least = bm_jaccard_least_common(n_x, n_y, threshold);
     size_t common = 0;
     if (least == SIZE_MAX ||
-        !bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common))
+        !intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common))
         return -1;
     return bm_jaccard(common, n_x, n_y);
 }
@@ -416,9 +419,9 @@ double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x,
 {
     size_t common = 0;
     if (measure == BM_MEASURE_JACCARD)
-        return bm_jaccard_at_least(x, n_x, y, n_y, threshold);
+        return jaccard_at_least(x, n_x, y, n_y, threshold);
     const size_t least = bm_least_share(n_x < n_y ? n_x : n_y, threshold);
-    return bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common)
+    return intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common)
                ? containment(common, n_x, n_y)
                : -1;
 }

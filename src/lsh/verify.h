@@ -7,14 +7,6 @@
 
 #include "lsh/intersect_loops.h"
 
-/* intersect -- how many elements two sorted sets of hashes have in common: the inner loop of
- * verify.c. */
-
-/* If the sets have at least `least` hashes in common, returns true and sets *common to their
- * number. Else returns false, and *common is undefined. Chooses the fastest loop for these sizes
- * and this processor; the result does not depend on that choice. */
-bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
-
 /* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights
  * over the sum of the greater ones. */
 
@@ -79,14 +71,12 @@ size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y);
 /* The least `common` with bm_jaccard(common, n_x, n_y) >= threshold; SIZE_MAX if even the whole
  * smaller set is not enough. */
 size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
-/* The exact similarity, bm_jaccard of the hashes in common, if it is >= threshold; else a negative
- * number, returned as soon as the rest of the sets cannot reach the threshold. */
-double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
-                           double threshold);
 
 /* The least c with (double)c / (double)n >= threshold; n if there is none. A document of n shingles
  * must share that many to share a part of at least `threshold`. */
 size_t bm_least_share(size_t n, double threshold);
-/* bm_jaccard_at_least, or for BM_MEASURE_CONTAINMENT the same with |and| / |smaller set|. */
+/* The exact similarity, bm_jaccard of the hashes in common or, for BM_MEASURE_CONTAINMENT, |and| /
+ * |smaller set|, if it is >= threshold; else a negative number, returned as soon as the rest of the
+ * sets cannot reach the threshold. */
 double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
                               size_t n_y, double threshold);

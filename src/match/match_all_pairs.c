@@ -7,7 +7,7 @@
  * by chunk, with sets read back in the order of their offsets. Both ways compare the same pairs.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
- *        tests/unit/match/test_all_pairs_parts.c, tests/unit/match/test_all_pairs_prefixes.c,
+ *        tests/unit/match/test_all_pairs_parts.c,
  *        tests/unit/match/test_match_all_pairs.c */
 #include "match/match_all_pairs.h"
 
@@ -21,6 +21,27 @@
 #include "lsh/shingle_counts.h"
 #include "lsh/verify.h"
 #include "spill/spill_file.h"
+
+/* The prefixes of all documents, in a file. */
+typedef struct set_prefixes {
+    bm_prefix_store store;
+    uint32_t *order; /* n documents by size */
+    size_t n;
+    bm_spill_file *file;
+    uint64_t *places;       /* place in the file of each range's record */
+    uint32_t *n_keys;       /* keys of each range */
+    uint64_t bytes_held;    /* bytes of memory that they take until they are reset */
+    uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
+    unsigned part_bits;     /* counting used 2^part_bits parts */
+} set_prefixes;
+
+typedef struct set_prefixes_job {
+    bm_corpus *corpus; /* its sets are in a file */
+    bm_join_rule rule;
+    uint64_t memory; /* bytes that may be used; 0: no bound */
+    bm_pool *pool;
+    bm_meter *meter;
+} set_prefixes_job;
 
 /* === all pairs counts ===
  *
@@ -418,8 +439,8 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
 #define RANGE_GRAIN          4u
 
 typedef struct prefix_maker {
-    const bm_set_prefixes_job *job;
-    bm_set_prefixes *out;
+    const set_prefixes_job *job;
+    set_prefixes *out;
     bm_set_window window;
     bm_shingle_counts table; /* the counters, if they fit into memory */
     bm_part_counts *parts;   /* the counters in parts; NULL: `table` is used */
@@ -579,7 +600,7 @@ static bm_status cut_ranges(void *ctx, uint32_t thread, size_t begin, size_t end
 static bm_status write_window(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
-    bm_set_prefixes *out = m->out;
+    set_prefixes *out = m->out;
     size_t n_ranges = (w->end - w->begin + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
     if (m->parts != NULL)
         BM_TRY(make_keys(m, err));
@@ -613,7 +634,7 @@ out:
 
 static bm_status read_record(void *ctx, size_t range, uint64_t *record, bm_error *err)
 {
-    const bm_set_prefixes *p = ctx;
+    const set_prefixes *p = ctx;
     return bm_spill_read(p->file, p->places[range], record,
                          (BM_PREFIX_RANGE + (size_t)p->n_keys[range]) * sizeof *record, err);
 }
@@ -635,7 +656,7 @@ static bm_status count_all(prefix_maker *m, unsigned table_bits, bm_error *err)
 /* Set up the order of documents, and the arrays for ranges. */
 static bm_status begin(prefix_maker *m, bm_error *err)
 {
-    bm_set_prefixes *out = m->out;
+    set_prefixes *out = m->out;
     const bm_corpus *corpus = m->job->corpus;
     bm_set_list sets = {.sizes = corpus->sizes, .skip = corpus->skip, .n_docs = corpus->n};
     BM_TRY(bm_new(&out->order, corpus->n, err));
@@ -652,9 +673,12 @@ static bm_status begin(prefix_maker *m, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err)
+/* `out` must not move while it is used. Prefixes do not depend on memory and pool. BM_ERR_NOMEM:
+ * `memory` is too little, and the message names the least. BM_ERR_IO, BM_ERR_FORMAT,
+ * BM_ERR_CANCELLED. Stages "count" and "prefixes", unit "documents". */
+static bm_status set_prefixes_make(const set_prefixes_job *job, set_prefixes *out, bm_error *err)
 {
-    *out = (bm_set_prefixes){0};
+    *out = (set_prefixes){0};
     prefix_maker m = {.job = job,
                       .out = out,
                       .window = {.corpus = job->corpus, .pool = job->pool},
@@ -680,11 +704,11 @@ out:
     return status;
 }
 
-void bm_set_prefixes_reset(bm_set_prefixes *p)
+static void set_prefixes_reset(set_prefixes *p)
 {
     bm_spill_close(p->file);
     bm_free_all(p->order, p->places, p->n_keys);
-    *p = (bm_set_prefixes){0};
+    *p = (set_prefixes){0};
 }
 
 /* === match every pair ===
@@ -791,15 +815,15 @@ static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_erro
 
 static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
-    bm_set_prefixes prefixes;
+    set_prefixes prefixes;
     uint64_t left = bm_corpus_matching_bytes(match->settings.corpus);
-    bm_set_prefixes_job making = {.corpus = match->settings.corpus,
-                                  .rule = job->rule,
-                                  .memory = left,
-                                  .pool = match->settings.pool,
-                                  .meter = match->settings.meter};
+    set_prefixes_job making = {.corpus = match->settings.corpus,
+                               .rule = job->rule,
+                               .memory = left,
+                               .pool = match->settings.pool,
+                               .meter = match->settings.meter};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_set_prefixes_make(&making, &prefixes, err));
+    BM_TRY_OUT(set_prefixes_make(&making, &prefixes, err));
     bm_meter_log(match->settings.meter, BM_LOG_DEBUG,
                  "prefixes of all documents: %llu MiB of temporary files, counted in %u parts",
                  (unsigned long long)(prefixes.bytes_written >> 20) + 1, 1u << prefixes.part_bits);
@@ -810,7 +834,7 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
     job->fn = bm_edges_compare;
     status = search(match, job, err);
 out:
-    bm_set_prefixes_reset(&prefixes);
+    set_prefixes_reset(&prefixes);
     return status;
 }
 

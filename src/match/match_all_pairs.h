@@ -52,36 +52,6 @@ static inline uint64_t *bm_set_window_set(const bm_set_window *window, size_t po
     return window->words + window->at[position - window->begin];
 }
 
-/* all_pairs_prefixes -- the prefixes of all documents in a file, used by --candidates all if the
- * sets are in a file (see lsh/prefix_index.h). */
-
-typedef struct bm_set_prefixes {
-    bm_prefix_store store;
-    uint32_t *order; /* n documents by size */
-    size_t n;
-    bm_spill_file *file;
-    uint64_t *places;       /* offset in the file of each range's record */
-    uint32_t *n_keys;       /* number of keys of each range */
-    uint64_t bytes_held;    /* bytes of memory in use until reset */
-    uint64_t bytes_written; /* bytes written to temporary files, including closed ones */
-    unsigned part_bits;     /* counting used 2^part_bits parts */
-} bm_set_prefixes;
-
-typedef struct bm_set_prefixes_job {
-    bm_corpus *corpus; /* the sets are in a file */
-    bm_join_rule rule;
-    uint64_t memory; /* bytes that may be used; 0: no bound */
-    bm_pool *pool;
-    bm_meter *meter;
-} bm_set_prefixes_job;
-
-/* Make the prefixes. `out` must not move while it is used. The prefixes do not depend on memory and
- * pool. BM_ERR_NOMEM: `memory` is too little, and the message says how much is needed. BM_ERR_IO,
- * BM_ERR_FORMAT, BM_ERR_CANCELLED. Progress is reported as stages "count" and "prefixes", unit
- * "documents". */
-bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err);
-void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
-
 /* Fill the result of `match`, after bm_match_begin. BM_ERR_NOMEM: `memory` is too little for the
  * search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);

@@ -56,11 +56,6 @@ const char *bm_option_name_or(bm_option option, unsigned value, const char *othe
     return word != NULL ? word : otherwise;
 }
 
-const char *bm_option_field(bm_option option)
-{
-    return lists[option].field;
-}
-
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err)
 {
     return bm_enum_check(lists[option].field, value, lists[option].n, err);

@@ -8,8 +8,6 @@
 
 /* The name, or `otherwise` (may be NULL) for a value without one. */
 const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
-/* The name of the option's field in options and reports: "cluster". */
-const char *bm_option_field(bm_option option);
 /* Does the option have such a value? If not, BM_ERR_USAGE names the field. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
 /* Write the names of normalisation steps to `out`, in the order of their application ("none" for

@@ -13,12 +13,12 @@ struct bm_stream_hash {
     bm_stream_hash_add_fn *add;
 };
 
-void bm_stream_hash_add_plain(XXH3_state_t *state, const void *data, size_t n)
+static void add_plain(XXH3_state_t *state, const void *data, size_t n)
 {
     XXH3_128bits_update(state, data, n);
 }
 
-uint64_t bm_hash64_plain(const void *data, size_t n)
+static uint64_t hash64_plain(const void *data, size_t n)
 {
     return XXH3_64bits(data, n);
 }
@@ -32,7 +32,7 @@ bm_hash64_fn *bm_hash64_of(bm_isa isa)
         return bm_hash64_avx2;
 #endif
     (void)isa;
-    return bm_hash64_plain;
+    return hash64_plain;
 }
 
 static bm_stream_hash_add_fn *add_of(bm_isa isa)
@@ -44,7 +44,7 @@ static bm_stream_hash_add_fn *add_of(bm_isa isa)
         return bm_stream_hash_add_avx2;
 #endif
     (void)isa; /* NEON is part of every AArch64, and SSE2 of every x86-64 */
-    return bm_stream_hash_add_plain;
+    return add_plain;
 }
 
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err)

@@ -41,8 +41,8 @@ typedef struct cl_backend {
     cl_context context;
     bm_cl_program program;
     bm_cl_stream stream;
-    bool was_cached;
-    uint32_t n_checks;
+    bool was_cached;   /* the program was taken from the cache */
+    uint32_t n_checks; /* words and keys that the self-test compared at open */
     /* During open only: */
     const bm_device_settings *settings; /* NULL: the defaults */
     const bm_callbacks *callbacks;
@@ -428,14 +428,4 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
         snprintf(out + n, cap - (size_t)n, " %u %u %u %u", s.chunk.pack, s.chunk.whole,
                  s.chunk.part, s.batch_kilo_hashes);
     return BM_OK;
-}
-
-bool bm_cl_backend_was_cached(const bm_backend *backend)
-{
-    return ((const cl_backend *)backend)->was_cached;
-}
-
-uint32_t bm_cl_backend_checks(const bm_backend *backend)
-{
-    return ((const cl_backend *)backend)->n_checks;
 }

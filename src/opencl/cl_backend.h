@@ -24,16 +24,12 @@ typedef struct bm_cl_open_options {
  * and `probing_ctx`. */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                              bm_backend **out, bm_error *err);
-/* Was the program taken from the cache? */
-bool bm_cl_backend_was_cached(const bm_backend *backend);
 /* The row of kernel parameters that the backend was opened with. */
 const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend);
 /* Describe the effect of a row on this backend's device: rows with the same description lead to the
  * same program, cutting and batches. Errors as when opening the device with the row. */
 bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params *row, char *out,
                                size_t cap, bm_error *err);
-/* The number of words and keys that the self-test compared at open. */
-uint32_t bm_cl_backend_checks(const bm_backend *backend);
 
 /* opencl_backend -- OpenCL devices as a backend: the interface for jobs.
  *

@@ -124,7 +124,9 @@ static bm_status read_piece(bm_digest *digest, bm_digest_piece *out, bm_error *e
     return BM_OK;
 }
 
-bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
+/* Instead of bm_digest_end: compute the digests of the bytes added since the digest was opened, or
+ * since the last call of this function, as one piece. More bytes may follow. */
+static bm_status end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
 {
     BM_TRY(read_piece(digest, out, err));
     return begin_piece(digest, err);
@@ -133,7 +135,7 @@ bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error 
 static bm_status end_own_piece(bm_digest *digest, bm_error *err)
 {
     BM_TRY(bm_grow_array(&digest->pieces, &digest->cap_pieces, digest->n_pieces + 1, err));
-    return bm_digest_end_piece(digest, &digest->pieces[digest->n_pieces++], err);
+    return end_piece(digest, &digest->pieces[digest->n_pieces++], err);
 }
 
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err)
@@ -217,7 +219,7 @@ static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned k
                        ? bm_digest_add(list, pieces[i].sha256, BM_SHA256_LEN, err)
                        : bm_digest_add(list, xxh3, sizeof xxh3, err));
     }
-    status = bm_digest_end_piece(list, out, err);
+    status = end_piece(list, out, err);
 out:
     bm_digest_close(list);
     return status;
@@ -300,7 +302,7 @@ static bm_status hash_piece(hashing *h, uint32_t thread, size_t number, bm_error
     const bm_file_range range = {fd, file->shown, from,
                                  last ? file->bytes : from + work->piece_bytes};
     BM_TRY_OUT(bm_digest_add_file(*digest, &range, err));
-    status = bm_digest_end_piece(*digest, piece, err);
+    status = end_piece(*digest, piece, err);
 out:
     if (owned)
         close(fd);
@@ -425,7 +427,7 @@ static bm_status follow_hash_piece(bm_digest_follow *follow, size_t index, bm_di
             bm_digest_add_file(digest, &(bm_file_range){follow->file.fd, "output", at, to}, err));
         at = to;
     }
-    return bm_digest_end_piece(digest, out, err);
+    return end_piece(digest, out, err);
 }
 
 static void *loop(void *arg)

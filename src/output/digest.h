@@ -71,9 +71,6 @@ bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_erro
 bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
 /* After bm_digest_end: the pieces, *n of them, valid until close. */
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
-/* Instead of bm_digest_end: compute the digests of the bytes added since the digest was opened, or
- * since the last call of this function, as one piece. More bytes may follow. */
-bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
 /* digest_files -- pieces of files, hashed by several threads. */

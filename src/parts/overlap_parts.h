@@ -213,8 +213,8 @@ bm_status bm_overlap_hold(bm_overlap_found *found, uint64_t more, uint64_t less,
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
                           bm_error *err);
 void bm_overlap_reset(bm_overlap_found *found);
-/* Rows are read in order, and `at` is the next one: every BM_OVERLAP_LEAVE rows, remove the pages of
- * rows that are in a file from memory. *left: the row at which that was done last. */
+/* Rows are read in order, and `at` is the next one: every BM_OVERLAP_LEAVE rows, remove the pages
+ * of rows that are in a file from memory. *left: the row at which that was done last. */
 #define BM_OVERLAP_LEAVE 32768u
 static inline void bm_overlap_leave(const bm_overlap_found *found, uint64_t at, uint64_t *left)
 {

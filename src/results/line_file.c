@@ -166,7 +166,10 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
     return BM_OK;
 }
 
-bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err)
+/* Open a table; `path` is borrowed. BM_ERR_FORMAT unless all columns in the file's header are
+ * columns of `head`, each at most once, and all old columns of `head` are among them. A row longer
+ * than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
+static bm_status open_table(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
     out->path = path;
@@ -199,7 +202,7 @@ bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, bm_table which, 
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_manifest_beside(manifest, name, &path, err));
     BM_TRY_OUT(bm_listed_open(manifest, name, path, &listed, err));
-    BM_TRY_OUT(bm_tsv_table_open(path, bm_table_head_of(which), out, err));
+    BM_TRY_OUT(open_table(path, bm_table_head_of(which), out, err));
     status = bm_line_file_compare(&out->lines, listed, err);
 out:
     out->listed = listed;

@@ -65,10 +65,6 @@ typedef struct bm_tsv_table {
     bm_str fields[BM_TSV_FIELDS_MAX];
 } bm_tsv_table; /* {0} is not open, and may be closed */
 
-/* Open a table; `path` is borrowed. BM_ERR_FORMAT unless all columns in the file's header are
- * columns of `head`, each at most once, and all old columns of `head` are among them. A row longer
- * than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
-bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err);
 /* Open the table in the folder of a manifest, which is borrowed until close. After the last row,
  * bm_tsv_table_next returns BM_ERR_FORMAT if the file differs from the one that the manifest
  * lists. */

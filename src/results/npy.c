@@ -24,7 +24,8 @@
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
+/* Write the header of an array to `out`. n_cols 0: the array has one dimension. */
+static void write_header(const char *type, uint64_t n_rows, uint64_t n_cols,
                          char out[BM_NPY_HEADER_BYTES])
 {
     char columns[24] = "";
@@ -265,7 +266,7 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
     bm_npy_writer writer = writer_of(array);
     BM_TRY(bm_out_dir_file(dir, array->name, &writer.file, err));
     bm_out_file_digest_early(writer.file, BM_NPY_HEADER_BYTES);
-    bm_npy_header_write(writer.type, 0, array->n_cols, header);
+    write_header(writer.type, 0, array->n_cols, header);
     bm_status status = bm_out_file_write(writer.file, header, sizeof header, err);
     if (status != BM_OK)
         bm_out_file_abort(writer.file);
@@ -398,7 +399,7 @@ bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
     writer->sum = NULL;
     if (file == NULL)
         return BM_OK;
-    bm_npy_header_write(writer->type, n_rows_of(writer), writer->n_cols, header);
+    write_header(writer->type, n_rows_of(writer), writer->n_cols, header);
     writer->file = NULL;
     bm_status status = bm_out_file_rewrite(file, 0, header, sizeof header, err);
     if (status != BM_OK) {

@@ -17,9 +17,6 @@ typedef struct bm_npy_header {
     uint64_t data_offset; /* offset of the first element */
 } bm_npy_header;
 
-/* Write the header of an array to `out`. n_cols 0: the array has one dimension. */
-void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
-                         char out[BM_NPY_HEADER_BYTES]);
 /* Read and check a header: magic, version 1.0 to 3.0, keys, C order, and whether the length of the
  * file matches the shape. BM_ERR_INPUT names what is wrong. */
 bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_error *err);

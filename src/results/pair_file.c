@@ -7,7 +7,7 @@
  * of the program is. A number of six decimals is read as the nearest double in both ways, so a
  * similarity that equals the threshold as written equals it as read.
  *
- * Tests: tests/unit/results/test_group_file.c, tests/unit/results/test_pair_file.c */
+ * Tests: tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"
 
 #include <errno.h>
@@ -139,7 +139,8 @@ static bm_status read_field_id(const bm_pair_file *file, char *text, const char 
     return BM_OK;
 }
 
-bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
+/* Read the next row. *more false: there is no further row. */
+static bm_status next_pair(bm_pair_file *file, bool *more, bm_error *err)
 {
     BM_TRY(next_row(file, more, err));
     if (!*more)
@@ -170,10 +171,10 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
 {
     bool more = true;
     BM_TRY(bm_line_file_compare(&file->lines, listed, err));
-    BM_TRY(bm_pair_file_next(file, &more, err));
+    BM_TRY(next_pair(file, &more, err));
     while (more) {
         BM_TRY(fn(ctx, file, err));
-        BM_TRY(bm_pair_file_next(file, &more, err));
+        BM_TRY(next_pair(file, &more, err));
     }
     return BM_OK;
 }
@@ -306,7 +307,10 @@ static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_err
     return BM_OK;
 }
 
-bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err)
+/* Read the next member of the row. Its id has exactly the bytes that dedup wrote, UTF-8 or not, and
+ * is valid until the next id or row is read. *more false: all `size` members were read.
+ * BM_ERR_FORMAT: the row has another number of members. */
+static bm_status next_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err)
 {
     bm_str quoted;
     *more = bm_json_scan_element(file->members, &file->next, &quoted);
@@ -324,10 +328,10 @@ bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void
 {
     bool more = true;
     bm_str id;
-    BM_TRY(bm_group_file_member(file, &id, &more, err));
+    BM_TRY(next_member(file, &id, &more, err));
     while (more) {
         BM_TRY(fn(ctx, file, id, err));
-        BM_TRY(bm_group_file_member(file, &id, &more, err));
+        BM_TRY(next_member(file, &id, &more, err));
     }
     return bm_group_file_kept(file, kept, err);
 }

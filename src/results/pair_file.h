@@ -34,8 +34,6 @@ typedef struct bm_pair_file {
 bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
                             bm_pair_file *out, bm_error *err);
 void bm_pair_file_close(bm_pair_file *file);
-/* Read the next row. *more false: there is no further row. */
-bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);
 /* Called for each row; any status except BM_OK ends the walk. */
 typedef bm_status (*bm_pair_row_fn)(void *ctx, const bm_pair_file *row, bm_error *err);
 /* Walk over all rows of a file that was just opened. `listed`: the expected digest, compared at the
@@ -72,10 +70,6 @@ void bm_group_file_close(bm_group_file *file);
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
 /* Parse a row into a file that is {0} or open. Returns false if the row is not a group. */
 bool bm_group_file_parse(bm_group_file *file, bm_str row);
-/* Read the next member of the row. Its id has exactly the bytes that dedup wrote, UTF-8 or not, and
- * is valid until the next id or row is read. *more false: all `size` members were read.
- * BM_ERR_FORMAT: the row has another number of members. */
-bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err);
 /* Called for each member of a row; any status except BM_OK ends the walk. */
 typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm_str id,
                                         bm_error *err);

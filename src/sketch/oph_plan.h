@@ -38,6 +38,3 @@ static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, ui
     return plan->bins <= BM_OPH_PACKED ? offer % BM_OPH_PACKED
                                        : plan->order[bm_oph_order_at(plan->bins, bin, offer)];
 }
-
-bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err);
-void bm_oph_plan_reset(bm_oph_plan *plan);

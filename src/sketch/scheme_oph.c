@@ -48,7 +48,13 @@ static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *ord
     }
 }
 
-bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err)
+static void plan_reset(bm_oph_plan *plan)
+{
+    bm_free_all(plan->order, plan->offers);
+    memset(plan, 0, sizeof *plan);
+}
+
+static bm_status plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err)
 {
     const uint32_t bins = params->perms,
                    row = (bins + BM_OPH_ROW_PAD - 1) / BM_OPH_ROW_PAD * BM_OPH_ROW_PAD;
@@ -59,7 +65,7 @@ bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
                          .order = bm_alloc_aligned(entries, sizeof(uint16_t)),
                          .offers = bm_alloc_aligned(entries, sizeof(uint16_t))};
     if (out->order == NULL || out->offers == NULL) {
-        bm_oph_plan_reset(out);
+        plan_reset(out);
         return bm_fail_nomem(err, 2 * entries * sizeof(uint16_t));
     }
     memset(out->order, 0, entries * sizeof(uint16_t));
@@ -74,12 +80,6 @@ bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
         }
     }
     return BM_OK;
-}
-
-void bm_oph_plan_reset(bm_oph_plan *plan)
-{
-    bm_free_all(plan->order, plan->offers);
-    memset(plan, 0, sizeof *plan);
 }
 
 /* Merge the words of another part of a document into `words`, which is not densified. `part` may be
@@ -162,7 +162,7 @@ static void oph_sign(const bm_scheme_params *params, const uint64_t *hashes, siz
 static void oph_plan_free(void *plan)
 {
     if (plan != NULL)
-        bm_oph_plan_reset(plan);
+        plan_reset(plan);
     bm_free(plan);
 }
 
@@ -170,7 +170,7 @@ static bm_status oph_plan(const bm_scheme_params *params, void **out, bm_error *
 {
     bm_oph_plan *plan = NULL;
     BM_TRY(bm_new_zero(&plan, 1, err));
-    bm_status status = bm_oph_plan_init(params, plan, err);
+    bm_status status = plan_init(params, plan, err);
     if (status == BM_OK)
         *out = plan;
     else

@@ -21,7 +21,6 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "input/input_set.h"
-#include "input/reader.h"
 #include "model/low_halves.h"
 #include "results/npy.h"
 #include "sources/source_columns.h"
@@ -32,6 +31,12 @@
  *
  * A .npy file, read with pread one block at a time, and digested from its first byte to its
  * last. */
+
+/* A file that was read to its end. */
+typedef struct hash_file {
+    uint64_t bytes;
+    bm_hash128 digest; /* XXH3 128 */
+} hash_file;
 
 typedef struct array_file {
     int fd;
@@ -99,14 +104,14 @@ out:
     return status;
 }
 
-static bm_hash_file digest_end(const array_file *file)
+static hash_file digest_end(const array_file *file)
 {
     const XXH128_hash_t sum = XXH3_128bits_digest(file->digest);
-    return (bm_hash_file){.bytes = file->n_digested, .digest = {.lo = sum.low64, .hi = sum.high64}};
+    return (hash_file){.bytes = file->n_digested, .digest = {.lo = sum.low64, .hi = sum.high64}};
 }
 
 /* Record the digest of a file. If the file was read before, check that the digest is the same. */
-static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *err)
+static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
     if (!first && memcmp(&source->digest, &read.digest, sizeof read.digest) != 0)
@@ -119,20 +124,37 @@ static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *e
 
 /* === hash input ===
  *
- * Reads shingle hashes made elsewhere, a few documents at a time.
- *
- * Both files are read in blocks, so memory holds one block (at least one document), whatever the
- * size of the files; 32-bit hashes are widened in place. An offset is compared with the one before
- * it and with the number of hashes before any memory is allocated based on it. */
+ * Reads `--format hashes`, shingle hashes made elsewhere, a few documents at a time, from two NumPy
+ * arrays: hashes (<u4 or <u8), and N + 1 offsets (<i8) for N documents. Both files are digested
+ * from their first byte to their last, and read in blocks, so memory holds one block (at least one
+ * document), whatever the size of the files; 32-bit hashes are widened in place. An offset is
+ * compared with the one before it and with the number of hashes before any memory is allocated
+ * based on it. */
 
 #define DOCS_LEAST 64.0 /* offsets read in any case */
 #define HASH_CELLS 512u /* offsets digested at a time */
 
-struct bm_hash_input {
+/* Consecutive documents of the arrays. */
+typedef struct hash_block {
+    uint64_t first_doc; /* number of the first document, from 0 */
+    size_t n_docs;
+    uint64_t *offsets; /* n_docs + 1, beginning with 0 */
+    uint64_t *hashes;  /* offsets[n_docs] of them */
+    size_t cap_offsets, cap_hashes;
+} hash_block; /* {0} is empty; can be reused */
+
+/* The most documents and hashes in a block, which however always holds at least one document, even
+ * with more hashes. */
+typedef struct hash_limits {
+    size_t docs, hashes;
+    const bm_long_gate *gate; /* called for a document with more hashes; NULL: any is allowed */
+} hash_limits;
+
+typedef struct hash_input {
     array_file hashes, offsets;
     uint64_t n_docs, n_hashes;
     uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
-};
+} hash_input;
 
 static bm_status open_list(array_file *file, const char *path, bm_error *err)
 {
@@ -144,7 +166,7 @@ static bm_status open_list(array_file *file, const char *path, bm_error *err)
 }
 
 /* Digest the offsets of the block's documents as they are stored in the file. */
-static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
+static void digest_offsets(hash_input *input, const hash_block *block)
 {
     uint64_t cells[HASH_CELLS];
     for (size_t i = 0; i < block->n_docs;) {
@@ -155,7 +177,9 @@ static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
     }
 }
 
-void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
+/* Fill in the digests of the hashes and of the offsets. Call when hash_input_next has reached
+ * the end. */
+static void hash_input_files(const hash_input *input, hash_file files[2])
 {
     files[0] = digest_end(&input->hashes);
     files[1] = digest_end(&input->offsets);
@@ -163,7 +187,7 @@ void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
 
 /* Check the types of both arrays, their lengths as far as the headers state them, and the first
  * offset. */
-static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
+static bm_status check_arrays(const hash_input *input, bm_error *err)
 {
     const array_file *hashes = &input->hashes, *offsets = &input->offsets;
     if (hashes->header.type[1] != 'u' || hashes->header.type[2] == '1')
@@ -183,13 +207,22 @@ static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
-                             bm_error *err)
+static void hash_input_close(hash_input *input)
+{
+    if (input == NULL)
+        return;
+    close_array(&input->hashes);
+    close_array(&input->offsets);
+    bm_free(input);
+}
+
+static bm_status hash_input_open(const char *hashes_path, const char *offsets_path,
+                                 hash_input **out, bm_error *err)
 {
     if (offsets_path == NULL)
         return bm_fail_field_at(err, "offsets_path", hashes_path, 0,
                                 "hashes need `offsets_path` (.npy <i8, N+1 of them)");
-    bm_hash_input *input = NULL;
+    hash_input *input = NULL;
     BM_TRY(bm_new_zero(&input, 1, err));
     input->hashes.fd = input->offsets.fd = -1;
     bm_status status = BM_OK;
@@ -198,7 +231,7 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     status = check_arrays(input, err);
 out:
     if (status != BM_OK) {
-        bm_hash_input_close(input);
+        hash_input_close(input);
         return status;
     }
     input->n_docs = input->offsets.header.shape[0] - 1;
@@ -208,7 +241,7 @@ out:
 }
 
 /* Check the offset in row `row`, given the one in the row before. */
-static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
+static bm_status check_offset(const hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)
 {
     if (value > INT64_MAX || value < before)
@@ -230,8 +263,8 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
 
 /* Read and check the end offsets of up to `n` documents from next_doc on. The block gets as many of
  * these documents as have at most max_hashes hashes together, but at least one. */
-static bm_status read_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
-                           bm_hash_block *block, bm_error *err)
+static bm_status read_docs(const hash_input *input, size_t n, size_t max_hashes, hash_block *block,
+                           bm_error *err)
 {
     BM_TRY(bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err));
     BM_TRY(read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err));
@@ -250,7 +283,7 @@ static bm_status read_docs(const bm_hash_input *input, size_t n, size_t max_hash
     return BM_OK;
 }
 
-static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *block, bm_error *err)
+static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, bm_error *err)
 {
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
@@ -277,7 +310,7 @@ static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
 
 /* How many offsets to read for the next block: enough for twice as many documents of mean length as
  * max_hashes hashes make. */
-static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limits)
+static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
     if (input->n_hashes > 0) {
@@ -291,7 +324,7 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
 
 /* Ask the gate whether the hashes of the next document (`bytes` bytes) may be kept in memory; fail
  * if not. */
-static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
+static bm_status check_gate(const hash_input *input, const bm_long_gate *gate, uint64_t bytes,
                             bm_error *err)
 {
     bool may = false;
@@ -301,8 +334,9 @@ static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate
     return status != BM_OK || may ? status : gate->refuse(gate->ctx, &record, err);
 }
 
-bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
-                             bm_hash_block *block, bm_error *err)
+/* Read the next documents into `block`. n_docs is 0 at the end. */
+static bm_status hash_input_next(hash_input *input, const hash_limits *limits, hash_block *block,
+                                 bm_error *err)
 {
     size_t n = docs_to_try(input, limits);
     if (n > input->n_docs - input->next_doc)
@@ -335,19 +369,10 @@ out:
     return BM_OK;
 }
 
-void bm_hash_block_reset(bm_hash_block *block)
+static void hash_block_reset(hash_block *block)
 {
     bm_free_all(block->offsets, block->hashes);
-    *block = (bm_hash_block){0};
-}
-
-void bm_hash_input_close(bm_hash_input *input)
-{
-    if (input == NULL)
-        return;
-    close_array(&input->hashes);
-    close_array(&input->offsets);
-    bm_free(input);
+    *block = (hash_block){0};
 }
 
 /* === source hashes ===
@@ -356,8 +381,8 @@ void bm_hash_input_close(bm_hash_input *input)
 
 typedef struct hashes_source {
     bm_batch_source base;
-    bm_hash_input *input;
-    bm_hash_limits limits;
+    hash_input *input;
+    hash_limits limits;
     bm_low_halves low; /* state of the check, if `looks` */
     /* check that the low halves of 64-bit hashes, which alone the scheme uses, are distinct
      * enough */
@@ -366,7 +391,7 @@ typedef struct hashes_source {
 
 typedef struct hashes_batch {
     bm_source_batch base;
-    bm_hash_block block;
+    hash_block block;
 } hashes_batch;
 
 static bool hashes_reads(bm_format format)
@@ -387,7 +412,7 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
     source->base =
         (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
     bm_status status =
-        bm_hash_input_open(bm_input_set_source(inputs, 0)->path, offsets_path, &source->input, err);
+        hash_input_open(bm_input_set_source(inputs, 0)->path, offsets_path, &source->input, err);
     inputs->offsets = (bm_source){.path = offsets_path, .name = offsets_path};
     if (status == BM_OK)
         *out = &source->base;
@@ -400,9 +425,9 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
 {
     (void)err;
     hashes_source *source = (hashes_source *)base;
-    source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
-                                      .hashes = limits->hashes,
-                                      .gate = limits->gate};
+    source->limits = (hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
+                                   .hashes = limits->hashes,
+                                   .gate = limits->gate};
     source->input->next_doc = source->input->next_hash = 0;
     source->looks = base->low_halves != NULL && source->input->hashes.header.type[2] == '8';
     if (source->looks)
@@ -412,7 +437,7 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
 
 static void hashes_free_batch(bm_source_batch *base)
 {
-    bm_hash_block_reset(&((hashes_batch *)base)->block);
+    hash_block_reset(&((hashes_batch *)base)->block);
     bm_free(base);
 }
 
@@ -423,7 +448,7 @@ static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_er
     hashes_batch *batch = NULL;
     BM_TRY(bm_new_zero(&batch, 1, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_hash_input_next(source->input, &source->limits, &batch->block, err));
+    BM_TRY_OUT(hash_input_next(source->input, &source->limits, &batch->block, err));
     if (source->looks && batch->block.n_docs > 0)
         BM_TRY_OUT(bm_low_halves_add(&source->low, batch->block.offsets, batch->block.hashes,
                                      batch->block.n_docs, err));
@@ -437,8 +462,8 @@ out:
     hashes_free_batch(&batch->base);
     if (status != BM_OK)
         return status;
-    bm_hash_file read[2];
-    bm_hash_input_files(source->input, read);
+    hash_file read[2];
+    hash_input_files(source->input, read);
     BM_TRY(record_digest(bm_input_set_source(base->inputs, 0), read[0], err));
     return record_digest(&base->inputs->offsets, read[1], err);
 }
@@ -459,7 +484,7 @@ static void end_reading(bm_batch_source *base)
 
 static void hashes_close(bm_batch_source *base)
 {
-    bm_hash_input_close(((hashes_source *)base)->input);
+    hash_input_close(((hashes_source *)base)->input);
     bm_free(base);
 }
 
@@ -476,7 +501,7 @@ static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *ba
                               bm_record_fn fn, void *ctx, bm_error *err)
 {
     (void)parser;
-    const bm_hash_block *block = &((const hashes_batch *)batch)->block;
+    const hash_block *block = &((const hashes_batch *)batch)->block;
     for (size_t i = 0; i < block->n_docs; i++) {
         char id[24];
         uint64_t row = block->first_doc + i;

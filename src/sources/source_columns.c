@@ -455,9 +455,10 @@ static bm_status make_source(const bm_input_options *options, columns **out, bm_
     return status;
 }
 
-bm_status bm_source_columns_open_files(bm_input_set *inputs,
-                                       const bm_arrow_column_provider *provider,
-                                       bm_batch_source **out, bm_error *err)
+/* Open a source that reads the files of `inputs`, whatever their format, through the provider; both
+ * are borrowed. */
+static bm_status columns_open_files(bm_input_set *inputs, const bm_arrow_column_provider *provider,
+                                    bm_batch_source **out, bm_error *err)
 {
     columns *source = NULL;
     BM_TRY(make_source(&inputs->options, &source, err));
@@ -467,9 +468,12 @@ bm_status bm_source_columns_open_files(bm_input_set *inputs,
     return BM_OK;
 }
 
-bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
-                                        const bm_input_options *options, bm_batch_source **out,
-                                        bm_error *err)
+/* Open a source that reads a stream in memory, once or, if `begun_twice` is set, twice. The stream
+ * is moved on BM_OK, and released on any error. `name`, for ids and messages, and the pointers in
+ * options are borrowed. */
+static bm_status columns_open_stream(struct ArrowArrayStream *stream, const char *name,
+                                     const bm_input_options *options, bm_batch_source **out,
+                                     bm_error *err)
 {
     columns *source = NULL;
     bm_status status = make_source(options, &source, err);
@@ -495,14 +499,14 @@ static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_er
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
     if (stream == NULL) {
-        BM_TRY(bm_source_columns_open_files(inputs, &bm_table_files, out, err));
+        BM_TRY(columns_open_files(inputs, &bm_table_files, out, err));
         (*out)->copies = true;
         ((columns *)*out)->rules.keep = inputs->rules.keep;
         return BM_OK;
     }
     if (stream->release == NULL)
         return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
-    BM_TRY(bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err));
+    BM_TRY(columns_open_stream(stream, NULL, &inputs->options, out, err));
     (*out)->inputs = inputs;
     ((columns *)*out)->rules.keep = inputs->rules.keep;
     return BM_OK;
@@ -940,8 +944,7 @@ static bm_status check_text(columns_parser *parser, bm_record *record, bm_error 
     bm_record_maker *maker = &parser->maker;
     record->text_bytes = record->text.len;
     if (record->text_bytes > maker->rules->longest) {
-        bm_record_bad(maker, record, "the text is longer than %llu bytes (`max_doc_bytes`)",
-                      (unsigned long long)maker->rules->longest);
+        bm_record_too_long(maker, record, "text", "");
         return BM_OK;
     }
     const bm_utf8_value field = {"text", &parser->repaired, &record->text};

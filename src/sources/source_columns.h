@@ -91,15 +91,3 @@ typedef struct bm_table_file {
 } bm_table_file;
 
 extern const bm_batch_source_ops bm_source_columns;
-
-/* Open a source that reads the files of `inputs`, whatever their format, through the provider; both
- * are borrowed. */
-bm_status bm_source_columns_open_files(bm_input_set *inputs,
-                                       const bm_arrow_column_provider *provider,
-                                       bm_batch_source **out, bm_error *err);
-/* Open a source that reads a stream in memory, once or, if `begun_twice` is set, twice. The stream
- * is moved on BM_OK, and released on any error. `name`, for ids and messages, and the pointers in
- * options are borrowed. */
-bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
-                                        const bm_input_options *options, bm_batch_source **out,
-                                        bm_error *err);

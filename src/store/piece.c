@@ -43,7 +43,9 @@ void bm_piece_seal(void *piece, size_t size)
     bm_le64_put((uint8_t *)piece + SUM_AT, sum_of(piece, size));
 }
 
-uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed)
+/* The sum of a part of a piece: the low half of the XXH3_64bits of its bytes. `seed` is the number
+ * of the part. */
+static uint32_t part_sum(const uint8_t *bytes, size_t size, uint64_t seed)
 {
     return (uint32_t)XXH3_64bits_withSeed(bytes, size, seed);
 }
@@ -366,7 +368,7 @@ bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc 
     memcpy(at + NUMBERS, doc->id.data, doc->id.len);
     if (doc->body.len > 0)
         memcpy(at + NUMBERS + doc->id.len, doc->body.data, doc->body.len);
-    bm_le32_put(at, bm_piece_part_sum(at + 4, bytes - 4, writer->first + (uint64_t)writer->n));
+    bm_le32_put(at, part_sum(at + 4, bytes - 4, writer->first + (uint64_t)writer->n));
     writer->offsets[writer->n++] = (uint32_t)writer->documents.len;
     writer->documents.len += bytes;
     return BM_OK;
@@ -437,7 +439,7 @@ bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_st
         return false;
     const uint8_t *at = (const uint8_t *)out->id.data - NUMBERS + 4;
     const size_t size = NUMBERS - 4 + out->id.len + out->body.len;
-    return bm_le32_get(at - 4) == bm_piece_part_sum(at, size, number);
+    return bm_le32_get(at - 4) == part_sum(at, size, number);
 }
 
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there)
@@ -514,7 +516,7 @@ static uint32_t block_sum(const uint8_t *bytes, size_t n, size_t number)
 {
     const block at = block_at(n, number);
     const size_t size = number + 1 < blocks_of(n) ? BM_PIECE_PAGE : 12 * at.n;
-    return bm_piece_part_sum(bytes + at.keys, size, number);
+    return part_sum(bytes + at.keys, size, number);
 }
 
 size_t bm_posting_piece_size(size_t n)

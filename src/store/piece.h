@@ -106,9 +106,6 @@ typedef struct bm_piece_head {
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is otherwise complete. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* The sum of a part of a piece: the low half of the XXH3_64bits of its bytes. `seed` is the number
- * of the part. */
-uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
 /* Is the piece of this kind, and is every byte that its sum covers unchanged since it was
  * sealed? */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);

@@ -39,7 +39,8 @@
 
 static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
-bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err)
+/* BM_ERR_IO: liblmdb is not installed. BM_ERR_NOMEM. */
+static bm_status open_library(bm_lmdb_library *lib, bm_error *err)
 {
     return bm_shared_library_open(BM_SONAME_LMDB, names, lib, err);
 }
@@ -101,7 +102,7 @@ static bool lacks_maps_or_locks(int code)
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err)
 {
     *out = (bm_store_env){.name = cfg->name};
-    BM_TRY(bm_lmdb_library_open(&out->lib, err));
+    BM_TRY(open_library(&out->lib, err));
     int rc = out->lib.mdb_env_create(&out->env);
     if (rc == 0)
         rc = out->lib.mdb_env_set_maxreaders(out->env, BM_STORE_READERS);

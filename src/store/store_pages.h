@@ -55,8 +55,6 @@ typedef struct bm_lmdb_library {
     BM_LMDB_FUNCTIONS(BM_LIBRARY_MEMBER)
 } bm_lmdb_library;
 
-/* BM_ERR_IO: liblmdb is not installed. BM_ERR_NOMEM. */
-bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
 /* Fail with the message "`what`: " and LMDB's text for `code`, for `file`. Returns BM_ERR_FORMAT
  * for damage, the status of bm_fail_errno for a system error, and BM_ERR_IO for other codes. */
 bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,

@@ -114,8 +114,9 @@ out:
     return status;
 }
 
-bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
-                              char **out, bm_error *err)
+/* Make the canonical list of a file's contents, which the caller frees. `name` is for messages. */
+static bm_status parse_list(bm_str file, const bm_text_options *options, const char *name,
+                            char **out, bm_error *err)
 {
     reading r = {.name = name};
     bm_text_options words = *options;
@@ -147,7 +148,7 @@ bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *e
         return BM_OK;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_read_file(path, BM_STOP_WORDS_MAX, &file, err));
-    BM_TRY_OUT(bm_stop_words_parse((bm_str){file.data, file.len}, options, path, owned, err));
+    BM_TRY_OUT(parse_list((bm_str){file.data, file.len}, options, path, owned, err));
     if (strcmp(*owned, bm_stop_words_en) == 0) {
         bm_free(*owned);
         *owned = NULL;
@@ -177,26 +178,8 @@ bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *er
     return BM_OK;
 }
 
-bool bm_stop_words_recorded(const char *words, bm_text_options *out)
-{
-    const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
-    out->stopwords = words;
-    if (!wanted || words == NULL)
-        return !wanted && words == NULL;
-    if (strcmp(words, bm_stop_words_en) == 0)
-        out->stopwords = bm_stop_words_en;
-    return bm_stop_words_is_list(words);
-}
-
-bm_text_options bm_stop_words_shown(const bm_text_options *loaded)
-{
-    bm_text_options text = *loaded;
-    if (text.stopwords == bm_stop_words_en)
-        text.stopwords = BM_STOP_WORDS_EN;
-    return text;
-}
-
-bool bm_stop_words_is_list(const char *words)
+/* Does the string have the form of a canonical list? */
+static bool is_list(const char *words)
 {
     const char *before = NULL;
     size_t n_before = 0;
@@ -214,6 +197,25 @@ bool bm_stop_words_is_list(const char *words)
         n_before = n;
         words += n + 1;
     }
+}
+
+bool bm_stop_words_recorded(const char *words, bm_text_options *out)
+{
+    const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
+    out->stopwords = words;
+    if (!wanted || words == NULL)
+        return !wanted && words == NULL;
+    if (strcmp(words, bm_stop_words_en) == 0)
+        out->stopwords = bm_stop_words_en;
+    return is_list(words);
+}
+
+bm_text_options bm_stop_words_shown(const bm_text_options *loaded)
+{
+    bm_text_options text = *loaded;
+    if (text.stopwords == bm_stop_words_en)
+        text.stopwords = BM_STOP_WORDS_EN;
+    return text;
 }
 
 void bm_stop_words_digest(const char *words, char out[BM_STOP_WORDS_NAME])

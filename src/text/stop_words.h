@@ -28,12 +28,6 @@ bool bm_stop_words_recorded(const char *words, bm_text_options *out);
 /* A copy of loaded options with the name of the English list in place of that list, as in public
  * options. */
 bm_text_options bm_stop_words_shown(const bm_text_options *loaded);
-/* Make the canonical list of a file's contents. The caller frees it. `name` is the file's name in
- * messages. */
-bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
-                              char **out, bm_error *err);
-/* Does the string have the form of a canonical list? */
-bool bm_stop_words_is_list(const char *words);
 /* Fill `out` with the display name of a list: "en", or its digest. */
 #define BM_STOP_WORDS_NAME 17
 void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME]);

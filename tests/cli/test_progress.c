@@ -10,7 +10,7 @@
 
 #include <criterion/criterion.h>
 
-#include "cli/progress.h"
+#include "cli/progress.c"
 
 static bm_progress bytes_read(uint64_t done, uint64_t total, double elapsed_s)
 {
@@ -26,11 +26,11 @@ Test(progress, says_stage_percentage_rate_documents_and_time_left)
 {
     char line[256];
     bm_progress p = bytes_read(50000000, 200000000, 10);
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "read   25 %  5.0 MB/s  12,345 documents  0:30 left");
     p = (bm_progress){
         .stage = "verify", .done = 7200, .total = 36007200, .unit = "pairs", .elapsed_s = 1};
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "verify    0 %  7,200 pairs/s  1:23:20 left");
 }
 
@@ -38,13 +38,13 @@ Test(progress, leaves_out_what_is_not_known)
 {
     char line[256];
     bm_progress p = bytes_read(3000, 0, 2);
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "read  1.5 kB/s  12,345 documents");
     p = (bm_progress){.stage = NULL, .unit = NULL};
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "work");
     p = bytes_read(300, 200, 1); /* a file that grew: never above 100 % */
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_not_null(strstr(line, "100 %"));
     cr_assert_not_null(strstr(line, "0:00 left"));
 }
@@ -126,18 +126,18 @@ Test(progress, says_which_stage_of_the_job_it_is_and_the_time_left_of_the_whole)
 {
     char line[256];
     bm_progress p = of_a_job();
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line,
                      "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left");
     p.job_left_s = -1; /* unknown */
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left");
     p.done = 1000000; /* a stage of a job that has just begun */
     p.elapsed_s = 2;
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "read 2 of 4    0 %  500 kB/s  12,345 documents");
     p = (bm_progress){.stage = "seal", .stage_number = 4, .n_stages = 4, .job_elapsed_s = 9};
-    cli_meter_format(&p, line, sizeof line);
+    format_within(&p, SIZE_MAX, line, sizeof line);
     cr_assert_str_eq(line, "seal 4 of 4  job 0:00 left");
 }
 
@@ -160,7 +160,7 @@ Test(progress, a_narrow_line_leaves_parts_out_and_then_is_cut)
     const bm_progress p = of_a_job();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char line[256];
-        cli_meter_format_within(&p, rows[i].columns, line, sizeof line);
+        format_within(&p, rows[i].columns, line, sizeof line);
         cr_assert_str_eq(line, rows[i].line, "%zu columns: \"%s\"", rows[i].columns, line);
     }
 }

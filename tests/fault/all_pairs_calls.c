@@ -2,12 +2,12 @@
 /* all_pairs_calls.c -- --candidates all with sets in a file: one call or allocation fails in each
  * run, and the job must report why and give no result. First each call fails in turn; later, of
  * many similar calls, fewer and fewer. */
+#include "match/match_all_pairs.c"
+
 #include <errno.h>
 #include <stdarg.h>
 
 #include "tests/unit/match/all_pairs_world.h"
-
-#include "match/match_all_pairs.h"
 
 static struct {
     bool armed, memory;
@@ -54,16 +54,16 @@ typedef struct job {
 /* Makes prefixes, with counts in parts. */
 static bm_status make_prefixes(job *j, bm_error *err)
 {
-    bm_set_prefixes p;
-    bm_set_prefixes_job making = {.corpus = &j->corpus,
-                                  .rule = {BM_MEASURE_JACCARD, .5},
-                                  .memory = 1200000,
-                                  .pool = j->sets->pool,
-                                  .meter = &j->sets->meter};
-    bm_status status = bm_set_prefixes_make(&making, &p, err);
+    set_prefixes p;
+    set_prefixes_job making = {.corpus = &j->corpus,
+                               .rule = {BM_MEASURE_JACCARD, .5},
+                               .memory = 1200000,
+                               .pool = j->sets->pool,
+                               .meter = &j->sets->meter};
+    bm_status status = set_prefixes_make(&making, &p, err);
     cr_assert(status != BM_OK || p.part_bits > 0);
     j->result = p.bytes_written;
-    bm_set_prefixes_reset(&p);
+    set_prefixes_reset(&p);
     return status;
 }
 

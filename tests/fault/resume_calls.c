@@ -15,6 +15,7 @@
 #include "results/npy.h"
 #include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
+#include "tests/world/world_npy.h"
 
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
@@ -160,7 +161,7 @@ static bm_status attempt(const char *target, bool *found, bm_error *err)
 static void leave(scratch *s, const char *journal)
 {
     char array[BM_NPY_HEADER_BYTES + sizeof rows / 2 + 3] = {0};
-    bm_npy_header_write("<u4", 0, 2, array);
+    world_npy_header("<u4", 0, 2, array);
     memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows / 2);
     char list[400] = "bandmill work directory 1\noutput/ids.txt\noutput/signatures.npy\n"
                      "output/kept/a.jsonl\n";
@@ -201,7 +202,7 @@ static void assert_whole(scratch *s, long n)
 {
     char array[BM_NPY_HEADER_BYTES + sizeof rows];
     size_t len;
-    bm_npy_header_write("<u4", 4, 2, array);
+    world_npy_header("<u4", 4, 2, array);
     memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows);
     cr_assert_eq(scratch_count(s, "."), 1u, "call %ld %s", n, plan.which);
     cr_assert_eq(scratch_count(s, "out"), 3u, "call %ld %s", n, plan.which);

@@ -10,8 +10,9 @@
  * The bytes are copied to a block of exactly their size, so that a sanitizer catches an access past
  * them. Whatever is accepted is well-formed: a set, a piece or a state of the current version,
  * written again, gives the same bytes. */
+#include "store/piece.c"
+
 #include "fuzz_check.h"
-#include "store/piece.h"
 #include "store/store_pages.h"
 
 static uint8_t *copy_of(const uint8_t *data, size_t size)
@@ -75,14 +76,14 @@ static void check_postings(const uint8_t *data, size_t size, bool sealed)
     size_t at = BM_PIECE_HEAD;
     for (uint64_t b = 0; sealed && at < size && b < BM_POSTING_BLOCKS; b++, at += BM_PIECE_PAGE) {
         const size_t n = size - at < BM_PIECE_PAGE ? size - at : BM_PIECE_PAGE;
-        bm_le32_put(bytes + 2072 + 4 * b, bm_piece_part_sum(bytes + at, n, b));
+        bm_le32_put(bytes + 2072 + 4 * b, part_sum(bytes + at, n, b));
     }
     if (sealed && size >= BM_PIECE_HEAD_BYTES)
         bm_piece_seal(bytes, size);
     if (bm_posting_piece_open(bytes, size, NULL, &piece)) {
-        const uint64_t keys[] = {0, UINT64_MAX, piece.head.first / 2 + piece.head.last / 2};
+        const uint64_t wanted[] = {0, UINT64_MAX, piece.head.first / 2 + piece.head.last / 2};
         for (size_t i = 0; i < 3; i++) {
-            const size_t found = bm_posting_piece_find(&piece, keys[i]);
+            const size_t found = bm_posting_piece_find(&piece, wanted[i]);
             CHECK(found <= piece.head.n || found == BM_POSTING_DAMAGED);
         }
         (void)bm_posting_piece_at(&piece, piece.head.n - 1);

@@ -6,11 +6,13 @@
  * the same. Documents of hashes are the same in blocks of any size, and their digests are those of
  * the bytes. */
 #define XXH_INLINE_ALL
+#include "sources/batch_sources.c"
+
 #include <xxhash.h>
 
 #include "fuzz_folder.h"
 #include "results/npy.h"
-#include "sources/batch_sources.h"
+#include "tests/world/world_npy.h"
 
 static bm_status read_header(const char *path, bm_npy_header *out)
 {
@@ -24,7 +26,7 @@ static bm_status read_header(const char *path, bm_npy_header *out)
     return status;
 }
 
-static void check_header(const uint8_t *data, size_t size)
+static void check_array(const uint8_t *data, size_t size)
 {
     char path[FUZZ_PATH];
     bm_npy_header header, again;
@@ -42,7 +44,7 @@ static void check_header(const uint8_t *data, size_t size)
         return; /* our writer never writes such an array */
     char *ours = malloc(BM_NPY_HEADER_BYTES + bytes);
     CHECK(ours != NULL);
-    bm_npy_header_write(header.type, rows, header.n_dims == 2 ? columns : 0, ours);
+    world_npy_header(header.type, rows, header.n_dims == 2 ? columns : 0, ours);
     memcpy(ours + BM_NPY_HEADER_BYTES, data + header.data_offset, bytes);
     fuzz_write(path, ours, BM_NPY_HEADER_BYTES + bytes);
     free(ours);
@@ -58,7 +60,7 @@ typedef struct documents {
     uint64_t n, hashes, sum;
 } documents;
 
-static void take_block(const bm_hash_block *block, const bm_hash_limits *limits, documents *d)
+static void take_block(const hash_block *block, const hash_limits *limits, documents *d)
 {
     const uint64_t *ends = block->offsets;
     CHECK(block->first_doc == d->n && block->n_docs <= limits->docs && ends[0] == 0);
@@ -72,16 +74,16 @@ static void take_block(const bm_hash_block *block, const bm_hash_limits *limits,
     d->hashes += ends[block->n_docs];
 }
 
-static bm_status read_hashes(const char *const paths[2], const bm_hash_limits *limits, documents *d,
-                             bm_hash_file files[2])
+static bm_status read_documents(const char *const paths[2], const hash_limits *limits, documents *d,
+                                hash_file files[2])
 {
-    bm_hash_input *input = NULL;
-    bm_hash_block block = {0};
+    hash_input *input = NULL;
+    hash_block block = {0};
     bm_error err = {0};
     *d = (documents){0};
-    bm_status status = bm_hash_input_open(paths[0], paths[1], &input, &err);
+    bm_status status = hash_input_open(paths[0], paths[1], &input, &err);
     while (status == BM_OK) {
-        status = bm_hash_input_next(input, limits, &block, &err);
+        status = hash_input_next(input, limits, &block, &err);
         if (status != BM_OK || block.n_docs == 0)
             break;
         take_block(&block, limits, d);
@@ -90,13 +92,13 @@ static bm_status read_hashes(const char *const paths[2], const bm_hash_limits *l
     CHECK(status == BM_OK || (err.message[0] != '\0' && (strcmp(err.file, paths[0]) == 0 ||
                                                          strcmp(err.file, paths[1]) == 0)));
     if (status == BM_OK)
-        bm_hash_input_files(input, files);
-    bm_hash_block_reset(&block);
-    bm_hash_input_close(input);
+        hash_input_files(input, files);
+    hash_block_reset(&block);
+    hash_input_close(input);
     return status;
 }
 
-static void check_digest(const bm_hash_file *file, const uint8_t *data, size_t size)
+static void check_digest(const hash_file *file, const uint8_t *data, size_t size)
 {
     const XXH128_hash_t sum = XXH3_128bits(data, size);
     CHECK(file->bytes == size && file->digest.lo == sum.low64 && file->digest.hi == sum.high64);
@@ -114,10 +116,10 @@ static void check_hashes(const uint8_t *data, size_t size)
     fuzz_write(hashes, data, n);
     fuzz_write(offsets, data + n, size - n);
     documents whole, pieces;
-    bm_hash_file files[2];
-    const bm_hash_limits large = {1 << 16, 1 << 20, NULL}, small = {3, 5, NULL};
-    const bm_status status = read_hashes(paths, &large, &whole, files);
-    CHECK(read_hashes(paths, &small, &pieces, files) == status);
+    hash_file files[2];
+    const hash_limits large = {1 << 16, 1 << 20, NULL}, small = {3, 5, NULL};
+    const bm_status status = read_documents(paths, &large, &whole, files);
+    CHECK(read_documents(paths, &small, &pieces, files) == status);
     if (status != BM_OK)
         return;
     CHECK(whole.n == pieces.n && whole.hashes == pieces.hashes && whole.sum == pieces.sum);
@@ -133,6 +135,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 1)
         check_hashes(data + 1, size - 1);
     else
-        check_header(data + 1, size - 1);
+        check_array(data + 1, size - 1);
     return 0;
 }

@@ -238,7 +238,7 @@ static bm_input_set *open_inputs(void)
     options.input.n_paths = 2;
     fuzz_write(a, "{}\n", 3);
     fuzz_write(b, "{}\n", 3);
-    CHECK(bm_input_set_open(&options.input, NULL, &inputs, NULL) == BM_OK);
+    CHECK(bm_input_set_open(&options.input, NULL, 0, NULL, &inputs, NULL) == BM_OK);
     return inputs;
 }
 

@@ -4,15 +4,17 @@
  *
  * A readable table is written again and reads the same; an error names the file. Clusters equal
  * those of a plain model. */
+#include "results/pair_file.c"
+
+#include "results/line_file.c"
+
 #include <math.h>
 
 #include <bandmill/cluster.h>
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
-#include "results/pair_file.h"
 #include "results/result_tables.h"
-#include "results/line_file.h"
 #include "jobs/group_labels.h"
 #include "tests/unit/base/file_digests.h"
 
@@ -54,7 +56,7 @@ static bool rewrite_pairs(const char *path, bm_buf *out)
         return false;
     }
     CHECK(bm_table_begin(out, BM_TABLE_PAIRS, NULL) == BM_OK);
-    while ((status = bm_pair_file_next(&file, &more, &err)) == BM_OK && more) {
+    while ((status = next_pair(&file, &more, &err)) == BM_OK && more) {
         CHECK(file.lines.number == ++line);
         CHECK(isnan(file.similarity) || (file.similarity >= 0 && file.similarity <= 1));
         const bm_pair_line row = {.id_a = file.id_a,
@@ -81,7 +83,7 @@ static bm_status rewrite_members(bm_group_file *file, bm_json *json, bm_error *e
     if (status == BM_OK)
         bm_group_line_begin(json, file->group, id, file->size);
     for (uint64_t n = 0; status == BM_OK && more;) {
-        status = bm_group_file_member(file, &id, &more, err);
+        status = next_member(file, &id, &more, err);
         if (status == BM_OK && more) {
             CHECK(++n <= file->size);
             bm_json_string(json, id);
@@ -122,7 +124,7 @@ static bool rewrite_table(const char *path, bm_buf *out)
         bm_tsv_table table;
         bm_error err = {0};
         bool end = false;
-        bm_status status = bm_tsv_table_open(path, bm_table_head_of(kinds[i]), &table, &err);
+        bm_status status = open_table(path, bm_table_head_of(kinds[i]), &table, &err);
         if (status != BM_OK) {
             check_error(status, &err, path);
             continue;
@@ -239,7 +241,7 @@ static bool model_read(model *m, const char *path, double threshold)
     bm_status status = bm_pair_file_open(path, BM_ERR_INPUT, NULL, &file, NULL);
     if (status != BM_OK)
         return false;
-    while ((status = bm_pair_file_next(&file, &more, NULL)) == BM_OK && more) {
+    while ((status = next_pair(&file, &more, NULL)) == BM_OK && more) {
         const uint32_t a = model_id(m, file.id_a), b = model_id(m, file.id_b);
         m->pairs++;
         m->unknown += isnan(file.similarity);

@@ -3,6 +3,8 @@
  * the fourth how it is signed. Every instruction set of this processor gives the shingles of the
  * slow way (shingle_oracle.h), in one pass and in two, and prepares the same for a device; signing
  * gives the words of the scheme's scalar reference. */
+#include "text/stop_words.c"
+
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
@@ -12,7 +14,6 @@
 #include "tests/unit/text/shingle_oracle.h"
 #include "text/shingler.h"
 #include "text/stop_table.h"
-#include "text/stop_words.h"
 #include "text/unit_text.h"
 
 static const bm_isa isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
@@ -62,12 +63,12 @@ static void check_list(bm_text_options options, bm_str text)
     bm_error err = {0};
     bm_stop_table table;
     options.shingle = BM_SHINGLE_STOPWORD;
-    const bm_status status = bm_stop_words_parse(text, &options, "list", &words, &err);
+    const bm_status status = parse_list(text, &options, "list", &words, &err);
     if (status != BM_OK) {
         CHECK(status == BM_ERR_INPUT && strcmp(err.file, "list") == 0 && words == NULL);
         return;
     }
-    CHECK(bm_stop_words_is_list(words));
+    CHECK(is_list(words));
     CHECK(bm_stop_table_init(words, &table, NULL) == BM_OK);
     for (const char *at = words; *at != '\0';) {
         const size_t len = strcspn(at, " ");

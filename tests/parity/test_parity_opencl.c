@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "opencl/cl_listing.h"
-#include "opencl/cl_backend.h"
+#include "opencl/cl_backend.c"
 #include "opencl/cl_cache.h"
 #include "opencl/cl_link_rate.h"
 #include "base/memory.h"
@@ -397,19 +397,19 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
                                                "conv=notrunc 2>/dev/null"),
                                               "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
         bm_backend *backend = open_device(&cfg, NULL, 0);
-        cr_assert_not(bm_cl_backend_was_cached(backend), "the first is built");
+        cr_assert_not(((const cl_backend *)backend)->was_cached, "the first is built");
         backend->ops->close(backend);
         for (size_t k = 0; k < sizeof damages / sizeof *damages; ++k) {
             snprintf(command, sizeof command, damages[k], dir);
             cr_assert_eq(system(command), 0, "%s", command);
             backend = open_device(&cfg, NULL, 0);
-            cr_assert_eq(bm_cl_backend_was_cached(backend), k == 0, "%s: %s", d.infos[i].name,
-                         damages[k]);
-            cr_assert_eq(bm_cl_backend_checks(backend), 14u * (32 + 4));
+            cr_assert_eq(((const cl_backend *)backend)->was_cached, k == 0, "%s: %s",
+                         d.infos[i].name, damages[k]);
+            cr_assert_eq(((const cl_backend *)backend)->n_checks, 14u * (32 + 4));
             backend->ops->close(backend);
             backend = open_device(&cfg, NULL, 0);
-            cr_assert(bm_cl_backend_was_cached(backend), "%s: rewritten after %s", d.infos[i].name,
-                      damages[k]);
+            cr_assert(((const cl_backend *)backend)->was_cached, "%s: rewritten after %s",
+                      d.infos[i].name, damages[k]);
             backend->ops->close(backend);
         }
         snprintf(command, sizeof command, "rm %s/opencl/*.clbin", dir);
@@ -469,7 +469,8 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
         bm_cl_cache_close(&cache);
         for (int again = 0; again < 2; ++again) {
             backend = open_device(&ours, NULL, 0);
-            cr_assert_eq(bm_cl_backend_was_cached(backend), again == 1, "%s", d.infos[i].name);
+            cr_assert_eq(((const cl_backend *)backend)->was_cached, again == 1, "%s",
+                         d.infos[i].name);
             backend->ops->close(backend);
         }
         snprintf(command, sizeof command, "rm -r %s", dir);

@@ -5,6 +5,8 @@
  * pairs with several threads, small batches, repeated ids, callbacks, a cancel in the middle, and
  * every OpenCL device beside the CPU; two jobs at once. Results must equal those of one thread.
  * Prints "N passed, N failed"; exits with 1 if any failed. */
+#include "match/match_all_pairs.c"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,11 +20,10 @@
 #include "base/threads.h"
 #include "input/input_ahead.h"
 #include "input/input_set.h"
-#include "input/reader.h"
 #include "output/out_file.h"
 #include "lsh/all_pairs.h"
-#include "match/match_all_pairs.h"
 #include "match/match.h"
+#include "tests/world/world_reader.h"
 
 #define N_DOCS 4000u
 
@@ -210,7 +211,8 @@ static void test_ahead(void)
         bm_status alone, status;
         if (damaged)
             check(truncate(paths[3], 1000) == 0, "a file is cut");
-        check(bm_input_set_open(&sign.input, NULL, &set, NULL) == BM_OK, "inputs are opened");
+        check(bm_input_set_open(&sign.input, NULL, 0, NULL, &set, NULL) == BM_OK,
+              "inputs are opened");
         const size_t n = read_ahead(set, false, false, SIZE_MAX, &alone);
         check(bm_input_ahead_grant(set, 8, (uint64_t)64 << 20) > 0, "memory is granted");
         for (unsigned i = 0; i < 4; i++) {
@@ -229,7 +231,7 @@ static void test_ahead(void)
 /* --- plain files read by several threads by position --- */
 
 typedef struct range_readers {
-    bm_reader *reader;
+    bm_batch_source *reader;
     pthread_mutex_t lock;
     atomic_uint_fast64_t bytes, first_lines;
 } range_readers;
@@ -241,12 +243,12 @@ static void *read_ranges(void *ctx)
     double in_turn = 0;
     for (;;) {
         pthread_mutex_lock(&r->lock);
-        bm_status status = bm_reader_next(r->reader, &batch, NULL);
+        bm_status status = world_reader_next(r->reader, &batch, NULL);
         pthread_mutex_unlock(&r->lock);
         check(status == BM_OK, "a batch is cut");
         if (batch == NULL)
             return NULL;
-        status = bm_reader_fill(r->reader, batch, &in_turn, NULL);
+        status = world_reader_fill(r->reader, batch, &in_turn, NULL);
         check(status == BM_OK, "a batch is filled");
         for (size_t i = 0; i < batch->n_pieces; i++)
             atomic_fetch_add(&r->first_lines, batch->pieces[i].first_line);
@@ -268,15 +270,15 @@ static void test_ranges(const char *const *paths, size_t n_paths, bm_format form
     sign.input.format = format;
     for (unsigned round = 0; round < 4; round++) {
         const bool is_cut = round / 2, crowd = round % 2;
+        const bm_content_place places = {0};
+        const bm_batch_limits limits = {.bytes = BATCH, .places = &places, .helped = true};
         range_readers r = {0};
         pthread_t threads[N];
         bm_input_set *set = NULL;
         pthread_mutex_init(&r.lock, NULL);
-        check(bm_input_set_open(&sign.input, NULL, &set, NULL) == BM_OK &&
-                  bm_reader_open(set, BATCH, 0, &r.reader, NULL) == BM_OK &&
-                  bm_reader_track(r.reader, NULL, NULL) == BM_OK,
+        check(bm_input_set_open(&sign.input, NULL, 0, NULL, &set, NULL) == BM_OK &&
+                  world_reader_begin(set, &limits, &r.reader, NULL) == BM_OK,
               "a reader opens");
-        bm_reader_set_helped(r.reader);
         if (is_cut)
             set->sources[0].size += 10 * BATCH; /* as if there had been more when it was opened */
         for (unsigned i = 0; i < (crowd ? N : 1); i++)
@@ -287,7 +289,7 @@ static void test_ranges(const char *const *paths, size_t n_paths, bm_format form
         if (!crowd)
             memcpy(alone, got, sizeof alone);
         check(got[0] == alone[0] && (guesses || got[1] == alone[1]), "the same batches as alone");
-        bm_reader_close(r.reader);
+        world_reader_close(r.reader);
         bm_input_set_close(set);
         pthread_mutex_destroy(&r.lock);
     }
@@ -518,14 +520,14 @@ static bool fill_corpus(bm_corpus *corpus)
 /* Makes prefixes with counts in parts; returns a sum over all of them. */
 static uint64_t sum_prefixes(bm_corpus *corpus, bm_pool *pool, bm_meter *meter)
 {
-    bm_set_prefixes p;
-    bm_set_prefixes_job job = {.corpus = corpus,
-                               .rule = {BM_MEASURE_JACCARD, .5},
-                               .memory = 1500000,
-                               .pool = pool,
-                               .meter = meter};
+    set_prefixes p;
+    set_prefixes_job job = {.corpus = corpus,
+                            .rule = {BM_MEASURE_JACCARD, .5},
+                            .memory = 1500000,
+                            .pool = pool,
+                            .meter = meter};
     uint64_t sum = 0;
-    check(bm_set_prefixes_make(&job, &p, NULL) == BM_OK && p.part_bits > 0, "prefixes in parts");
+    check(set_prefixes_make(&job, &p, NULL) == BM_OK && p.part_bits > 0, "prefixes in parts");
     uint64_t *record = calloc(BM_PREFIX_RANGE + p.store.most, sizeof *record);
     for (size_t range = 0; range * BM_PREFIX_RANGE < p.n; range++) {
         check(p.store.read(p.store.ctx, range, record, NULL) == BM_OK, "a record is read");
@@ -533,7 +535,7 @@ static uint64_t sum_prefixes(bm_corpus *corpus, bm_pool *pool, bm_meter *meter)
             sum = sum * 31 + record[i];
     }
     free(record);
-    bm_set_prefixes_reset(&p);
+    set_prefixes_reset(&p);
     return sum;
 }
 

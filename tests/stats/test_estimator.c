@@ -26,6 +26,8 @@ typedef struct outcome {
 typedef enum members { RANDOM_MEMBERS, CONSECUTIVE_MEMBERS } members;
 
 /* Two sets that share `common` members, one after the other in `hashes`. */
+static const bm_similarity_rule agreement = {.verify = BM_VERIFY_SIGNATURE, .words = {PERMS, 4}};
+
 static void draw_pair(bm_random *random, members kind, size_t common, uint64_t *hashes)
 {
     uint64_t first = bm_random_u32(random);
@@ -57,7 +59,8 @@ static outcome run(members kind, size_t common)
         for (size_t t = 0; t < TRIALS_A_SEED; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
             double error =
-                bm_signature_agreement(pair, pair + PERMS, (bm_word_rows){PERMS, 4}) - similarity;
+                bm_similarity(&agreement, (bm_compared){pair, 0}, (bm_compared){pair + PERMS, 0}) -
+                similarity;
             sum += error;
             squares += error * error;
             for (size_t p = 0; p < N_PLANS; p++)

@@ -26,6 +26,8 @@ typedef struct outcome {
     double mean[N_PLANS], error[N_PLANS];
 } outcome;
 
+static const bm_similarity_rule agreement = {.verify = BM_VERIFY_SIGNATURE, .words = {PERMS, 4}};
+
 static void draw_pairs(uint64_t *state, size_t set, size_t common, uint64_t *hashes)
 {
     for (size_t t = 0; t < PAIRS; t++, hashes += 2 * set) {
@@ -56,7 +58,8 @@ static outcome run(size_t set, size_t common)
         for (size_t t = 0; t < PAIRS; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
             double error =
-                bm_signature_agreement(pair, pair + PERMS, (bm_word_rows){PERMS, 4}) - similarity;
+                bm_similarity(&agreement, (bm_compared){pair, 0}, (bm_compared){pair + PERMS, 0}) -
+                similarity;
             sum += error;
             squares += error * error;
             for (size_t p = 0; p < N_PLANS; p++)

@@ -7,7 +7,7 @@
 #include "corpus/corpus.h"
 #include "input/input_set.h"
 #include "input/parser.h"
-#include "input/reader.h"
+#include "input/batch_source.h"
 #include "sign/ingest.h"
 
 #include "tests/unit/base/scratch.h"
@@ -101,7 +101,7 @@ static void open_world(world *w, form of)
         w->input.n_text_fields = 1;
     }
     w->text = (bm_text_options){.normalize = BM_NORM_LOWER, .shingle_k = 2};
-    cr_assert_eq(bm_input_set_open(&w->input, NULL, &w->set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&w->input, NULL, 0, NULL, &w->set, NULL), BM_OK);
     cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
     cr_assert(w->source->reads_again);
     cr_assert_eq(bm_pool_open(3, &w->pool, NULL), BM_OK);
@@ -235,7 +235,7 @@ static void check_files(const bm_buf *texts, size_t n, uint32_t batch_docs)
         scratch_put(&w.dir, (const char[]){(char)('a' + i), '\0'}, texts[i].data, texts[i].len);
     bm_batch_source_close(w.source);
     bm_input_set_close(w.set);
-    cr_assert_eq(bm_input_set_open(&w.input, NULL, &w.set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&w.input, NULL, 0, NULL, &w.set, NULL), BM_OK);
     cr_assert_eq(bm_source_records.open(w.set, &w.source, NULL), BM_OK);
     bm_corpus_cfg cfg = again(&w);
     fill(&w, &cfg, 3, batch_docs, &corpus);

@@ -9,7 +9,7 @@
 #include "corpus/corpus.h"
 #include "corpus/corpus_parts.h"
 #include "input/input_set.h"
-#include "input/reader.h"
+#include "input/batch_source.h"
 #include "tests/unit/base/scratch.h"
 
 #define N_DOCS  3000u
@@ -37,7 +37,7 @@ static void put_input(world *w, const char *name, bm_buf *text, bm_format format
                                   .on_error = BM_ON_ERROR_SKIP,
                                   .max_errors = UINT64_MAX,
                                   .max_doc_bytes = 1000};
-    cr_assert_eq(bm_input_set_open(&w->input, NULL, &w->set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&w->input, NULL, 0, NULL, &w->set, NULL), BM_OK);
     cr_assert_eq(bm_source_records.open(w->set, &w->source, NULL), BM_OK);
 }
 

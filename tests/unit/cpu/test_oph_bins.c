@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bins and donors of oph, and its hash on every instruction set, against the scalar reference. */
+#include "sketch/scheme_oph.c"
+
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -57,7 +59,7 @@ Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
         bm_scheme_params params = draw(bins[k], 40 + (uint32_t)k);
         bm_oph_plan plan;
-        cr_assert_eq(bm_oph_plan_init(&params, &plan, NULL), BM_OK);
+        cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         uint32_t *words = bm_alloc_aligned(plan.row, sizeof *words), expected[BM_PERMS_MAX];
         for (size_t n = 0; n < bins[k] * 6; n += 1 + n / 8) {
             uint64_t hashes[6 * BM_PERMS_MAX];
@@ -79,7 +81,7 @@ Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
             }
         }
         bm_free(words);
-        bm_oph_plan_reset(&plan);
+        plan_reset(&plan);
         bm_scheme_params_reset(&params);
     }
 }

@@ -347,8 +347,8 @@ static void open_inputs(notes_world *w, const char *const *names, size_t n)
     job->inputs.set = NULL;
     w->settings.input.paths = w->paths;
     w->settings.input.n_paths = n;
-    cr_assert_eq(bm_input_set_open(&w->settings.input, NULL, &job->inputs.set, &err), BM_OK, "%s",
-                 err.message);
+    cr_assert_eq(bm_input_set_open(&w->settings.input, NULL, 0, NULL, &job->inputs.set, &err),
+                 BM_OK, "%s", err.message);
     job->inputs.names = (bm_file_names){.names = w->paths, .n = n};
 }
 

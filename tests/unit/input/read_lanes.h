@@ -9,13 +9,13 @@
 #include "read_records.h"
 
 typedef struct test_lanes {
-    bm_reader *reader;
+    bm_batch_source *reader;
     const bm_input_set *set;
     bool split;
     pthread_mutex_t lock; /* protects the members below */
     records *batches;     /* the records of each batch, by its number */
     size_t n, cap;
-    bm_status status; /* of the last bm_reader_next */
+    bm_status status; /* of the last world_reader_next */
     bm_error err;
     bool end;
     size_t n_ranges; /* batches that the taking thread had to read */
@@ -27,7 +27,7 @@ static inline bm_raw_batch *test_next(test_lanes *l)
     bm_raw_batch *batch = NULL;
     pthread_mutex_lock(&l->lock);
     if (!l->end) {
-        l->status = bm_reader_next(l->reader, &batch, &l->err);
+        l->status = world_reader_next(l->reader, &batch, &l->err);
         l->end = l->status != BM_OK || batch == NULL;
     }
     if (batch != NULL) {
@@ -49,7 +49,7 @@ static inline void test_take(test_lanes *l, bm_parser *parser, bm_raw_batch *bat
 {
     records got = {0};
     double in_turn = 0;
-    got.status = bm_reader_fill(l->reader, batch, &in_turn, &got.err);
+    got.status = world_reader_fill(l->reader, batch, &in_turn, &got.err);
     if (got.status == BM_OK)
         got.status = (l->split ? bm_parser_split : bm_parser_run)(parser, batch, test_collect, &got,
                                                                   &got.err);
@@ -72,13 +72,14 @@ static inline void *test_run_lane(void *ctx)
 }
 
 static inline bm_status test_open_lanes(bm_input_set *set, size_t batch_bytes,
-                                        uint32_t batch_records, test_lanes *out)
+                                        uint32_t batch_records, const bm_content_place *places,
+                                        test_lanes *out)
 {
+    const bm_batch_limits limits = {
+        .bytes = batch_bytes, .docs = batch_records, .places = places, .helped = true};
     *out = (test_lanes){.set = set};
     pthread_mutex_init(&out->lock, NULL);
-    out->status = bm_reader_open(set, batch_bytes, batch_records, &out->reader, &out->err);
-    if (out->status == BM_OK)
-        bm_reader_set_helped(out->reader);
+    out->status = world_reader_begin(set, &limits, &out->reader, &out->err);
     return out->status;
 }
 
@@ -113,7 +114,7 @@ static inline records test_end_lanes(test_lanes *l)
         out.err = l->err;
     }
     free(l->batches);
-    bm_reader_close(l->reader);
+    world_reader_close(l->reader);
     pthread_mutex_destroy(&l->lock);
     return out;
 }
@@ -126,7 +127,7 @@ static inline records test_read_set_by(bm_input_set *set, size_t batch_bytes,
 {
     test_lanes lanes;
     pthread_t threads[TEST_LANES_MAX];
-    if (test_open_lanes(set, batch_bytes, batch_records, &lanes) == BM_OK) {
+    if (test_open_lanes(set, batch_bytes, batch_records, NULL, &lanes) == BM_OK) {
         lanes.split = split;
         for (size_t i = 1; i < n_lanes; i++)
             cr_assert_eq(pthread_create(&threads[i], NULL, test_run_lane, &lanes), 0);
@@ -142,7 +143,7 @@ static inline records test_read_by(const bm_input_options *options, size_t batch
 {
     records out = {0};
     bm_input_set *set = NULL;
-    out.status = bm_input_set_open(options, NULL, &set, &out.err);
+    out.status = bm_input_set_open(options, NULL, 0, NULL, &set, &out.err);
     if (out.status == BM_OK)
         out = test_read_set_by(set, batch_bytes, batch_records, split, n_lanes);
     bm_input_set_close(set);

@@ -12,8 +12,8 @@
 
 #include "input/input_set.h"
 #include "input/parser.h"
-#include "input/reader.h"
 #include "tests/unit/base/remove_tree.h"
+#include "tests/world/world_reader.h"
 
 typedef struct record {
     uint32_t file;
@@ -69,14 +69,14 @@ static inline bm_status test_collect(void *ctx, const bm_record *r, bm_error *er
 static inline void test_read_set(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                                  bool split, records *out)
 {
-    bm_reader *reader = NULL;
+    bm_batch_source *reader = NULL;
     bm_parser *parser = NULL;
-    out->status = bm_reader_open(set, batch_bytes, batch_records, &reader, &out->err);
+    out->status = world_reader_open(set, batch_bytes, batch_records, &reader, &out->err);
     if (out->status == BM_OK)
         out->status = bm_parser_open(set, &parser, &out->err);
     while (out->status == BM_OK) {
         bm_raw_batch *batch;
-        out->status = bm_reader_next(reader, &batch, &out->err);
+        out->status = world_reader_next(reader, &batch, &out->err);
         if (out->status != BM_OK || batch == NULL)
             break;
         cr_assert_eq(batch->sequence, out->n_batches);
@@ -94,7 +94,7 @@ static inline void test_read_set(bm_input_set *set, size_t batch_bytes, uint32_t
         bm_raw_batch_free(batch);
     }
     bm_parser_close(parser);
-    bm_reader_close(reader);
+    world_reader_close(reader);
 }
 
 static inline records test_read(const bm_input_options *options, size_t batch_bytes,
@@ -102,7 +102,7 @@ static inline records test_read(const bm_input_options *options, size_t batch_by
 {
     records out = {0};
     bm_input_set *set = NULL;
-    out.status = bm_input_set_open(options, NULL, &set, &out.err);
+    out.status = bm_input_set_open(options, NULL, 0, NULL, &set, &out.err);
     if (out.status == BM_OK)
         test_read_set(set, batch_bytes, batch_records, split, &out);
     bm_input_set_close(set);

@@ -59,18 +59,18 @@ static void cut(bm_format format, bm_str bytes, const char *const *fields, size_
                                 .n_text_fields = n_fields,
                                 .id_field = "none"};
     bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
+    bm_batch_source *reader = NULL;
     bm_raw_batch *batch = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&options, NULL, &set, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(bm_reader_open(set, 1 << 20, 0, &reader, &err), BM_OK);
+    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(world_reader_open(set, 1 << 20, 0, &reader, &err), BM_OK);
     cr_assert_eq(bm_parser_open(set, &c->parser, &err), BM_OK);
-    cr_assert_eq(bm_reader_next(reader, &batch, &err), BM_OK);
+    cr_assert_eq(world_reader_next(reader, &batch, &err), BM_OK);
     c->n_seen = 0;
     cr_assert_eq(bm_parser_run(c->parser, batch, cut_first, c, &err), BM_OK, "%s", err.message);
     bm_raw_batch_free(batch);
     bm_parser_close(c->parser);
-    bm_reader_close(reader);
+    world_reader_close(reader);
     bm_input_set_close(set);
     test_dir_remove(dir);
 }

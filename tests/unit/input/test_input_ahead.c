@@ -100,7 +100,7 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
     bm_input_options o = test_options((const char *const *)s->paths, n, BM_FORMAT_LINES);
     o.on_error = on_error;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, NULL, &s->set, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &s->set, &err), BM_OK, "%s", err.message);
     for (size_t i = 0; i < n; i++) { /* changes after the set was opened */
         if (of[i].fault == GONE)
             cr_assert_eq(unlink(s->paths[i]), 0);
@@ -389,7 +389,7 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
     free(s.paths[1]);
     s.paths[1] = test_file(s.dir, "1.zst", packed, n);
     bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
-    cr_assert_eq(bm_input_set_open(&o, NULL, &s.set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
     for (size_t k = 0; k < 4; k++) {
         read_all(&s, 3, 1 << 20, false, k < 3 ? k : NOT_HELPED, got);
@@ -455,7 +455,7 @@ Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
     bm_input_set_close(s.set);
     const bm_callbacks callbacks = {.cancelled = is_asked, .ctx = &asked};
     bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
-    cr_assert_eq(bm_input_set_open_watched(&o, NULL, 0, &callbacks, &s.set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, &callbacks, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 4, MANY), 0);
     outcome got[3];
     for (size_t k = 0; k < 4; k++) {

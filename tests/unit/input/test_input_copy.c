@@ -28,7 +28,7 @@ static bm_input_set *open_stdin(const char *spool)
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     bm_input_set *set = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, spool, &set, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_input_set_open(&o, spool, 0, NULL, &set, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_input_set_format(set), BM_FORMAT_PARQUET);
     return set;
 }
@@ -96,7 +96,7 @@ Test(input_copy, a_regular_file_is_read_where_it_is)
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_input_copy(set, 0, NULL), BM_OK);
     cr_assert_str_eq(bm_source_place(bm_input_set_source(set, 0)), path);
     cr_assert_eq(bm_input_set_copied(set), 0);

@@ -10,7 +10,7 @@ static bm_status open_paths(const char *const *paths, size_t n, bm_input_set **s
 {
     bm_input_options o = test_options(paths, n, BM_FORMAT_AUTO);
     *set = NULL;
-    return bm_input_set_open(&o, NULL, set, err);
+    return bm_input_set_open(&o, NULL, 0, NULL, set, err);
 }
 
 static void put(const char *dir, const char *name, const char *text)
@@ -113,13 +113,13 @@ Test(input_set, files_from_reads_a_path_a_line_or_a_path_a_nul)
     o.files_from = nul;
     o.files_from_nul = true;
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     names(set, dir, got);
     cr_assert_str_eq(got, "with\nnewline b");
     bm_input_set_close(set);
     o.files_from = lines;
     o.files_from_nul = false;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     names(set, dir, got);
     cr_assert_str_eq(got, "b b nul with\nnewline");
     bm_input_set_close(set);
@@ -127,7 +127,7 @@ Test(input_set, files_from_reads_a_path_a_line_or_a_path_a_nul)
     n = (size_t)sprintf(text, "%s\n%s%c%s\n", b, b, 0, b);
     char *mixed = test_file(dir, "mixed", text, n);
     o.files_from = mixed;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
     cr_assert_str_eq(err.file, mixed);
     free(mixed);
     cr_assert_eq(err.line, 2);
@@ -151,7 +151,7 @@ Test(input_set, no_input_is_a_usage_error_and_no_files_an_input_error)
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
     char *empty = test_file(dir, "list", "", 0);
     o.files_from = empty;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
     free(empty);
     test_dir_remove(dir);
 }
@@ -167,7 +167,7 @@ Test(input_set, what_cannot_be_read_is_named)
     cr_assert_str_eq(err.file, path);
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
     o.files_from = path;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_IO);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_IO);
     if (geteuid() != 0) { /* root reads everything */
         char *closed = test_file(dir, "closed", "x", 1);
         chmod(closed, 0);
@@ -251,7 +251,7 @@ Test(input_set, formats_that_differ_are_refused_unless_one_is_given)
     cr_assert(strstr(err.message, a) && strstr(err.message, b), "%s", err.message);
     cr_assert(strstr(err.message, "jsonl") && strstr(err.message, "tsv"), "%s", err.message);
     bm_input_options o = test_options(paths, 2, BM_FORMAT_LINES);
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_input_set_format(set), BM_FORMAT_LINES);
     bm_input_set_close(set);
     free(a);
@@ -280,7 +280,7 @@ Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
         bm_input_options o = test_options(paths, 1, cases[i].asked);
         bm_input_set *set = NULL;
         bm_error err = {0};
-        const bm_status status = bm_input_set_open(&o, NULL, &set, &err);
+        const bm_status status = bm_input_set_open(&o, NULL, 0, NULL, &set, &err);
         cr_assert_eq(status, cases[i].refused == NULL ? BM_OK : BM_ERR_INPUT, "%zu: %s", i,
                      err.message);
         if (status == BM_OK)
@@ -335,7 +335,7 @@ Test(input_set, hashes_are_listed_and_not_looked_at)
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_HASHES);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_input_set_count(set), 1);
     bm_input_set_close(set);
     free(path);
@@ -349,7 +349,7 @@ Test(input_set, standard_input_can_be_named_once)
     cr_assert_eq(open_paths(paths, 2, &set, NULL), BM_ERR_USAGE);
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     o.files_from = "-";
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_ERR_USAGE);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_ERR_USAGE);
 }
 
 Test(input_set, a_table_without_header_takes_numbers_only)
@@ -361,17 +361,18 @@ Test(input_set, a_table_without_header_takes_numbers_only)
     bm_input_set *set;
     bm_error err = {0};
     o.header = BM_HEADER_NO;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE); /* "text" is a name */
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err),
+                 BM_ERR_USAGE); /* "text" is a name */
     o.n_text_fields = 1;
     o.text_fields = name;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_USAGE);
     o.text_fields = zero;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_USAGE);
     o.text_fields = two;
     o.id_field = "id";
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_USAGE);
     o.id_field = "none";
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_OK);
     bm_input_set_close(set);
     free(path);
     test_dir_remove(dir);

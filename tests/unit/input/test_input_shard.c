@@ -41,7 +41,7 @@ static void expect_shares(const kind *k, const bm_input_options *o, const record
     for (unsigned i = 1; i <= of; i++) {
         bm_input_set *set = NULL;
         records CLEANED share = {0};
-        cr_assert_eq(bm_input_set_open(o, NULL, &set, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(o, NULL, 0, NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_input_set_shard(set, i, of, NULL), BM_OK);
         if (bm_input_set_count(set) == 1) {
             const bm_source_cut *cut = &bm_input_set_source(set, 0)->cut;
@@ -125,7 +125,7 @@ Test(input_shard, a_file_that_is_not_cut_is_in_the_share_of_its_middle)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_input_set *set = NULL;
         char has[8] = "";
-        cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_input_set_shard(set, cases[i].i, cases[i].of, NULL), BM_OK);
         for (size_t j = 0; j < bm_input_set_count(set); j++)
             has[j] = bm_input_set_source(set, j)->name[strlen(dir) + 1];

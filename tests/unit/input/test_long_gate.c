@@ -62,19 +62,19 @@ static bm_status read_gated(const char *path, uint64_t max_doc_bytes, limit *l, 
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     o.max_doc_bytes = max_doc_bytes;
     bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
+    bm_batch_source *reader = NULL;
     const bm_long_gate gate = {l, hold, refuse};
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
-    cr_assert_eq(bm_reader_open(set, 1 << 16, 0, &reader, NULL), BM_OK);
-    bm_reader_set_gate(reader, &gate);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    const bm_batch_limits limits = {.bytes = 1 << 16, .gate = &gate};
+    cr_assert_eq(world_reader_begin(set, &limits, &reader, NULL), BM_OK);
     bm_raw_batch *batch = NULL;
     bm_status status;
     *n_batches = 0;
-    while ((status = bm_reader_next(reader, &batch, NULL)) == BM_OK && batch != NULL) {
+    while ((status = world_reader_next(reader, &batch, NULL)) == BM_OK && batch != NULL) {
         ++*n_batches;
         bm_raw_batch_free(batch);
     }
-    bm_reader_close(reader);
+    world_reader_close(reader);
     bm_input_set_close(set);
     return status;
 }

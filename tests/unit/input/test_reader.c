@@ -295,7 +295,7 @@ Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
     for (int spool = 0; spool < 2; spool++) {
         pid_t child = test_feed_stdin(data, len, 1000);
         bm_input_set *set;
-        cr_assert_eq(bm_input_set_open(&o, spool ? dir : NULL, &set, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(&o, spool ? dir : NULL, 0, NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_input_set_total_bytes(set), 0);
         for (int pass = 0; pass < 3; pass++) {
             records r = {0};
@@ -321,7 +321,7 @@ Test(reader, a_spool_directory_that_cannot_be_used_is_named)
     const char *paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, "/nonexistent/dir", &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, "/nonexistent/dir", 0, NULL, &set, NULL), BM_OK);
     records r = {0};
     test_read_set(set, 100, 0, false, &r);
     cr_assert_eq(r.status, BM_ERR_IO);
@@ -348,7 +348,7 @@ Test(reader, a_pipe_given_as_a_descriptor_is_read_once_and_a_named_one_is_no_doc
     cr_assert_eq(mkfifo(path, 0600), 0);
     bm_input_set *set;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
     cr_assert_not_null(strstr(err.message, "FIFO"), "%s", err.message);
     close(ends[0]);
     test_dir_remove(dir);
@@ -362,7 +362,7 @@ Test(reader, digests_are_of_the_bytes_as_stored_and_a_changed_file_is_found)
     const char *paths[] = {a, b};
     bm_input_options o = test_options(paths, 2, BM_FORMAT_LINES);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     records r = {0};
     test_read_set(set, 3, 0, false, &r);
     cr_assert_eq(r.status, BM_OK);
@@ -391,7 +391,7 @@ Test(reader, a_file_that_vanishes_after_opening_is_named)
     const char *paths[] = {a};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     unlink(a);
     records r = {0};
     test_read_set(set, 100, 0, false, &r);
@@ -464,14 +464,14 @@ Test(reader, pieces_cover_every_file_once_and_say_where_it_begins_and_ends)
     bm_input_options o = test_options(paths, 3, BM_FORMAT_LINES);
     for (size_t size = 1; size < 40; size++) {
         bm_input_set *set;
-        bm_reader *reader;
-        cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
-        cr_assert_eq(bm_reader_open(set, size, 0, &reader, NULL), BM_OK);
+        bm_batch_source *reader;
+        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+        cr_assert_eq(world_reader_open(set, size, 0, &reader, NULL), BM_OK);
         char seen[3][20] = {{0}};
         bool open[3] = {0}, done[3] = {0};
         bm_raw_batch *batch;
         for (;;) {
-            cr_assert_eq(bm_reader_next(reader, &batch, NULL), BM_OK);
+            cr_assert_eq(world_reader_next(reader, &batch, NULL), BM_OK);
             if (batch == NULL)
                 break;
             for (size_t i = 0; i < batch->n_pieces; i++) {
@@ -488,7 +488,7 @@ Test(reader, pieces_cover_every_file_once_and_say_where_it_begins_and_ends)
             cr_assert(done[f]);
             cr_assert_str_eq(seen[f], f == 1 ? "" : "1\n22\n333\n4444\n");
         }
-        bm_reader_close(reader);
+        world_reader_close(reader);
         bm_input_set_close(set);
     }
     free(a);

@@ -58,25 +58,25 @@ static bm_status count(void *ctx, const bm_record *r, bm_error *err)
 static bm_status read_all(const bm_input_options *o, size_t *n)
 {
     bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
+    bm_batch_source *reader = NULL;
     bm_parser *parser = NULL;
     bm_raw_batch *batch = NULL;
     bm_error err = {0};
     *n = 0;
-    bm_status status = bm_input_set_open(o, NULL, &set, &err);
+    bm_status status = bm_input_set_open(o, NULL, 0, NULL, &set, &err);
     if (status == BM_OK)
-        status = bm_reader_open(set, 64, 0, &reader, &err);
+        status = world_reader_open(set, 64, 0, &reader, &err);
     if (status == BM_OK)
         status = bm_parser_open(set, &parser, &err);
     while (status == BM_OK) {
-        status = bm_reader_next(reader, &batch, &err);
+        status = world_reader_next(reader, &batch, &err);
         if (status != BM_OK || batch == NULL)
             break;
         status = bm_parser_run(parser, batch, count, n, &err);
         bm_raw_batch_free(batch);
     }
     bm_parser_close(parser);
-    bm_reader_close(reader);
+    world_reader_close(reader);
     bm_input_set_close(set);
     return status;
 }

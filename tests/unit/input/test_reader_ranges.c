@@ -63,7 +63,7 @@ static records read_text(const char *path, size_t n, size_t batch, uint32_t limi
 {
     const char *paths[] = {path, path, path};
     const bm_input_options o = test_options(paths, n, BM_FORMAT_LINES);
-    cr_assert_eq(bm_input_set_open(&o, NULL, set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, set, NULL), BM_OK);
     return test_read_set_by(*set, batch, limit, false, lanes);
 }
 
@@ -130,7 +130,7 @@ Test(reader_ranges, files_of_all_sizes_follow_each_other)
     for (size_t lanes = 1; lanes <= 4; lanes++)
         for (size_t batch = 100; batch < 5000; batch *= 3) {
             bm_input_set *set;
-            cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+            cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
             records all = test_read_set_by(set, batch, 0, false, lanes);
             cr_assert_eq(all.status, BM_OK, "%s", all.err.message);
             records of = {.all = all.all};
@@ -168,7 +168,7 @@ Test(reader_ranges, whole_files_are_read_as_they_are)
         bm_input_options o = test_options((const char *const *)paths, N,
                                           seed % 3 == 0 ? BM_FORMAT_LINES : BM_FORMAT_FILES);
         bm_input_set *set;
-        cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
         const uint32_t changed = random_below(&x, N);
         if (seed % 2 == 1)
             free(test_file(dir, strrchr(paths[changed], '/') + 1, text, random_below(&x, longest)));
@@ -177,7 +177,7 @@ Test(reader_ranges, whole_files_are_read_as_they_are)
         test_assert_same(&one, &r, "files", seed);
         cr_assert(limit != 0 || longest > batch / 4 || r.n_ranges > 0, "%u", seed);
         bm_input_set *again;
-        cr_assert_eq(bm_input_set_open(&o, NULL, &again, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &again, NULL), BM_OK);
         test_free(&one);
         test_read_set(again, batch, 0, false, &one);
         for (size_t i = 0; i < N; i++) {
@@ -213,9 +213,9 @@ static void change_behind(size_t n_given, size_t new_len, const char *was, const
     bm_parser *parser = NULL;
     test_lanes l;
     bm_raw_batch *given[GIVEN_MAX], *batch;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_parser_open(set, &parser, NULL), BM_OK);
-    cr_assert_eq(test_open_lanes(set, BATCH, 0, &l), BM_OK);
+    cr_assert_eq(test_open_lanes(set, BATCH, 0, NULL, &l), BM_OK);
     for (size_t i = 0; i < n_given; i++)
         cr_assert((given[i] = test_next(&l)) != NULL);
     free(test_file(dir, "a", is, new_len));
@@ -352,12 +352,11 @@ Test(reader_ranges, places_are_those_of_the_bytes_before_them)
     test_lanes l;
     bm_raw_batch *batch;
     uint64_t before = 0;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
-    cr_assert_eq(test_open_lanes(set, 1000, 0, &l), BM_OK);
-    cr_assert_eq(bm_reader_track(l.reader, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(test_open_lanes(set, 1000, 0, &(bm_content_place){0}, &l), BM_OK);
     while ((batch = test_next(&l)) != NULL) {
         double in_turn = 0;
-        cr_assert_eq(bm_reader_fill(l.reader, batch, &in_turn, NULL), BM_OK);
+        cr_assert_eq(world_reader_fill(l.reader, batch, &in_turn, NULL), BM_OK);
         const bm_content_place *place = &batch->place;
         const XXH128_hash_t sum = XXH3_128bits(text, (size_t)place->bytes);
         cr_assert(place->known && place->file == 0);

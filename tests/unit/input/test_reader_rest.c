@@ -95,7 +95,7 @@ Test(reader_rest, a_broken_file_has_its_digest_and_one_that_changed_since_is_an_
     const char *paths[] = {a};
     bm_input_options o = skipping(paths, 1, BM_FORMAT_LINES);
     bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     for (int pass = 0; pass < 3; pass++) {
         records CLEANED r = {0};
         if (pass == 2)
@@ -134,7 +134,7 @@ Test(reader_rest, what_is_not_there_is_a_bad_record_but_not_if_there_is_nothing_
     o.n_paths = 1;
     bm_input_set *set;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_IO);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, missing);
     free(a);
     test_dir_remove(dir);

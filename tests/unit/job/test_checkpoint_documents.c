@@ -48,7 +48,7 @@ static void open_job(world *w, const bm_corpus_cfg *cfg, job *j)
     j->paths[0] = scratch_at(&w->temp, "input.jsonl");
     options.input.paths = j->paths;
     options.input.n_paths = 1;
-    cr_assert_eq(bm_input_set_open(&options.input, NULL, &j->inputs, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&options.input, NULL, 0, NULL, &j->inputs, NULL), BM_OK);
 }
 
 static void leave_job(job *j)

@@ -5,6 +5,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "results/npy.h"
+#include "tests/world/world_npy.h"
 
 static char *inspect(scratch *s, const char *name)
 {
@@ -83,7 +84,7 @@ Test(inspect, arrays_show_type_and_shape)
     scratch s;
     char file[BM_NPY_HEADER_BYTES + 24] = {0};
     scratch_open(&s);
-    bm_npy_header_write("<u8", 3, 0, file);
+    world_npy_header("<u8", 3, 0, file);
     scratch_put(&s, "a", file, sizeof file);
     expect_in(&s, "a", PARTS("\"kind\": \"array\"", "\"type\": \"<u8\"", "3"));
     scratch_put(&s, "a", file, sizeof file - 1);

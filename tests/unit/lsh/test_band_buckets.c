@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_band_buckets.c -- the chains of a band, compared with a linear search for the next equal
  * key. */
+#include "lsh/candidates.c"
+
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 
-#include "lsh/candidates.h"
 #include "tests/unit/base/sized.h"
 #include "tests/world/world_random.h"
 
@@ -57,7 +58,7 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
                 cr_assert(b.inner[i] != 0 ? label < i && keys[label] == keys[i] && !b.inner[label]
                                           : label == i);
             }
-            bm_band_buckets_fill_labels(&b, &labels);
+            fill_by_labels(&b, &labels);
             expect_chains(keys, skipped, n, &b);
             bm_band_labels_reset(&labels);
         }

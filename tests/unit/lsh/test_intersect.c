@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/system.h"
-#include "lsh/verify.h"
+#include "lsh/verify.c"
 
 #include "tests/world/world_random.h"
 
@@ -82,7 +82,7 @@ Test(intersect, gallop_equals_looking_each_up)
 
 Test(intersect, the_chosen_loop_equals_looking_each_up)
 {
-    check(bm_intersect);
+    check(intersect);
 }
 
 #if defined(__x86_64__)
@@ -103,23 +103,23 @@ Test(intersect, avx512_equals_looking_each_up)
 
 Test(intersect, a_long_set_against_a_short_one_is_counted_right)
 {
-    enum { LONG = 100000 };
-    uint64_t *y = malloc(LONG * 8);
-    for (uint64_t i = 0; i < LONG; i++)
+    enum { N_MANY = 100000 };
+    uint64_t *y = malloc(N_MANY * 8);
+    for (uint64_t i = 0; i < N_MANY; i++)
         y[i] = i * 3;
     for (int round = 0; round < 2000; round++) {
         uint64_t x[8], scratch[8];
         size_t n = draw() % 9, wanted = 0, common = 0;
         for (size_t i = 0; i < n; i++)
-            x[i] = draw() % (LONG * 3 + 50);
+            x[i] = draw() % (N_MANY * 3 + 50);
         bm_hashes_sort(x, n, scratch);
         n = bm_hashes_distinct(x, n);
         for (size_t i = 0; i < n; i++)
-            wanted += x[i] % 3 == 0 && x[i] < LONG * 3;
-        bm_sorted_set few = {x, n}, many = {y, LONG};
-        cr_assert(bm_intersect(few, many, 0, &common));
+            wanted += x[i] % 3 == 0 && x[i] < N_MANY * 3;
+        bm_sorted_set few = {x, n}, many = {y, N_MANY};
+        cr_assert(intersect(few, many, 0, &common));
         cr_assert_eq(common, wanted);
-        cr_assert_eq(bm_intersect(many, few, wanted + 1, &common), false);
+        cr_assert_eq(intersect(many, few, wanted + 1, &common), false);
     }
     free(y);
 }

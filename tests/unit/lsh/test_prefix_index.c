@@ -57,11 +57,21 @@ static struct {
     size_t n, n_alone;
 } wanted[N];
 
+/* n - c + 1, where c is the least number of common shingles with which two documents of n reach the
+ * threshold. */
+static size_t indexed(size_t n)
+{
+    size_t common = 0;
+    while (bm_jaccard(common, n, n) < c.sized.rule.threshold)
+        common++;
+    return n - common + 1;
+}
+
 static void want(void)
 {
     for (size_t doc = 0; doc < N; doc++) {
         uint64_t scratch[LONGEST];
-        size_t length = bm_prefix_to_index(c.sized.rule, c.sizes[doc]);
+        size_t length = indexed(c.sizes[doc]);
         bm_rare_prefix_size size =
             bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
                            (bm_rare_prefix_buffers){wanted[doc].keys, scratch});

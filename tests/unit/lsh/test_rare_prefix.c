@@ -2,13 +2,14 @@
 /* test_rare_prefix.c -- prefixes: their lengths, compared with trying every number; and the
  * guarantee that all_pairs.c needs: two documents at the threshold share a key of their prefixes.
  */
+#include "lsh/prefix_index.c"
+
 #include <criterion/criterion.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/prefix_index.h"
 #include "lsh/verify.h"
 
 #include "tests/world/world_random.h"
@@ -51,9 +52,9 @@ Test(rare_prefix, lengths_leave_out_one_less_than_what_must_be_shared)
                 const bm_join_rule jaccard = {BM_MEASURE_JACCARD, around[i]},
                                    containment = {BM_MEASURE_CONTAINMENT, around[i]};
                 cr_assert_eq(bm_prefix_to_probe(jaccard, n), n == 0 ? 0 : n - probe + 1);
-                cr_assert_eq(bm_prefix_to_index(jaccard, n), n == 0 ? 0 : n - index + 1);
+                cr_assert_eq(prefix_to_index(jaccard, n), n == 0 ? 0 : n - index + 1);
                 cr_assert_eq(bm_prefix_to_probe(containment, n), n);
-                cr_assert_eq(bm_prefix_to_index(containment, n), n == 0 ? 0 : n - probe + 1);
+                cr_assert_eq(prefix_to_index(containment, n), n == 0 ? 0 : n - probe + 1);
                 cr_assert_leq(index == 0 ? 0 : n - index, n - probe);
             }
         }
@@ -119,7 +120,7 @@ Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_m
                 uint64_t of_a[LONGEST], of_b[LONGEST];
                 size_t alone_a, alone_b;
                 size_t n_a = prefix(&c, a, bm_prefix_to_probe(rule, c.sizes[a]), of_a, &alone_a);
-                size_t n_b = prefix(&c, b, bm_prefix_to_index(rule, c.sizes[b]), of_b, &alone_b);
+                size_t n_b = prefix(&c, b, prefix_to_index(rule, c.sizes[b]), of_b, &alone_b);
                 size_t i = 0, j = 0;
                 while (i < n_a && j < n_b && of_a[i] != of_b[j])
                     of_a[i] < of_b[j] ? i++ : j++;

@@ -91,12 +91,16 @@ Test(verify, at_least_loses_no_pair_on_the_threshold_and_lets_none_below_it_thro
                 make_sets(x, n_x, y, n_y, common);
                 cr_assert_eq(bm_hashes_common(x, n_x, y, n_y), common);
                 double s = n_x + n_y == 0 ? 0 : ratio(common, n_x, n_y);
-                cr_assert_eq(bm_jaccard_at_least(x, n_x, y, n_y, s), s);
-                cr_assert_eq(bm_jaccard_at_least(x, n_x, y, n_y, 0), s);
-                cr_assert_eq(bm_jaccard_at_least(x, n_x, y, n_y, nextafter(s, -1)), s);
-                cr_assert_lt(bm_jaccard_at_least(x, n_x, y, n_y, nextafter(s, 2)), 0);
+                cr_assert_eq(bm_similarity_at_least(BM_MEASURE_JACCARD, x, n_x, y, n_y, s), s);
+                cr_assert_eq(bm_similarity_at_least(BM_MEASURE_JACCARD, x, n_x, y, n_y, 0), s);
+                cr_assert_eq(
+                    bm_similarity_at_least(BM_MEASURE_JACCARD, x, n_x, y, n_y, nextafter(s, -1)),
+                    s);
+                cr_assert_lt(
+                    bm_similarity_at_least(BM_MEASURE_JACCARD, x, n_x, y, n_y, nextafter(s, 2)), 0);
                 for (int t = 1; t <= 10; t++) {
-                    double got = bm_jaccard_at_least(x, n_x, y, n_y, t / 10.0);
+                    double got =
+                        bm_similarity_at_least(BM_MEASURE_JACCARD, x, n_x, y, n_y, t / 10.0);
                     cr_assert(s >= t / 10.0 ? got == s : got < 0);
                 }
             }
@@ -107,6 +111,6 @@ Test(verify, at_least_loses_no_pair_on_the_threshold_and_lets_none_below_it_thro
 Test(verify, a_threshold_above_1_or_none_at_all_is_never_reached)
 {
     uint64_t x[] = {1, 2, 3};
-    cr_assert_lt(bm_jaccard_at_least(x, 3, x, 3, 1.5), 0);
-    cr_assert_lt(bm_jaccard_at_least(x, 3, x, 3, (double)NAN), 0);
+    cr_assert_lt(bm_similarity_at_least(BM_MEASURE_JACCARD, x, 3, x, 3, 1.5), 0);
+    cr_assert_lt(bm_similarity_at_least(BM_MEASURE_JACCARD, x, 3, x, 3, (double)NAN), 0);
 }

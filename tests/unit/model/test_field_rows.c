@@ -131,6 +131,9 @@ Test(field_rows, each_public_bit_but_that_of_the_format_stands_in_one_row)
 Test(field_rows, words_are_those_of_an_option_of_the_same_name)
 {
     for (size_t i = 0; i < BM_N_ROWS; i++)
-        if (bm_field_rows[i].type == BM_FIELD_TYPE_WORD)
-            cr_expect_str_eq(bm_option_field(bm_field_rows[i].option), bm_field_rows[i].name);
+        if (bm_field_rows[i].type == BM_FIELD_TYPE_WORD) {
+            bm_error err = {0};
+            cr_expect_eq(bm_option_check(bm_field_rows[i].option, 1000, &err), BM_ERR_USAGE);
+            cr_expect_str_eq(err.field, bm_field_rows[i].name);
+        }
 }

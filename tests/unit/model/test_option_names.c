@@ -80,7 +80,9 @@ Test(option_names, every_word_is_its_value_and_every_value_its_word)
     for (size_t i = 0; i < N_LISTS; i++) {
         const list *l = &lists[i];
         cr_assert_eq((size_t)l->option, i);
-        cr_expect_str_eq(bm_option_field(l->option), l->field);
+        bm_error err = {0};
+        cr_expect_eq(bm_option_check(l->option, 1000, &err), BM_ERR_USAGE);
+        cr_expect_str_eq(err.field, l->field);
         for (unsigned w = 0; w < n_words(l); w++) {
             unsigned value = 99;
             cr_expect_str_eq(bm_option_name(l->option, l->first + w), l->words[w]);

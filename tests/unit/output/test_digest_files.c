@@ -129,8 +129,7 @@ Test(digest_files, no_file_is_bound_to_one_thread, .timeout = 300)
     scratch s;
     meeting m = {0};
     bm_pool *pool = NULL;
-    bm_digest_piece pieces[4] = {0}, alone;
-    bm_digest *digest = NULL;
+    bm_digest_piece pieces[4] = {0};
     const bm_digest_file file = {"large", 4 * LARGE, pieces};
     cr_assert_not_null(data);
     for (size_t i = 0; i < 4; i++)
@@ -147,14 +146,14 @@ Test(digest_files, no_file_is_bound_to_one_thread, .timeout = 300)
                                  .ctx = &m,
                                  .pool = pool};
     cr_assert_eq(bm_digest_files(&work, NULL), BM_OK);
-    cr_assert_eq(bm_digest_open(BM_DIGEST_BOTH, 0, &digest, NULL), BM_OK);
     for (size_t i = 0; i < 4; i++) {
-        cr_assert_eq(bm_digest_add(digest, data + i * LARGE, LARGE, NULL), BM_OK);
-        cr_assert_eq(bm_digest_end_piece(digest, &alone, NULL), BM_OK);
-        cr_expect_arr_eq(alone.sha256, pieces[i].sha256, BM_SHA256_LEN);
-        cr_expect_eq(alone.xxh3.lo, pieces[i].xxh3.lo);
+        bm_digests alone, piece;
+        cr_assert_eq(bm_digests_bytes(data + i * LARGE, LARGE, BM_DIGEST_BOTH, &alone, NULL),
+                     BM_OK);
+        cr_assert_eq(bm_digests_join(&pieces[i], 1, BM_DIGEST_BOTH, &piece, NULL), BM_OK);
+        cr_expect_str_eq(alone.sha256, piece.sha256);
+        cr_expect_str_eq(alone.xxh3, piece.xxh3);
     }
-    bm_digest_close(digest);
     bm_pool_close(pool);
     close(m.fd);
     free(data);

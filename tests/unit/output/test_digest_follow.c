@@ -18,20 +18,25 @@ static int open_new(scratch *s, const char *name)
     return fd;
 }
 
+static bm_status open_same(void *ctx, size_t file, int *fd, bool *owned, bm_error *err)
+{
+    (void)file, (void)err;
+    *fd = *(int *)ctx;
+    *owned = false;
+    return BM_OK;
+}
+
 /* Hashes the pieces that the threads did not reach, as bm_out_dir_finish does. */
 static void hash_rest(int fd, uint64_t piece_bytes, uint64_t n, bm_digest_piece *pieces)
 {
-    bm_digest *digest = NULL;
-    cr_assert_eq(bm_digest_open(BM_DIGEST_BOTH, 0, &digest, NULL), BM_OK);
-    for (size_t i = 0; i < bm_digest_count_pieces(n, piece_bytes); i++) {
-        const uint64_t from = i * piece_bytes, to = n - from < piece_bytes ? n : from + piece_bytes;
-        if (pieces[i].known)
-            continue;
-        cr_assert_eq(bm_digest_add_file(digest, &(bm_file_range){fd, "rest", from, to}, NULL),
-                     BM_OK);
-        cr_assert_eq(bm_digest_end_piece(digest, &pieces[i], NULL), BM_OK);
-    }
-    bm_digest_close(digest);
+    const bm_digest_file file = {"rest", n, pieces};
+    const bm_digest_work work = {.files = &file,
+                                 .n = 1,
+                                 .piece_bytes = piece_bytes,
+                                 .kinds = BM_DIGEST_BOTH,
+                                 .open = open_same,
+                                 .ctx = &fd};
+    cr_assert_eq(bm_digest_files(&work, NULL), BM_OK);
 }
 
 #define MILLION 1000000u

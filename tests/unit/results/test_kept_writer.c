@@ -212,7 +212,7 @@ static bm_input_set *open_set(const char *const *paths, size_t n, bm_format form
                                 .max_doc_bytes = 1u << 30};
     bm_input_set *set = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&options, NULL, &set, &err), BM_OK, "%s: %s", err.file,
+    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, &err), BM_OK, "%s: %s", err.file,
                  err.message);
     return set;
 }

@@ -1,53 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_npy.c -- .npy files byte by byte, and every header that is refused. The vectors were written
  * by hand from NumPy's format description (numpy.lib.format). */
+#include "results/npy.c"
+
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#include "results/npy.h"
 #include "tests/unit/base/scratch.h"
 
 Test(npy, the_header_is_numpys_to_the_byte)
 {
     char header[BM_NPY_HEADER_BYTES], expected[128];
-    const char *dict = "{'descr': '<u4', 'fortran_order': False, 'shape': (1234567, 128), }";
+    const char *text = "{'descr': '<u4', 'fortran_order': False, 'shape': (1234567, 128), }";
     memset(expected, ' ', sizeof expected);
     memcpy(expected, "\x93NUMPY\x01\x00\x76\x00", 10); /* 118 = 128 - 10 */
-    memcpy(expected + 10, dict, strlen(dict));
+    memcpy(expected + 10, text, strlen(text));
     expected[127] = '\n';
-    bm_npy_header_write("<u4", 1234567, 128, header);
+    write_header("<u4", 1234567, 128, header);
     cr_expect_eq(memcmp(header, expected, 128), 0);
 }
 
 Test(npy, one_dimension_is_a_tuple_of_one)
 {
     char header[BM_NPY_HEADER_BYTES];
-    bm_npy_header_write("<u8", 3, 0, header);
-    const char *dict = "{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }";
-    cr_expect_eq(memcmp(header + 10, dict, strlen(dict)), 0);
+    write_header("<u8", 3, 0, header);
+    const char *text = "{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }";
+    cr_expect_eq(memcmp(header + 10, text, strlen(text)), 0);
 }
 
 Test(npy, the_largest_shape_fits)
 {
     char header[BM_NPY_HEADER_BYTES];
-    bm_npy_header_write("<i8", UINT64_MAX, UINT64_MAX, header);
-    const char *dict = "{'descr': '<i8', 'fortran_order': False, 'shape': "
+    write_header("<i8", UINT64_MAX, UINT64_MAX, header);
+    const char *text = "{'descr': '<i8', 'fortran_order': False, 'shape': "
                        "(18446744073709551615, 18446744073709551615), }";
-    cr_expect_eq(memcmp(header + 10, dict, strlen(dict)), 0);
+    cr_expect_eq(memcmp(header + 10, text, strlen(text)), 0);
     cr_expect_eq(header[127], '\n');
 }
 
 /* Writes a file with this header (version, dictionary) and n_data bytes; returns the status of
  * reading it. */
-static bm_status read_header(int version, const char *dict, size_t n_data, bm_npy_header *out,
+static bm_status read_header(int version, const char *text, size_t n_data, bm_npy_header *out,
                              bm_error *err)
 {
     scratch s;
     scratch_open(&s);
-    size_t len = strlen(dict), at = 8;
+    size_t len = strlen(text), at = 8;
     char *bytes = calloc(1, len + n_data + 12);
     memcpy(bytes, "\x93NUMPY", 6);
     bytes[6] = (char)version;
@@ -55,7 +56,7 @@ static bm_status read_header(int version, const char *dict, size_t n_data, bm_np
     bytes[at++] = (char)(len >> 8);
     if (version > 1)
         at += 2;
-    memcpy(bytes + at, dict, len);
+    memcpy(bytes + at, text, len);
     scratch_put(&s, "a.npy", bytes, at + len + n_data);
     free(bytes);
     int fd = open(scratch_at(&s, "a.npy"), O_RDONLY);
@@ -91,7 +92,7 @@ Test(npy, each_broken_header_is_refused_with_what_is_wrong)
 #define F "'fortran_order': False, "
     static const struct {
         int version;
-        const char *dict;
+        const char *text;
         size_t n_data;
         const char *words;
     } cases[] = {
@@ -127,9 +128,9 @@ Test(npy, each_broken_header_is_refused_with_what_is_wrong)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_npy_header h = {.n_dims = 77};
         bm_error err = {0};
-        cr_expect_eq(read_header(cases[i].version, cases[i].dict, cases[i].n_data, &h, &err),
-                     BM_ERR_INPUT, "%s", cases[i].dict);
-        cr_expect(strstr(err.message, cases[i].words) != NULL, "%s: %s", cases[i].dict,
+        cr_expect_eq(read_header(cases[i].version, cases[i].text, cases[i].n_data, &h, &err),
+                     BM_ERR_INPUT, "%s", cases[i].text);
+        cr_expect(strstr(err.message, cases[i].words) != NULL, "%s: %s", cases[i].text,
                   err.message);
         cr_expect_str_eq(err.file, "a.npy");
         cr_expect_eq(h.n_dims, 77u, "nothing is filled on failure");
@@ -169,7 +170,7 @@ Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
     scratch s;
     scratch_open(&s);
     char bytes[BM_NPY_HEADER_BYTES + 8] = {0};
-    bm_npy_header_write("<u4", 2, 0, bytes);
+    write_header("<u4", 2, 0, bytes);
     for (size_t i = 0; i < BM_NPY_HEADER_BYTES * 3; i++) {
         char changed[sizeof bytes];
         memcpy(changed, bytes, sizeof bytes);
@@ -238,7 +239,7 @@ Test(npy, rows_written_at_their_places_by_several_threads_make_one_array)
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
     char header[BM_NPY_HEADER_BYTES];
-    bm_npy_header_write("<u8", ALL_ROWS, 2, header);
+    write_header("<u8", ALL_ROWS, 2, header);
     size_t len;
     char *bytes = scratch_get(&s, "out/band_keys.npy", &len);
     cr_assert_eq(len, sizeof header + ALL_ROWS * 16);
@@ -290,7 +291,7 @@ Test(npy, rows_written_in_pieces_make_one_array)
     cr_assert_eq(bm_out_dir_commit(dir, &err), BM_OK, "%s", err.message);
     bm_out_dir_close(dir);
     char expected[BM_NPY_HEADER_BYTES + 24];
-    bm_npy_header_write("<u4", 3, 2, expected);
+    write_header("<u4", 3, 2, expected);
     memcpy(expected + BM_NPY_HEADER_BYTES,
            "\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\xff\xff\xff\xff\6\0\0\0", 24);
     size_t len;

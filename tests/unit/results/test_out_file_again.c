@@ -9,6 +9,7 @@
 
 #include "results/npy.h"
 #include "tests/unit/results/left_work.h"
+#include "tests/world/world_npy.h"
 
 static bm_out_file *file_again(bm_out_dir *dir, const char *name, uint64_t bytes)
 {
@@ -210,7 +211,7 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             char header[BM_NPY_HEADER_BYTES];
             size_t len;
             char *bytes = scratch_get(&s, "out/signatures.npy", &len);
-            bm_npy_header_write("<u4", 4, 2, header);
+            world_npy_header("<u4", 4, 2, header);
             cr_assert_eq(len, sizeof header + sizeof rows);
             cr_expect_eq(memcmp(bytes, header, sizeof header), 0);
             cr_expect_eq(memcmp(bytes + sizeof header, rows, sizeof rows), 0);

@@ -9,6 +9,7 @@
 #include "results/sign_dir.h"
 #include "tests/unit/base/file_digests.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_npy.h"
 
 enum { PERMS = 3 };
 
@@ -62,7 +63,7 @@ static void put_array(scratch *s, const char *name, uint64_t n_cols, const uint3
                       uint64_t n)
 {
     char *file = malloc(BM_NPY_HEADER_BYTES + n * 4 + 1);
-    bm_npy_header_write("<u4", n_cols == 0 ? n : n / n_cols, n_cols, file);
+    world_npy_header("<u4", n_cols == 0 ? n : n / n_cols, n_cols, file);
     if (n > 0)
         memcpy(file + BM_NPY_HEADER_BYTES, cells, n * 4);
     scratch_put(s, name, file, BM_NPY_HEADER_BYTES + n * 4);
@@ -293,7 +294,7 @@ static void put_wide_array(scratch *s, const char *name, uint64_t n_cols, const 
                            uint64_t n)
 {
     char *file = malloc(BM_NPY_HEADER_BYTES + n * 8);
-    bm_npy_header_write("<u8", n_cols == 0 ? n : n / n_cols, n_cols, file);
+    world_npy_header("<u8", n_cols == 0 ? n : n / n_cols, n_cols, file);
     memcpy(file + BM_NPY_HEADER_BYTES, cells, n * 8);
     scratch_put(s, name, file, BM_NPY_HEADER_BYTES + n * 8);
     free(file);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tsv_table.c -- tables written by hand after docs/formats.md: fields are unescaped; malformed
  * input is refused with its file and line. */
+#include "results/line_file.c"
+
 #include <criterion/criterion.h>
 
 #include <string.h>
 #include <unistd.h>
 
-#include "results/line_file.h"
 #include "tests/unit/base/scratch.h"
 
 #define HEADER "id\tsize\tnote"
@@ -26,7 +27,7 @@ static bm_status open_bytes(fixture *f, const char *data, size_t len)
     scratch_open(&f->s);
     scratch_put(&f->s, "t.tsv", data, len);
     f->path = scratch_at(&f->s, "t.tsv");
-    return bm_tsv_table_open(f->path, head, &f->table, &f->err);
+    return open_table(f->path, head, &f->table, &f->err);
 }
 
 static bm_status open_text(fixture *f, const char *text)
@@ -122,7 +123,7 @@ Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
         scratch_open(&f.s);
         scratch_put_text(&f.s, "t.tsv", files[i].text);
         f.path = scratch_at(&f.s, "t.tsv");
-        const bm_status status = bm_tsv_table_open(f.path, grown, &f.table, &f.err);
+        const bm_status status = open_table(f.path, grown, &f.table, &f.err);
         cr_assert_eq(status, files[i].good ? BM_OK : BM_ERR_FORMAT, "%zu", i);
         if (files[i].good) {
             cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
@@ -234,9 +235,9 @@ Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an
     fixture f = {0};
     scratch_open(&f.s);
     f.path = scratch_at(&f.s, "none.tsv");
-    cr_expect_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_ERR_FORMAT);
+    cr_expect_eq(open_table(f.path, head, &f.table, &f.err), BM_ERR_FORMAT);
     cr_expect_str_eq(f.err.file, f.path);
-    cr_expect_eq(bm_tsv_table_open(f.s.root, head, &f.table, &f.err), BM_ERR_IO);
+    cr_expect_eq(open_table(f.s.root, head, &f.table, &f.err), BM_ERR_IO);
     close_all(&f);
 }
 
@@ -254,14 +255,14 @@ Test(tsv_table, the_file_is_not_held)
     while (text.len < (size_t)8 << 20)
         cr_assert_eq(bm_buf_add_text(&text, "some id\t12345\tand a note\n", NULL), BM_OK);
     scratch_put(&f.s, "t.tsv", text.data, text.len);
-    cr_assert_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_OK);
+    cr_assert_eq(open_table(f.path, head, &f.table, &f.err), BM_OK);
     while (bm_tsv_table_next(&f.table, &end, NULL) == BM_OK && !end)
         n++;
     cr_expect_eq(n, (text.len - strlen(HEADER "\n")) / strlen("some id\t12345\tand a note\n"));
     cr_expect_leq(f.table.lines.block.cap, (size_t)4 << 20);
     bm_tsv_table_close(&f.table);
     cr_assert_eq(truncate(f.path, (off_t)3 << 30), 0); /* a row of 3 GiB of zeros */
-    cr_assert_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_OK);
+    cr_assert_eq(open_table(f.path, head, &f.table, &f.err), BM_OK);
     for (uint64_t i = 0; i < n; i++)
         cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
     cr_expect_eq(bm_tsv_table_next(&f.table, &end, &f.err), BM_ERR_FORMAT);

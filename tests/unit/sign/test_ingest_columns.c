@@ -109,7 +109,7 @@ Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
     bm_input_options o = {.paths = paths, .n_paths = 1, .max_errors = UINT64_MAX};
     bm_input_set *set = NULL;
     bm_batch_source *records = NULL;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_open(set, &records, NULL), BM_OK);
     static const uint32_t threads[] = {1, 2, 8}, batches[] = {0, 3, 100};
     for (size_t c = 0; c < 9; c++) {
@@ -118,13 +118,19 @@ Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
         uint64_t skip = c * 250;
         struct ArrowArrayStream stream = test_stream(arrays, N_ARRAYS, 2, &alive);
         bm_batch_source *table = NULL;
-        cr_assert_eq(bm_source_columns_open_stream(&stream, "t", &o, &table, NULL), BM_OK);
+        bm_input_options of_table = o;
+        bm_input_set *tables = NULL;
+        of_table.format = BM_FORMAT_ARROW;
+        of_table.stream = &stream;
+        cr_assert_eq(bm_input_set_open_stream(&of_table, "t", &tables, NULL), BM_OK);
+        cr_assert_eq(bm_batch_source_open(tables, &table, NULL), BM_OK);
         run(records, &o, (how){2, 0, skip}, &right);
         run(table, &o, (how){threads[c / 3], batches[c % 3], skip}, &got);
         cr_assert_eq(got.docs.n, N_DOCS - skip);
         check_same(&got, &right);
         cr_assert_gt(got.sum, 0);
         bm_batch_source_close(table);
+        bm_input_set_close(tables);
         cr_assert_eq(atomic_load(&alive), 0);
         bm_doc_table_reset(&right.docs);
         bm_doc_table_reset(&got.docs);

@@ -216,7 +216,7 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     bm_device_set set = {0};
     if (r->device)
         open_device(r, &meter, &device, &set);
-    cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
+    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, err), BM_OK, "%s", err->message);
     cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
     bm_ingest_cfg cfg = {.input = &input,
                          .text = &shingles,
@@ -377,7 +377,7 @@ static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *d
     bm_meter meter;
     bm_counts counts = {0};
     bm_meter_init(&meter, &callbacks);
-    cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
+    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, err), BM_OK, "%s", err->message);
     cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
     const bm_file_names files = {.names = &path, .n = 1};
     *docs = (bm_doc_table){.files = &files, .number_duplicates = r->number};

@@ -17,6 +17,7 @@
 #include "sources/batch_sources.h"
 #include "input/input_set.h"
 #include "sign/ingest.h"
+#include "tests/world/world_npy.h"
 
 #define LONG_BYTES 200000u /* more than a batch, and many times max_doc_bytes */
 
@@ -208,7 +209,7 @@ static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_
     bm_meter_init(&meter, &w->callbacks);
     bm_input_options input = w->input;
     input.n_paths = input.offsets_path != NULL ? 1 : w->n_paths;
-    cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, &out->err), BM_OK, "%s",
+    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, &out->err), BM_OK, "%s",
                  out->err.message);
     cr_assert_eq(bm_batch_source_open(inputs, &source, &out->err), BM_OK, "%s", out->err.message);
     bm_ingest_cfg cfg = {.input = &input,
@@ -379,7 +380,7 @@ static void open_hashes(world *w, size_t n, const char *type)
     } arrays[] = {{"h.npy", type, cells, (size_t)offsets[n], cell},
                   {"o.npy", "<i8", offsets, n + 1, 8}};
     for (size_t i = 0; i < 2; i++) {
-        bm_npy_header_write(arrays[i].type, arrays[i].rows, 0, header);
+        world_npy_header(arrays[i].type, arrays[i].rows, 0, header);
         size_t len = arrays[i].rows * arrays[i].cell;
         file = malloc(sizeof header + len);
         memcpy(file, header, sizeof header);

@@ -27,7 +27,7 @@ Test(oph_plan, each_bin_asks_every_other_once_and_offers_are_the_inverse)
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
         bm_scheme_params params = draw(bins[k], 5);
         bm_oph_plan plan;
-        cr_assert_eq(bm_oph_plan_init(&params, &plan, NULL), BM_OK);
+        cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         cr_assert(plan.row >= bins[k] && plan.row % 64 == 0);
         for (uint32_t bin = 0; bin < bins[k]; bin++) {
             bool asked[BM_PERMS_MAX] = {false};
@@ -42,7 +42,7 @@ Test(oph_plan, each_bin_asks_every_other_once_and_offers_are_the_inverse)
                 before = offer;
             }
         }
-        bm_oph_plan_reset(&plan);
+        plan_reset(&plan);
         bm_scheme_params_reset(&params);
     }
 }
@@ -51,11 +51,11 @@ Test(oph_plan, the_first_donor_asked_is_the_first_that_is_drawn)
 {
     bm_scheme_params params = draw(128, 77);
     bm_oph_plan plan;
-    cr_assert_eq(bm_oph_plan_init(&params, &plan, NULL), BM_OK);
+    cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
     for (uint32_t bin = 0; bin < 128; bin++)
         cr_assert_eq(plan.order[bm_oph_order_at(128, bin, 0)],
                      bm_oph_donor(bin, 0, 128, params.donor_mul, params.donor_add));
-    bm_oph_plan_reset(&plan);
+    plan_reset(&plan);
     bm_scheme_params_reset(&params);
 }
 
@@ -69,7 +69,7 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
         bm_scheme_params params = draw(bins[k], 6);
         bm_oph_plan plan;
-        cr_assert_eq(bm_oph_plan_init(&params, &plan, NULL), BM_OK);
+        cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         uint64_t hashes[300];
         for (size_t i = 0; i < 300; i++)
             hashes[i] = bm_random_u64(&random);
@@ -86,7 +86,7 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
             cr_assert_arr_eq(words, whole, bins[k] * sizeof *words, "%u bins, %zu hashes", bins[k],
                              n);
         }
-        bm_oph_plan_reset(&plan);
+        plan_reset(&plan);
         bm_scheme_params_reset(&params);
     }
 }
@@ -96,7 +96,7 @@ Test(oph_plan, without_memory_it_is_an_error_and_empty)
     bm_scheme_params params = draw(128, 1);
     params.perms = UINT32_MAX / 2; /* tables larger than any memory */
     bm_oph_plan plan;
-    cr_expect_eq(bm_oph_plan_init(&params, &plan, NULL), BM_ERR_NOMEM);
+    cr_expect_eq(plan_init(&params, &plan, NULL), BM_ERR_NOMEM);
     cr_expect(plan.order == NULL && plan.offers == NULL && plan.bins == 0);
     params.perms = 128;
     bm_scheme_params_reset(&params);

@@ -5,6 +5,7 @@
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_npy.h"
 
 typedef struct opened {
     char *dir, *path, *extra;
@@ -19,7 +20,8 @@ static opened open_bytes(bm_format format, const void *data, size_t len)
     const char *paths[] = {o.path};
     bm_input_options options = test_options(paths, 1, format);
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&options, NULL, &o.set, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &o.set, &err), BM_OK, "%s",
+                 err.message);
     cr_assert_eq(bm_batch_source_open(o.set, &o.source, &err), BM_OK, "%s", err.message);
     return o;
 }
@@ -28,7 +30,7 @@ static char *put_array(const char *dir, const char *name, const char *type, cons
                        size_t n)
 {
     char file[BM_NPY_HEADER_BYTES + 256];
-    bm_npy_header_write(type, n, 0, file);
+    world_npy_header(type, n, 0, file);
     memcpy(file + BM_NPY_HEADER_BYTES, cells, n * 8);
     return test_file(dir, name, file, BM_NPY_HEADER_BYTES + n * 8);
 }
@@ -43,7 +45,7 @@ static opened open_hashes(void)
     const char *paths[] = {o.path};
     bm_input_options options = test_options(paths, 1, BM_FORMAT_HASHES);
     options.offsets_path = o.extra;
-    cr_assert_eq(bm_input_set_open(&options, NULL, &o.set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &o.set, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_open(o.set, &o.source, NULL), BM_OK);
     return o;
 }
@@ -188,7 +190,7 @@ Test(batch_sources, hashes_are_one_array_with_offsets)
         bm_input_set *set = NULL;
         bm_batch_source *source = NULL;
         bm_error err = {0};
-        cr_assert_eq(bm_input_set_open(&options, NULL, &set, NULL), BM_OK);
+        cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_batch_source_open(set, &source, &err), BM_ERR_USAGE);
         cr_assert_not_null(strstr(err.message, n == 1 ? "`offsets_path`" : "(2 given)"), "%s",
                            err.message);
@@ -206,7 +208,7 @@ Test(batch_sources, a_format_that_nobody_reads_is_refused)
     bm_input_options options = test_options(paths, 1, (bm_format)99);
     bm_input_set *set = NULL;
     bm_batch_source *source = NULL;
-    cr_assert_eq(bm_input_set_open(&options, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_open(set, &source, NULL), BM_ERR_INTERNAL);
     bm_input_set_close(set);
     free(path);

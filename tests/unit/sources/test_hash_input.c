@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hash_input.c -- hashes made by other programs: read back completely for any batch size, and
  * refused if offsets or arrays do not fit. */
+#include "sources/batch_sources.c"
+
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,9 +10,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "sources/batch_sources.h"
 #include "results/npy.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/world/world_npy.h"
 
 typedef struct array {
     const char *type;
@@ -23,18 +25,18 @@ static void put_array(scratch *s, const char *name, array a)
 {
     size_t bytes = (size_t)a.n * (size_t)(a.type[2] - '0');
     char *file = malloc(BM_NPY_HEADER_BYTES + bytes + 1);
-    bm_npy_header_write(a.type, a.n_cols == 0 ? a.n : a.n / a.n_cols, a.n_cols, file);
+    world_npy_header(a.type, a.n_cols == 0 ? a.n : a.n / a.n_cols, a.n_cols, file);
     memcpy(file + BM_NPY_HEADER_BYTES, a.cells, bytes);
     scratch_put(s, name, file, BM_NPY_HEADER_BYTES + bytes);
     free(file);
 }
 
 /* Expects the digests made while reading to equal those of both whole files. */
-static void expect_digests(scratch *s, const bm_hash_input *input)
+static void expect_digests(scratch *s, const hash_input *input)
 {
     static const char *const names[] = {"h.npy", "o.npy"};
-    bm_hash_file files[2];
-    bm_hash_input_files(input, files);
+    hash_file files[2];
+    hash_input_files(input, files);
     for (int i = 0; i < 2; i++) {
         char bytes[65536];
         FILE *file = fopen(scratch_at(s, names[i]), "rb");
@@ -49,16 +51,16 @@ static void expect_digests(scratch *s, const bm_hash_input *input)
 
 /* Reads all documents in batches and compares the hashes with `expected`. */
 static void read_all(scratch *s, const uint64_t *expected, const int64_t *offsets, size_t n_docs,
-                     bm_hash_limits limits)
+                     hash_limits limits)
 {
-    bm_hash_input *input = NULL;
+    hash_input *input = NULL;
     bm_error err = {0};
-    bm_hash_block block = {0};
+    hash_block block = {0};
     size_t doc = 0;
-    cr_assert_eq(bm_hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, &err),
+    cr_assert_eq(hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, &err),
                  BM_OK, "%s", err.message);
     for (;;) {
-        cr_assert_eq(bm_hash_input_next(input, &limits, &block, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(hash_input_next(input, &limits, &block, &err), BM_OK, "%s", err.message);
         const size_t n = block.n_docs;
         const uint64_t *ends = block.offsets, *hashes = block.hashes;
         cr_assert_eq(block.first_doc, doc);
@@ -76,8 +78,8 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
     }
     cr_expect_eq(doc, n_docs);
     expect_digests(s, input);
-    bm_hash_block_reset(&block);
-    bm_hash_input_close(input);
+    hash_block_reset(&block);
+    hash_input_close(input);
 }
 
 Test(hash_input, every_batch_size_gives_the_same_documents)
@@ -108,7 +110,7 @@ Test(hash_input, every_batch_size_gives_the_same_documents)
             put_array(&s, "h.npy", (array){"<u8", 0, wide, HASHES});
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             read_all(&s, type == 0 ? widened : wide, offsets, DOCS,
-                     (bm_hash_limits){.docs = sizes[i][0], .hashes = sizes[i][1]});
+                     (hash_limits){.docs = sizes[i][0], .hashes = sizes[i][1]});
     }
     scratch_close(&s);
 }
@@ -120,22 +122,21 @@ Test(hash_input, no_documents_are_no_error)
     const int64_t zero = 0;
     put_array(&s, "h.npy", (array){"<u8", 0, "", 0});
     put_array(&s, "o.npy", (array){"<i8", 0, &zero, 1});
-    read_all(&s, NULL, &zero, 0, (bm_hash_limits){.docs = 10, .hashes = 10});
+    read_all(&s, NULL, &zero, 0, (hash_limits){.docs = 10, .hashes = 10});
     scratch_close(&s);
 }
 
 /* Opens and reads to the end; returns the first status other than BM_OK. */
 static bm_status read_through(scratch *s, bm_error *err)
 {
-    bm_hash_input *input = NULL;
-    bm_hash_block block = {.n_docs = 1};
-    const bm_hash_limits limits = {.docs = 2, .hashes = 100};
-    bm_status status =
-        bm_hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, err);
+    hash_input *input = NULL;
+    hash_block block = {.n_docs = 1};
+    const hash_limits limits = {.docs = 2, .hashes = 100};
+    bm_status status = hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, err);
     while (status == BM_OK && block.n_docs > 0)
-        status = bm_hash_input_next(input, &limits, &block, err);
-    bm_hash_block_reset(&block);
-    bm_hash_input_close(input);
+        status = hash_input_next(input, &limits, &block, err);
+    hash_block_reset(&block);
+    hash_input_close(input);
     return status;
 }
 
@@ -191,9 +192,9 @@ Test(hash_input, arrays_of_another_type_or_shape_are_refused)
 
 Test(hash_input, offsets_are_asked_for_when_they_are_not_given)
 {
-    bm_hash_input *input = NULL;
+    hash_input *input = NULL;
     bm_error err = {0};
-    cr_expect_eq(bm_hash_input_open("h.npy", NULL, &input, &err), BM_ERR_USAGE);
+    cr_expect_eq(hash_input_open("h.npy", NULL, &input, &err), BM_ERR_USAGE);
     cr_expect(strstr(err.message, "`offsets_path`") != NULL);
     cr_expect_null(input);
 }

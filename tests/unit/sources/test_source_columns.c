@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the right
  * documents; also covers table_stream.c. */
+#include "sources/source_columns.c"
+
 #include "arrow_table.h"
 #include "input/input_set.h"
-#include "sources/source_columns.h"
 #include "tests/unit/input/read_records.h"
 
 static const test_array two_arrays[] = {
@@ -56,8 +57,8 @@ static bm_batch_source *open_stream(const test_array *arrays, size_t n_arrays, s
     struct ArrowArrayStream stream = test_stream(arrays, n_arrays, n_columns, alive);
     bm_batch_source *source = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_source_columns_open_stream(&stream, "table", options, &source, &err), BM_OK,
-                 "%s", err.message);
+    cr_assert_eq(columns_open_stream(&stream, "table", options, &source, &err), BM_OK, "%s",
+                 err.message);
     cr_assert_null(stream.release, "taken");
     return source;
 }
@@ -296,7 +297,7 @@ Test(source_columns, a_stream_that_fails_ends_the_reading_with_its_words)
         table->fail_at = 2;
         table->fail_code = nomem ? ENOMEM : EIO;
         bm_batch_source *source = NULL;
-        cr_assert_eq(bm_source_columns_open_stream(&stream, "table", &o, &source, NULL), BM_OK);
+        cr_assert_eq(columns_open_stream(&stream, "table", &o, &source, NULL), BM_OK);
         const bm_batch_limits limits = {.bytes = 1};
         CLEANED records r = collect(source, &limits, 0);
         cr_assert_eq(r.status, nomem ? BM_ERR_NOMEM : BM_ERR_INPUT);
@@ -364,11 +365,11 @@ Test(source_columns, files_come_through_their_provider_and_may_be_read_again)
     const char *paths[] = {a, b};
     bm_input_options o = test_options(paths, 2, BM_FORMAT_FILES);
     bm_input_set *set = NULL;
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     atomic_int alive = 0;
     const bm_arrow_column_provider provider = {.ctx = &alive, .name = "tables", .open = open_file};
     bm_batch_source *source = NULL;
-    cr_assert_eq(bm_source_columns_open_files(set, &provider, &source, NULL), BM_OK);
+    cr_assert_eq(columns_open_files(set, &provider, &source, NULL), BM_OK);
     cr_assert(source->ops->has_text && !source->copies);
     cr_assert_eq(bm_batch_source_total_bytes(source), 7);
     for (int time = 0; time < 2; time++) {

@@ -7,6 +7,7 @@
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_npy.h"
 
 typedef struct opened {
     char *dir, *path;
@@ -24,7 +25,7 @@ static char *put(const char *dir, array a)
 {
     const size_t bytes = a.bytes;
     char *file = calloc(BM_NPY_HEADER_BYTES + bytes + 1, 1);
-    bm_npy_header_write(a.type, a.rows, a.cols, file);
+    world_npy_header(a.type, a.rows, a.cols, file);
     for (size_t i = 0; i < bytes; i++)
         file[BM_NPY_HEADER_BYTES + i] = (char)(i * 37 + i / 256);
     char *path = test_file(dir, "keys.npy", file, BM_NPY_HEADER_BYTES + bytes);
@@ -38,7 +39,7 @@ static bm_status open_array(opened *o, array a, bm_error *err)
     o->path = put(o->dir, a);
     const char *paths[] = {o->path};
     bm_input_options options = test_options(paths, 1, BM_FORMAT_KEYS);
-    bm_status status = bm_input_set_open(&options, NULL, &o->set, err);
+    bm_status status = bm_input_set_open(&options, NULL, 0, NULL, &o->set, err);
     cr_assert_eq(status, BM_OK, "%s", err->message);
     return bm_batch_source_open(o->set, &o->source, err);
 }

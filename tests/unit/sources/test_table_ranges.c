@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of table files, compared with the rows of the same files in order: for any number of
  * threads, for ranges that can be read in parallel, cannot be read, or are too long. */
+#include "sources/source_columns.c"
+
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 #include "tests/unit/input/read_records.h"
 #include "arrow_table.h"
 #include "base/memory.h"
-#include "sources/source_columns.h"
 
 #define ROWS        103u /* rows per file */
 #define RANGE_ROWS  7u
@@ -241,8 +242,8 @@ static uint64_t read_both(const fake *like, unsigned n_threads, uint32_t docs, b
     const bm_arrow_column_provider provider = {
         .ctx = (void *)like, .name = "tables", .open = open_file};
     pthread_mutex_init(&r.lock, NULL);
-    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
-    cr_assert_eq(bm_source_columns_open_files(set, &provider, &r.source, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(columns_open_files(set, &provider, &r.source, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_begin(r.source, &limits, 0, NULL), BM_OK);
     for (unsigned i = 0; i < n_threads; i++)
         pthread_create(&threads[i], NULL, read_batches, &r);

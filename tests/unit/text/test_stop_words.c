@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stop_words.c -- lists of stop words, their hash table, and shingles that begin with them,
  * written by hand from the rules and hashed here with the xxHash library. */
+#include "text/stop_words.c"
+
 #include "tests/unit/text/special_check.h"
 
 #include <stdio.h>
@@ -11,7 +13,6 @@
 
 #include "base/memory.h"
 #include "text/stop_table.h"
-#include "text/stop_words.h"
 #include "text/stop_words_en.h"
 #include "tests/world/world_text.h"
 
@@ -166,7 +167,7 @@ static bm_status parse(const char *file, size_t len, const bm_text_options *opti
                        bm_error *err)
 {
     *out = NULL;
-    return bm_stop_words_parse((bm_str){file, len}, options, "list.txt", out, err);
+    return parse_list((bm_str){file, len}, options, "list.txt", out, err);
 }
 
 Test(stop_words, a_list_is_sorted_normalised_and_each_word_once)
@@ -177,7 +178,7 @@ Test(stop_words, a_list_is_sorted_normalised_and_each_word_once)
     char *words;
     cr_assert_eq(parse(file, sizeof file - 1, &options, &words, &err), BM_OK, "%s", err.message);
     cr_expect_str_eq(words, "a ab of the και");
-    cr_expect(bm_stop_words_is_list(words));
+    cr_expect(is_list(words));
     bm_free(words);
 }
 
@@ -217,7 +218,7 @@ Test(stop_words, a_bad_line_is_named)
 Test(stop_words, english_stays_as_it_is_under_every_rule)
 {
     bm_buf file = {0};
-    cr_assert(bm_stop_words_is_list(bm_stop_words_en));
+    cr_assert(is_list(bm_stop_words_en));
     cr_assert_eq(bm_buf_add_text(&file, bm_stop_words_en, NULL), BM_OK);
     size_t n = 1;
     for (size_t i = 0; i < file.len; i++)
@@ -249,9 +250,9 @@ Test(stop_words, only_a_settled_list_is_taken_for_one)
                                        ("a\xC2\xA0"
                                         "b")};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        cr_expect(!bm_stop_words_is_list(bad[i]), "'%s'", bad[i]);
+        cr_expect(!is_list(bad[i]), "'%s'", bad[i]);
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        cr_expect(bm_stop_words_is_list(good[i]), "'%s'", good[i]);
+        cr_expect(is_list(good[i]), "'%s'", good[i]);
 }
 
 Test(stop_words, settling_names_english_or_reads_a_file)
