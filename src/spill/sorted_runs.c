@@ -42,6 +42,7 @@
 #define BYTES_FAN_IN 16u /* least fan-in for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
+#define AHEAD        8u  /* sorted records whose bytes are fetched before they are read */
 #define LEVELS       64u /* a run of level n is merged from 2^n runs or more */
 
 typedef struct bytes_head {
@@ -163,6 +164,11 @@ static bytes_head head_of(const char *record)
 static uint64_t key_of(const char *bytes, size_t len)
 {
     uint64_t key = 0;
+    if (len >= sizeof key) { /* one load */
+        for (size_t i = 0; i < sizeof key; i++)
+            key = key << 8 | (unsigned char)bytes[i];
+        return key;
+    }
     for (size_t i = 0; i < sizeof key; i++)
         key = key << 8 | (i < len ? (unsigned char)bytes[i] : 0);
     return key;
@@ -183,6 +189,15 @@ static int compare_bytes(const char *x, const char *y)
 static const char *bytes_at(const bm_sorted_runs *runs, const bm_run_record *record)
 {
     return runs->bytes.data + record->value;
+}
+
+/* The bytes of record i, of which the next ones are read in this order too. Sorted records lie
+ * anywhere in memory, so those of a later one are fetched in time. */
+static const char *bytes_ahead(const bm_sorted_runs *runs, size_t i)
+{
+    if (i + AHEAD < runs->n)
+        __builtin_prefetch(bytes_at(runs, &runs->records[i + AHEAD]));
+    return bytes_at(runs, &runs->records[i]);
 }
 
 static int by_bytes(const void *x, const void *y, void *ctx)
@@ -375,9 +390,10 @@ static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more
         BM_TRY(next_in_file(runs, run, more, err));
     } else { /* the last run is in memory */
         *more = run->at < runs->n;
-        run->record = *more ? (const char *)&runs->records[run->at++] : NULL;
-        if (*more && runs->of_bytes)
-            run->record = bytes_at(runs, (const bm_run_record *)run->record);
+        if (*more)
+            run->record =
+                runs->of_bytes ? bytes_ahead(runs, run->at) : (const char *)&runs->records[run->at];
+        run->at += *more;
     }
     if (*more)
         head->key = record_key(runs, run->record);
@@ -523,7 +539,7 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
         BM_TRY(
             write_bytes(runs, (const char *)runs->records, runs->n * sizeof *runs->records, err));
     for (size_t i = 0; runs->of_bytes && i < runs->n; i++) {
-        const char *record = bytes_at(runs, &runs->records[i]);
+        const char *record = bytes_ahead(runs, i);
         BM_TRY(write_bytes(runs, record, record_bytes(runs, record), err));
     }
     BM_TRY(end_run(runs, err));
