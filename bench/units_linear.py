@@ -5,9 +5,8 @@
 Each size is run once for each unit, on one thread and with `--kept no`: processor seconds, peak memory, how much of it is no part of a
 file, and the bytes that temporary files (both looked at 20 times a second) and the output took. From the runs of 1 and 4 million lines a
 straight line is laid through each figure. It must foretell the runs of 16 million lines and more, and then tells of a billion. Up to 16
-million lines are also run under a 32nd of the memory, which makes as many sorted runs as 32 times the lines. Through the last two of
-these goes a curve, a n + b n^2 / memory: what a merge costs that writes all sorted runs again each time that there are so many. It must
-foretell the other runs, and tells of a billion lines as well. One text of 50 and of 100 MB is run too.
+million lines are also run under a 32nd of the memory, which makes as many sorted runs as 32 times the lines: what they write must grow
+like a logarithm, a line. One text of 50 and of 100 MB is run too.
 
 The text is drawn by a counter, so that nothing is remembered and the same bytes come everywhere: lines of 5 to 20 words, 200,000
 different words as frequent as those of a language (Zipf, Mandelbrot), 8 lines a passage, 5 passages a document on average. A tenth of
@@ -212,36 +211,15 @@ def summary(rows):
             "a_billion_lines": model(rows[0], rows[1], 1000 * MILLION)}
 
 
-def curve(rows, figure):
-    """a and b of a n + b n^2 / memory: n in millions of lines, memory in MiB. Through the last two."""
-    (n, one), (m, other) = ((row["lines"] / MILLION, row[figure]) for row in rows[-2:])
-    slope = (other / m - one / n) / (m - n)
-    return one / n - slope * n, slope * mebibytes(rows[-1]["memory"])
-
-
-def mebibytes(size):
-    return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
-
-
-def merges(rows, little):
-    """What runs under little memory tell of lines under any."""
-    result = {}
-    for figure in ("cpu_seconds", "written_bytes"):
-        a, b = curve(little, figure)
-
-        def of(n, memory, a=a, b=b):
-            return round(a * n / MILLION + b * (n / MILLION) ** 2 / mebibytes(memory), 2)
-        result[figure] = {"a": round(a, 4), "b": round(b, 4),
-                          "measured_beside_foretold": [{"lines": row["lines"], "memory": row["memory"],
-                                                        "ratio": ratio(row[figure], of(row["lines"], row["memory"]))} for row in [*little[:-2], *rows]],
-                          "a_billion_lines": {memory: of(1000 * MILLION, memory) for memory in ("1G", "4G", "16G", "64G")}}
-    return result
+def written_beside_one_run(rows):
+    """How often records were written under little memory, beside as many runs as one merge takes."""
+    return {row["lines"]: ratio(row["written_bytes"] / row["lines"], rows[0]["written_bytes"] / rows[0]["lines"]) for row in rows[1:]}
 
 
 def models(result):
     little = result["many_runs"]
-    lines = [{**row, "memory": result["memory"]} for row in result["runs"]["line"]]
-    return {**{unit: summary(rows) for unit, rows in result["runs"].items()}, **({"merges_of_lines": merges(lines, little)} if len(little) > 1 else {})}
+    return {**{unit: summary(rows) for unit, rows in result["runs"].items()},
+            **({"written_bytes_a_line_beside_the_smallest": written_beside_one_run(little)} if len(little) > 1 else {})}
 
 
 def main():
