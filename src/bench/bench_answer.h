@@ -3,14 +3,15 @@
  * each device, what limits them, how many cores does a device replace, and what does a billion
  * documents cost?
  *
- * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device as
- * often as the time allows; the least time counts, and the time of a job of one document is
- * subtracted from it. Beside it are the seconds that each part would take alone
- * (bm_bench_job.part), from rates measured in the same run:
+ * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device,
+ * options->repeats times if the time allows. The least time of each job counts, minus the least
+ * time of the same job with one document. The answer also has the seconds that each part of the job
+ * would take alone (bm_bench_job.part), computed from rates measured in the same run:
  *
- *     arithmetic   shingles, at the rate of resident hashes; `dedup` needs b * r permutations
- *     link         what is sent (hashes; `sign`: texts if smaller) or comes back, the longer
- *                  of the two, at the link's rate
+ *     arithmetic   signing the shingles, at the rate for hashes already in the device's memory;
+ *                  `dedup` computes only b * r permutations
+ *     link         sending (hashes; for `sign`, texts if they are smaller) or receiving,
+ *                  whichever takes longer, at the link's rates
  *     host         CPU seconds without the arithmetic, divided by the threads
  *     disk         reading the documents and writing the results, at the disk's rates
  *
@@ -35,7 +36,7 @@ double bm_bench_folder_clear(const char *path);
 
 /* Rates of a device and of the machine; 0: unknown, or no time is spent on it. */
 typedef struct bm_bench_rates {
-    double mshingles_s;           /* resident hashes, M/s */
+    double mshingles_s;           /* rate of the arithmetic, in millions a second */
     double up_mb_s, down_mb_s;    /* rates of the link */
     double read_mb_s, write_mb_s; /* rates of the disk */
     uint32_t threads;             /* threads of the host */

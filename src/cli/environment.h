@@ -18,8 +18,8 @@ bm_status cli_environment_resources(bm_resource_options *options, bm_error *err)
 /* Read TMPDIR: the directory of a job's temporary files, if the job has no output beside which they
  * could be. */
 void cli_environment_temp_dir(bm_resource_options *options);
-/* May a terminal get bold text? Only if NO_COLOR is not set, and TERM is set to something other
- * than "dumb". */
+/* May a terminal get bold text? Only if NO_COLOR is unset or empty, and TERM is neither unset,
+ * empty nor "dumb". */
 bool cli_environment_emphasis(void);
 /* The variable that sets a field of bm_device_options or bm_resource_options ("cpu", `len` bytes),
  * as messages name it; NULL: no variable sets it. */

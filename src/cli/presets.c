@@ -75,9 +75,10 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
     s->tune.shingles.n = 1;
 }
 
-/* Set the threshold, and bands and rows, as far as they were not given. Bands and rows are not set
- * if a recall was given, if candidates do not come from bands, or if neither was given and there
- * are too few permutations for both. */
+/* Set the threshold, the bands and the rows, each unless it was given. The threshold is not set
+ * either if bands or rows were given. Bands and rows are not set if a recall was given, if
+ * candidates do not come from bands, or if neither was given and there are too few permutations for
+ * both. */
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");

@@ -170,8 +170,8 @@ static void clip(char *text, size_t columns)
 
 /* Format the progress (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a
  * job with a plan "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". If it
- * has more than `columns`, parts are left out in this order: documents, rate, percentage, time of
- * the stage, time of the job. If the line is still too long, it is cut. */
+ * has more than `columns`, parts are left out in this order: documents, rate, time left of the
+ * stage, percentage, time left of the job. If the line is still too long, it is cut. */
 static void format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
 {
     static const int shown[] = {PART_STAGE, PART_PERCENT, PART_RATE,

@@ -130,7 +130,8 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Check the operands of query: an index, unless targets are named; then queries. */
+/* Check the operands of `query`: an index (left out if there are --targets), followed by the
+ * queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
     const size_t n_index = s->index.targets.n == 0;

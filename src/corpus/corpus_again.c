@@ -177,8 +177,9 @@ static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t 
     return BM_OK;
 }
 
-/* The first n of N documents, in random order, would include n / N of the partners of each
- * document. So the share of candidates among them is multiplied by N / n. */
+/* If documents come in random order, the first n of N include n / N of the partners of each
+ * document. So the share of the n that have a partner among the n is multiplied by N / n to
+ * estimate the share among all N. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
 {
     const uint64_t all = corpus->cfg.input_bytes;
@@ -406,8 +407,8 @@ out:
     return status;
 }
 
-/* Sort the documents to be made by their position in the inputs, long ones last. Sets *n_short to
- * the number of those that are not long. */
+/* Sort the documents whose sets are to be made: in the order of the inputs, but long ones last.
+ * Sets *n_short to the number of documents that are not long. */
 static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;

@@ -346,8 +346,8 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* Read the head of the first record, which every record must have. For an empty file, which has no
- * record, the head is not set. */
+/* Read the head of the first record; all records must have the same head. An empty file has no
+ * record, so the head stays unset. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;

@@ -136,7 +136,7 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* Open the other index that is now at index->path, and make a view of it the newest. */
+/* Another index is now at index->path: open it, and make a view of it index->newest. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;

@@ -233,8 +233,9 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* Searching for fewer documents would not shorten the numbers of a key. So as many numbers
-         * as a few documents may find do not count. */
+        /* The list of numbers of a key is no shorter if the batch is smaller, so a retry with fewer
+         * documents would not help. So some numbers are free: FREE_NUMBERS times as many as one
+         * document may find. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -654,8 +655,9 @@ out:
 
 /* --- all bands --- */
 
-/* Drop hits above the last candidate of their document, and crowded keys without candidates. Turn
- * crowded keys marked `listed` into single hits. Then sort the hits. */
+/* Drop each hit whose number is greater than the last candidate of its document (out->last), and
+ * each crowded key without numbers. Turn crowded keys marked `listed` into single hits. Then sort
+ * the hits. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

@@ -21,10 +21,10 @@ typedef struct bm_kept_at {
     size_t doc, skipped;
 } bm_kept_at;
 
-/* Choose the copy for a record. `at`: the place of the record; a rule that uses places advances
- * `at` to the next record. Records are only split (parser.h), so they have neither id nor text.
- * Elements of an array also have `bad` and `id`, since several may be on one line. Any status
- * except BM_OK ends the pass. */
+/* Set *side to the copy that a record is written to. `at`: the place of the record; a rule that
+ * uses places advances `at` to the next record. Records are only split (parser.h), so they have
+ * neither id nor text. Elements of an array are the exception: they have `bad` and `id`, since
+ * several may be on one line. Any status except BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
                                 bm_copy_side *side, bm_error *err);
 

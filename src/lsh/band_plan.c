@@ -187,11 +187,12 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
  *
  * Band plans that reach a recall and stay below a ceiling.
  *
- * For given rows, P rises with the bands at every similarity. So the plans with these rows are all
- * numbers of bands from the least that reaches the recall (band_least) up to the last that stays
- * below the ceiling. If the least does not stay below the ceiling, there is no plan with these
- * rows. More rows never need fewer bands, so the first rows whose least bands stay below the
- * ceiling need the fewest permutations of all.
+ * For a given number of rows, P rises with the number of bands at every similarity. So the plans
+ * with this number of rows have every number of bands from the least that reaches the recall
+ * (band_least) to the most that stays below the ceiling. If the least does not stay below the
+ * ceiling, there is no such plan. With more rows, the least number of bands never falls. So the
+ * smallest number of rows that has a plan gives, with its least number of bands, the plan of fewest
+ * permutations.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 

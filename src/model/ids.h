@@ -167,8 +167,8 @@ typedef struct bm_doc_table {
         size_t n_left;              /* rows at the beginning whose pages were last removed from
                                      * memory */
     } columns;
-    bm_id_set ids; /* the number of an id is its row; ids.table is unused, since ids are looked up
-                    * in ... */
+    bm_id_set ids; /* the number of an id is its row; ids.table is unused: see `shards` */
+    /* ids are looked up here */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* the shards were freed */
     bm_doc_sums reserved; /* sums over all rows, including those reserved ahead */

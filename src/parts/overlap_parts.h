@@ -267,8 +267,8 @@ bm_status bm_overlap_write(const bm_job_context *job, const bm_job_context *agai
 
 /* --- cuts (overlap_cuts.c) --- */
 
-/* Turn the rows of a document from `first` on, which must be ascending stretches of items with
- * their bytes, into its cuts. */
+/* Turn the rows from `first` on, all of one document, into the cuts of that document. The rows must
+ * be stretches of items, with their bytes, in ascending order. */
 bm_status bm_overlap_cuts_end(const bm_overlap_found *found, const bm_record *record,
                               bm_overlap_rows *rows, size_t first, bm_error *err);
 /* Count the cuts and their bytes. Sets dropped[i] to BM_REASON_OVERLAP for each document that is

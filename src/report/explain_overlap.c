@@ -212,7 +212,7 @@ static bm_status fail_below(const bm_explained_overlap *o, const below *b, bm_er
                    o->item.id, how_much, o->threshold);
 }
 
-/* A bm_explain_record_fn: is there such a document? */
+/* A bm_explain_record_fn: keep the text of the record with the id ctx->id, whatever its line. */
 static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_explained_text *text = ctx;

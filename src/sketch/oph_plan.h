@@ -32,7 +32,7 @@ static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
     return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;
 }
 
-/* The donor that made `offer`, the least one, to `bin`. */
+/* The donor that made `offer` (an entry of `offers`) to `bin`. */
 static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, uint32_t offer)
 {
     return plan->bins <= BM_OPH_PACKED ? offer % BM_OPH_PACKED

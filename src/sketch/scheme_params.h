@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_params.h -- memory for the coefficients that a scheme draws; used by the rows of schemes,
- * and by code that frees them. */
+/* scheme_params.h -- memory for the coefficients that a scheme draws; used by the implementations
+ * of the schemes (bm_scheme_ops), and by code that frees the coefficients. */
 #pragma once
 
 #include <bandmill/status.h>

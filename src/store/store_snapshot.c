@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define ATTEMPTS  4                  /* attempts to admit a file */
+#define ATTEMPTS  4                  /* checks of a file that LMDB is to open */
 #define TRIES     32                 /* attempts to open a snapshot */
 #define MAP_MORE  ((size_t)64 << 20) /* address space for the file to grow */
 #define PAGE_MASK ((uintptr_t)BM_PIECE_PAGE - 1)
