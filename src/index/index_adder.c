@@ -787,7 +787,8 @@ typedef struct best_match {
     uint32_t number; /* number in the index; if in_batch, position in the batch */
 } best_match;
 
-/* Set *best to the best match in the index of document number k of the search, if it has one. */
+/* Set *best to the document of the index that best matches document number k of the search, and is
+ * not to be removed. If there is none, *best is unchanged. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {

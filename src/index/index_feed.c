@@ -239,8 +239,8 @@ out:
     return status;
 }
 
-/* Called before a long document is read, which will be in memory twice: wait until the batches that
- * were handed over are added. *free becomes the bytes that the document may take. */
+/* Called before a long document is read. The document will be in memory twice, so wait until the
+ * batches that were handed over are added. *free becomes the bytes that the document may take. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;

@@ -162,7 +162,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 
 /* --- documents --- */
 
-/* What is read of each row into an array of its own. */
+/* Arrays with one entry for each row of a block; `ends` are the ends of the ids. */
 typedef struct columns {
     size_t *ends;
     uint32_t *n_shingles;

@@ -144,8 +144,8 @@ out:
     return status;
 }
 
-/* Open the other index that is now at source->path, made by compact or by a new build, and close
- * the old one. */
+/* Another index, made by compact or by a new build, is now at source->path: open it, and close the
+ * old one. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -498,8 +498,8 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* Choose the threshold of the search. If it is not the threshold of the plan, the bands find
- * another share of the pairs: log which. */
+/* Choose the threshold of the search. If it is not the threshold of the plan, log the share of the
+ * pairs that the bands find at this threshold. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;

@@ -681,8 +681,8 @@ out:
     return status;
 }
 
-/* How many documents at the front of the batch have at most `different` distinct ones among
- * them. */
+/* Count the documents from the front of the batch on, until they would include more than
+ * `different` distinct ones. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;

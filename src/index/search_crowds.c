@@ -25,12 +25,12 @@
 #include "lsh/verify.h"
 
 #define NONE            UINT32_MAX
-#define BLOCK_MEMORY    64u                 /* bytes of memory in a block for each shingle */
-#define BLOCK_LEAST     ((uint64_t)1 << 17) /* bounds of the shingles of a block */
+#define BLOCK_MEMORY    64u                 /* bytes of memory that a block takes per shingle */
+#define BLOCK_LEAST     ((uint64_t)1 << 17) /* bounds of the number of shingles in a block */
 #define BLOCK_MOST      ((uint64_t)1 << 22)
-#define DOCS_A_RANGE    256u /* least queries of a range */
+#define DOCS_A_RANGE    256u /* least number of queries in a range */
 #define RANGES_A_THREAD 8u
-#define BITS_FROM       32u /* bits if more than n / BITS_FROM documents have a key, else places */
+#define BITS_FROM       32u /* a key of more than n / BITS_FROM documents has bits, others places */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
 #define WORDS_A_STEP    8u /* number of words that the processor ORs at once */

@@ -218,8 +218,9 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     return BM_OK;
 }
 
-/* Add the documents that a key found to `out`: as hits, or as two lists if the key is crowded. Only
- * the first batch->first documents can be candidates; the others are only counted. */
+/* Add the documents that a key found to `out`: as hits, or as two lists if the key is crowded. Of
+ * the documents of the index that have the key, only the first batch->first can be candidates; the
+ * others are only counted. */
 static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
@@ -353,7 +354,7 @@ typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* crowded keys of all lists */
-    /* at: for each key, the index of its first number that is after the ranges already visited */
+    /* at: for each key, the index of its first number that is not in a range visited before */
     size_t n_keys, *at;
     /* for each key, its bits in the current range; NULL: no remaining document has the key */
     uint64_t **bits;

@@ -22,8 +22,8 @@ typedef struct bm_search_batch {
                                   * distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* for each document, for skip_same_id; else NULL */
-    /* The buffer that contains the sets, if they are not sorted yet. The search sorts those sets in
-     * it that it compares. NULL: all sets are sorted. */
+    /* If the sets are not sorted yet, the buffer that contains them: the search sorts, in this
+     * buffer, the sets that it compares. NULL: all sets are sorted. */
     uint64_t *unsorted;
     /* For each document, the first document of the batch with the same set (or words), possibly
      * itself. Only first documents are searched for; the others get no answers of their own,
@@ -32,8 +32,8 @@ typedef struct bm_search_batch {
     const uint32_t *same;
 } bm_search_batch;
 
-/* The candidates of a query are the documents that share a band key with it: over all its keys, at
- * most this many, those with the smallest numbers. The others are only counted. */
+/* The most candidates of a query. Of the documents that share a band key with the query, those with
+ * the smallest numbers are candidates; the others are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -266,10 +266,10 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *     documents with a key     one bit for each document, in the order of the kinds
  *
  * For each query, the shingles that it shares with each kind are counted by the lists of the
- * query's shingles and of the core shingles that it lacks. To these counts the rare shingles are
- * added, which it shares with a few single documents. The counts are exact, so the similarity is
- * the same as that from merging two sets. Documents that differ in one word form a few hundred
- * kinds, however many they are.
+ * query's shingles and of the core shingles that it lacks. Then the rare shingles that it shares
+ * with single documents are added. The counts are exact, so the similarity is the same as from
+ * merging two sets. Documents that differ in one word form a few hundred kinds, however many they
+ * are.
  *
  * As without crowds, the candidates are the pairs that share a key. */
 

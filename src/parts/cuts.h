@@ -11,7 +11,7 @@
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err);
 /* Do texts consist of several fields or elements? No cut crosses from one to the next. */
 bool bm_cuts_meet_parts(const bm_input_options *input);
-/* Add a row to removed.tsv for a document of which only White_Space is left. */
+/* Add a row to removed.tsv for a document whose cuts leave only White_Space. */
 bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
                                 bm_error *err);
 static inline bool bm_is_white_space(uint32_t code)

@@ -66,7 +66,8 @@ static void log_items(const overlapping *o)
 
 /* --- documents --- */
 
-/* If there is a limit, count the documents of each shingle, and stop shingles of more documents. */
+/* If the option stop_shingles is set, count the documents of each shingle, and stop each shingle
+ * that more documents have. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;

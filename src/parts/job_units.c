@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_units.c -- cuts out of their documents lines, paragraphs and spans (stretches of K units)
- * that occurred before.
+/* job_units.c -- cuts lines, paragraphs and spans (stretches of K units) that occurred before out
+ * of their documents.
  *
  *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
  *     by hash   units with equal hashes are a group:  (first place, kept unit)  and its members
@@ -492,7 +492,7 @@ static size_t n_of_cut(const units *u)
     return u->pairs ? 6 : 5;
 }
 
-/* Make groups of equal units, which are read by hash, then by place. */
+/* Make groups of equal units. They are read sorted by hash, then by place. */
 static bm_status find_equal(units *u, bm_error *err)
 {
     const bool last = u->settings->keep.last;

@@ -59,7 +59,7 @@ static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
     return d;
 }
 
-/* Does the class's group have a row for this document that holds for the class too? */
+/* Does the group of the class have a row for this document, with enough hits for the class too? */
 static bool is_apart(const doc_rows *d, uint32_t class)
 {
     const uint32_t group = d->items->classes[class].group;
@@ -74,9 +74,9 @@ static bool is_apart(const doc_rows *d, uint32_t class)
 
 /* --- sums --- */
 
-/* Add the documents that hold a group's members to the numbers of holders. last[i] is the number of
- * rows that hold for members up to i only, so the sum of last[] from i to the end is the number of
- * rows that hold for member i. */
+/* For each member of a group, add to `holders` the documents that hold the member by a row of the
+ * group. last[i] is the number of rows that hold for members up to i only, so the sum of last[]
+ * from i to the end is the number of rows that hold for member i. */
 static void spread(const bm_items *items, uint32_t group, const uint64_t *last, uint64_t *holders)
 {
     const uint64_t begin = items->members.begin[group], end = items->members.begin[group + 1];
@@ -199,8 +199,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The share of the item's counting shingles that the document has. It is divided by the number in
- * the item's class, even if the row is of a group. */
+/* The share of the counting shingles of the item that the document has. Even if the row is of a
+ * group, the divisor is that of the item's class. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* overlap_found.c -- collects, in input order, what was found in documents; saves and loads it.
  *
- * Lanes read it while it grows, so numbers and bytes of bits are written atomically.
+ * Lanes read `best` and `seen` while the sink writes them, so elements are written atomically.
  *
  * A save appends the new rows, and the whole state of shingles and classes (small compared with the
  * items). The last state in the file is the valid one.

@@ -4,9 +4,9 @@
  *
  * All threads make shingles of items, but items are added to the table in order, so numbers do not
  * depend on threads. An item's class is looked up by the set of its shingle numbers. A short item
- * has fewer units than a shingle; it is a set of one shingle: all of its units. Anchors tell where
- * a short item may begin: an anchor is its first units, as many as the shortest item has, as a
- * shingle of no class.
+ * has fewer units than a shingle; its set is one shingle of all its units. Anchors tell where a
+ * short item may begin. The anchor of an item is the shingle of its first units, as many as the
+ * shortest item has.
  *
  * After all items were read, shingles of more than 64 classes are moved from their classes to
  * groups: classes with the same set of such shingles share one group. Groups are looked up by their

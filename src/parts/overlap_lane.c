@@ -13,8 +13,8 @@
  * If a class belongs to a group, the shingles of both are added. If the group's shingles alone
  * reach the threshold for some members, the group gets one row for all of these.
  *
- * A lane passes only new facts to the sink, as bytes: no shingle that an earlier document has, and
- * no class of which an earlier document has at least as many shingles. Lanes read the sink's state
+ * A lane passes only new facts to the sink, as bytes: a shingle if no earlier document has it, a
+ * class if no earlier document has at least as many of its shingles. Lanes read the sink's state
  * and may miss its latest changes, so they may pass too much, but never too little.
  *
  * Memory: 24 bytes for each place, no more than the hashes and the table that making a set of the
@@ -40,7 +40,7 @@ typedef struct words {
     size_t n, cap;
 } words;
 
-/* entries of `touched` that are collected before they are added up, at least */
+/* `touched` is added up when it has this many entries, or more */
 #define TOUCHED ((size_t)1 << 16)
 #define KEPT    ((size_t)1 << 20) /* with more entries, the memory of a lane is freed */
 
@@ -81,8 +81,9 @@ static bm_status sort(overlap_lane *lane, words *w, bm_error *err)
     return BM_OK;
 }
 
-/* Count what the lane holds for the items of its document. The reserved memory covers the first
- * touched classes, and the memory for hashes of a document covers places, runs and scratch. */
+/* Count the memory of the lane's lists, except what is reserved: bm_overlap_bytes covers
+ * BM_OVERLAP_TOUCHED entries of `touched`, and the memory for hashes of a document covers places,
+ * run and scratch. */
 static bm_status count_held(overlap_lane *lane, bm_error *err)
 {
     const uint64_t touched = lane->touched.cap, before = lane->counted;
@@ -404,8 +405,8 @@ static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, b
                : BM_OK;
 }
 
-/* Add rows for the classes that the document holds and of which it has own shingles, group by
- * group. */
+/* Add rows, group by group, for the classes that the document holds. A class is left out if the
+ * document has none of its own shingles, but only those of its group. */
 static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -472,8 +473,8 @@ static bm_status list_held(overlap_lane *lane, bm_error *err)
     return sort(lane, &lane->held, err);
 }
 
-/* The lowest-numbered class or group of a row whose shingles include this one, in its own set or
- * its group's. BM_NO_CLASS: none. */
+/* Of the classes and groups that have a row, the least number of one that includes the shingle,
+ * itself or by its group. BM_NO_CLASS: there is none. */
 static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
 {
     const bm_lists *of = &lane->items->of_shingle;
@@ -549,7 +550,7 @@ static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error
                : BM_OK;
 }
 
-/* Pass on the shingles that no earlier document has. */
+/* Pass on the counting shingles of the document that no earlier document has. */
 static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error *err)
 {
     const uint64_t *places = lane->places.list;

@@ -113,7 +113,7 @@ typedef struct bm_lists {
 
 typedef struct bm_items {
     const bm_settings *settings; /* borrowed */
-    uint64_t most_bytes;         /* limit of the bytes, else BM_ERR_NOMEM; 0: no limit */
+    uint64_t most_bytes;         /* if items need more, BM_ERR_NOMEM; 0: no limit */
     bm_item *items;
     size_t n, cap;
     /* items that are not searched for: with too few words; without words */
@@ -130,7 +130,7 @@ typedef struct bm_items {
     bm_lists of_shingle;    /* the classes, or groups, of each shingle */
     bm_lists of_class;      /* the items of each class */
     bm_lists members;       /* the classes of each group; bm_items_settle orders them by n */
-    uint64_t *member_items; /* before each member, the items of all earlier ones */
+    uint64_t *member_items; /* for each member, how many items all earlier ones have */
     /* Short items: their joined texts, and the anchors (shingles that only mark where a short item
      * may begin). */
     bm_buf short_text;
@@ -138,7 +138,7 @@ typedef struct bm_items {
     uint32_t *short_units;
     size_t n_short_texts, cap_short, cap_short_units;
     uint32_t least_units; /* units of the shortest item; 0: there are no short items */
-    uint32_t *lengths;    /* the different numbers of units of short items, ascending */
+    uint32_t *lengths;    /* different numbers of units, ascending, in the memory of short_units */
     size_t n_lengths;
     /* a bit for each shingle: 1 for the first least_units units of a short item */
     uint8_t *anchors;
@@ -204,17 +204,18 @@ typedef struct bm_overlap_found {
 
 #define BM_OVERLAP_TOUCHED ((size_t)1 << 18) /* classes a document for which memory is reserved */
 
-/* The most bytes that look-ups need besides the items, except those that lanes count: rows of
- * batches, and classes of a document beyond BM_OVERLAP_TOUCHED. */
+/* The most bytes that look-ups need besides the items. Not included is what lanes count
+ * (bm_overlap_hold): rows of batches, and classes of a document beyond BM_OVERLAP_TOUCHED. */
 uint64_t bm_overlap_bytes(const bm_items *items);
-/* A lane holds `more` bytes, and `less` fewer. Any thread. BM_ERR_NOMEM: lanes and batches together
- * hold more than the memory that is for documents; the message names a sufficient `memory`. */
+/* Add `more` to the bytes that lanes and batches hold, and subtract `less`. Any thread.
+ * BM_ERR_NOMEM: they hold more than the memory that is for documents; the message names a
+ * sufficient `memory`. */
 bm_status bm_overlap_hold(bm_overlap_found *found, uint64_t more, uint64_t less, bm_error *err);
 bm_status bm_overlap_open(const bm_items *items, const bm_doc_table *docs, bm_overlap_found *out,
                           bm_error *err);
 void bm_overlap_reset(bm_overlap_found *found);
-/* Rows are read in order, and `at` is the next one: every BM_OVERLAP_LEAVE rows, remove the pages
- * of rows that are in a file from memory. *left: the row at which that was done last. */
+/* Called while rows are read in order; `at` is the next row. If rows are in a file, remove their
+ * pages from memory, once in BM_OVERLAP_LEAVE rows. *left: the row at which this was done last. */
 #define BM_OVERLAP_LEAVE 32768u
 static inline void bm_overlap_leave(const bm_overlap_found *found, uint64_t at, uint64_t *left)
 {

@@ -11,10 +11,11 @@
  * whose minimizers occur only once in all documents has no repeated K-gram. The other K-grams are
  * hashed in full: 128 bits over the hashes of their units.
  *
- * Memory does not grow with a text. Its shorter grams are hashed first, of which the last of a
- * K-gram are held. Which K-grams pass the filter is noted: how many do not, how many do, and so on,
- * mostly a byte each. Then the units are found again, of which the last K are held, and the K-grams
- * are made. Findings of a text beyond FAR_BYTES are moved to a temporary file.
+ * A text is scanned twice, in little memory. The first scan hashes the shorter grams, and keeps
+ * only the hashes of the last K-gram. It notes which K-grams pass the filter, as lengths of
+ * stretches: how many do not pass, how many then pass, and so on, mostly a byte each. The second
+ * scan keeps the last units of K-grams that pass, and makes these K-grams. Findings of a text
+ * beyond FAR_BYTES are moved to a temporary file.
  *
  * Tests: tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
@@ -34,11 +35,11 @@
 #define FILTER_LEAST 10u /* log2 of the least number of words */
 
 #define FAR_BYTES   ((size_t)1 << 20) /* findings of a text that stay in memory */
-#define LEAVE_BYTES ((size_t)4 << 20) /* written pages of the column in memory */
+#define LEAVE_BYTES ((size_t)4 << 20) /* bytes after which pages of the column leave memory */
 #define READ_GRAMS  128u              /* K-grams that are read from the file at once */
 #define MORE_UNITS  ((size_t)4096)    /* units that are collected before old ones are dropped */
-#define PIECE_WORDS 8u                /* units of a gram that are hashed at once: words, */
-#define PIECE_CHARS 64u               /* characters or bytes */
+#define PIECE_WORDS 8u                /* most words of a shorter gram that are hashed at once */
+#define PIECE_CHARS 64u               /* most characters or bytes, likewise */
 
 /* --- the filter --- */
 
@@ -131,8 +132,8 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
 }
 
-/* Grams whose hashes agree in the first half and in the stored bits of the second half: those bits,
- * the number of the first such gram, and how many there were so far. */
+/* Grams whose hashes agree in the first half and in the stored bits of the second half. `rest`:
+ * those bits; `first`: the number of the first such gram; `n`: how many there were so far. */
 typedef struct same_hash {
     uint64_t rest, first, n;
 } same_hash;
@@ -269,7 +270,8 @@ typedef struct far_piece {
     uint64_t place, len;
 } far_piece;
 
-/* What precedes the findings of a document. Its pieces follow them. */
+/* The findings of a document begin with this head. near_bytes bytes of findings follow, then a
+ * far_piece for each of the n_pieces earlier pieces in the file. */
 typedef struct found_head {
     uint64_t near_bytes, n_pieces;
 } found_head;
@@ -362,7 +364,8 @@ typedef struct word_walk {
     bool done;
 } word_walk;
 
-/* The hashes of shorter grams that come from the shingler, and the least one of the last K-gram. */
+/* Hashes of shorter grams, made from hashes by the shingler; and the least one in the last
+ * K-gram. */
 typedef struct window {
     size_t size;      /* shorter grams in a K-gram */
     size_t gram;      /* units of a shorter gram */
@@ -370,14 +373,14 @@ typedef struct window {
     uint64_t *pieces; /* hashes of pieces that are not yet in a hash of a shorter gram */
     uint64_t *hashes; /* hashes of shorter grams: of the last K-gram, and those that follow */
     size_t n_pieces, n;
-    size_t least;    /* where the least hash is; SIZE_MAX: none yet */
+    size_t least;    /* index of the least one in `hashes`; SIZE_MAX: none yet */
     uint64_t n_seen; /* shorter grams so far */
 } window;
 
 /* The K-grams that pass the filter, as stretches. */
 typedef struct stretches {
-    bm_buf lengths; /* of stretches: not passing, passing, and so on */
-    bool passes;    /* the stretch that is not ended */
+    bm_buf lengths; /* lengths of stretches: not passing, passing, and so on */
+    bool passes;    /* does the stretch that begins with K-gram `begin` pass? */
     uint64_t begin;
     const char *at;    /* while reading: the next length */
     uint64_t from, to; /* the current passing stretch; `from` UINT64_MAX: none is left */
@@ -396,19 +399,22 @@ struct bm_span_lane {
     bool of_words;
     window window;
     stretches passing;
-    uint64_t *hashes;   /* hashes of the last units, and ... */
-    unit_place *places; /* ... their places: n_held of 2 * K + MORE_UNITS */
+    /* hashes and places of the last n_held units; there is space for 2 * K + MORE_UNITS */
+    uint64_t *hashes;
+    unit_place *places;
     size_t n_held;
-    bm_buf coded_words; /* words, if units are not words: from the begin of the one before, bytes */
+    /* If units are not words: for each word of the field, the distance of its begin from that of
+     * the word before, and its bytes. */
+    bm_buf coded_words;
     uint64_t last_word;
-    word_walk walks[2]; /* words that begin before a K-gram, and before its end */
+    word_walk walks[2]; /* words that end before a K-gram begins; that begin before it ends */
     /* The current document: */
     bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
     bm_str whole, as_read;
     /* last offsets converted: of fields, of first units, and of last units */
     bm_utf8_places parts, begins, ends;
-    uint64_t n_units, filled; /* numbers of units and of filled bytes in the fields before */
-    bm_buf *out;              /* its findings, from ... */
+    uint64_t n_units, filled; /* see bm_span_lane_units and bm_span_lane_filled */
+    bm_buf *out;              /* its findings are from out_begin on */
     size_t out_begin;
     bm_buf far_pieces;
     /* The current field: */
@@ -508,8 +514,9 @@ static bm_status add_found(bm_span_lane *lane, const void *found, size_t size, b
 
 /* --- which K-grams may be repeated --- */
 
-/* The K-grams from number `first` on have this minimizer. Without a filter it is found; with one,
- * the stretch changes if it passes and the last one did not, or the other way round. */
+/* The K-grams from number `first` on have this minimizer. Without a filter, the minimizer is a
+ * finding. With one, a new stretch begins if the minimizer passes and the last one did not, or the
+ * other way round. */
 static bm_status add_minimizer(bm_span_lane *lane, uint64_t hash, uint64_t first, bm_error *err)
 {
     const uint64_t mark = hash ^ lane->within.lo;
@@ -524,7 +531,7 @@ static bm_status add_minimizer(bm_span_lane *lane, uint64_t hash, uint64_t first
     return BM_OK;
 }
 
-/* Of n hashes, where the last of the least ones is. */
+/* The index of the least of n hashes; of equal ones, the last. */
 static size_t last_least(const uint64_t *hashes, size_t n)
 {
     size_t least = 0;
@@ -556,7 +563,7 @@ static bm_status find_minimizers(bm_span_lane *lane, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The hash of a shorter gram, of those of its pieces. The last piece may overlap the one before. */
+/* Hash a shorter gram from the hashes of its pieces. The last piece may overlap the one before. */
 static uint64_t hash_gram(const window *w, const uint64_t *pieces)
 {
     uint64_t hash = pieces[0];
@@ -649,7 +656,7 @@ static void next_word(word_walk *walk)
     walk->to = walk->from + get_number(&walk->at);
 }
 
-/* Note the words of a text whose units are something else. */
+/* Store the words of a text in coded_words. Called if units are not words. */
 static bm_status note_words(bm_span_lane *lane, bm_str text, bm_error *err)
 {
     bm_buf *coded = &lane->coded_words;
@@ -702,7 +709,7 @@ static bm_status add_gram(bm_span_lane *lane, uint64_t first, size_t to, bm_erro
     return add_found(lane, &gram, sizeof gram, err);
 }
 
-/* Hold the unit if it is one of a K-gram that passes, and add the K-gram that ends with it. */
+/* If the unit is in a K-gram that passes, keep it; and add the K-gram that ends with it. */
 static bm_status on_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                          bm_error *err)
 {

@@ -49,8 +49,8 @@ bm_text_unit_end bm_unit_end(bm_unit unit, bm_str text, size_t at);
  * same minimizer at the same offset. So most text is excluded after the first step, which stores
  * about one hash for every K/4 units. */
 
-/* Findings of documents that are too many for memory: a temporary file. Any thread adds to it, one
- * reads. `file` NULL: not open. */
+/* A temporary file for the findings of documents that have too many for memory. Any thread adds to
+ * it; one reads. `file` NULL: not open. */
 typedef struct bm_span_far {
     bm_spill_file *file;
     pthread_mutex_t lock;

@@ -2,13 +2,14 @@
 /* units_saved.c -- saves what a job has found in parts of documents, and loads it, as more data of
  * its checkpoint (job/checkpoint_state.h).
  *
- *     lines, paragraphs   per document how much is filled; the sorter of hashes keeps its runs in a
- *                         file that stays, and each save lists them
- *     spans               the filter, with the first documents; the same per document; K-grams
- *     near ones           the checkpoint is that of the job of units; the place of each unit
+ *     lines, paragraphs   how much of each document is filled; a list of the runs of by_hash,
+ *                         whose file is kept
+ *     spans               the filter, by the first save; how much of each document is filled;
+ *                         the K-grams
+ *     near units          the place of each unit, in the checkpoint of the job of units
  *
- * A save appends what is new. Of lists of runs, and of the numbers of the job, the last one is
- * valid. The places of documents are summed again from their rows.
+ * A save appends what is new. A list of runs, and the numbers of the job, replace those of earlier
+ * saves. The places of documents are not saved: loading adds up the lengths of their texts.
  *
  * Tests: tests/cli/cases/units_resume.sh, tests/scale/killed.py */
 #include "parts/units_state.h"
@@ -153,12 +154,13 @@ static uint64_t unsaved_bytes(const void *ctx)
     return bytes + (u->by_hash != NULL ? bm_sorted_runs_unsaved_bytes(u->by_hash) : 0);
 }
 
-/* Once units are grouped, their sorter is gone. Between batches, each document has its units. */
+/* A save needs the sorter of units, which is closed once they are grouped; and the units of each
+ * document, which are complete between batches. */
 static bool can_save(const void *ctx)
 {
     const bm_units *u = ctx;
     const bm_job_context *context = &u->job.context;
-    if (u->pairs) /* else the job of units does not have its units yet */
+    if (u->pairs) /* the job of units must have all units with places */
         return u->more_of != NULL && u->more_of->docs.n == u->n_places;
     return context->docs.n == u->n_docs && (u->spans ? u->grams.by_hash : u->by_hash) != NULL;
 }
@@ -339,7 +341,7 @@ bm_status bm_units_check_loaded(const bm_units *u, const bm_job_context *context
     return n == context->docs.n ? BM_OK : damaged("numbers", err);
 }
 
-/* The job that saves the places of units had read so many records. */
+/* The number of records read by the job that saves the places of units. */
 static uint64_t n_records(const void *ctx)
 {
     const bm_units *u = ctx;

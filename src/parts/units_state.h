@@ -30,8 +30,9 @@ typedef struct bm_units_saved {
 struct bm_units {
     bm_job job;
     const bm_settings *settings;
-    bool has_parts;       /* texts consist of several fields or elements */
-    bm_column docs, cuts; /* columns of n_docs + 1 bm_unit_doc; of bm_text_range, as places */
+    bool has_parts; /* texts consist of several fields or elements */
+    /* docs: n_docs + 1 bm_unit_doc; cuts: n_cuts bm_text_range, whose offsets are places */
+    bm_column docs, cuts;
     size_t n_docs, n_cuts;
     uint64_t place; /* place of the next document */
     /* Spans only: */
@@ -47,7 +48,7 @@ struct bm_units {
     bm_settings of_units;
     bm_part_source source;
     bm_column places;
-    /* number of units, and of documents, whose units have places */
+    /* how many units have places, and how many documents have units with places */
     size_t n_places, n_placed;
     uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of the rows of pairs.tsv */
     bm_sorted_runs *by_hash, *by_group, *by_place;
