@@ -13,12 +13,10 @@
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/orders.h"
 #include "base/utf8.h"
 #include "job/recipe.h"
 #include "json/json_scan.h"
@@ -158,13 +156,13 @@ typedef struct below {
     uint64_t hits, shingles;
 } below;
 
-static bm_status add_set(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch, bm_error *err)
+static bm_status add_set(bm_shingler *shingler, bm_str text, bm_sorter *sorter,
+                         bm_shingle_batch *batch, bm_error *err)
 {
     const size_t begin = bm_shingle_batch_hashes(batch);
     BM_TRY(bm_shingler_add(shingler, text, batch, err));
-    qsort(batch->hashes + begin, bm_shingle_batch_hashes(batch) - begin, sizeof *batch->hashes,
-          bm_order_u64);
-    return BM_OK;
+    return bm_sorter_sort(sorter, batch->hashes + begin, bm_shingle_batch_hashes(batch) - begin,
+                          err);
 }
 
 /* Count the shingles of the item, and how many of them the document has. If the item has fewer
@@ -174,20 +172,22 @@ static bm_status count_hits(bm_text_options options, bm_str item, bm_str documen
 {
     bm_shingle_batch sets = {0};
     bm_text_units units = {0};
+    bm_sorter sorter = {0};
     bm_shingler *shingler = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_text_units_make(&options, item, &units, err));
     if (units.n < options.shingle_k)
         options.shingle_k = units.n > 0 ? (uint32_t)units.n : 1;
     BM_TRY_OUT(bm_shingler_open(&options, NULL, &shingler, err));
-    BM_TRY_OUT(add_set(shingler, item, &sets, err));
-    BM_TRY_OUT(add_set(shingler, document, &sets, err));
+    BM_TRY_OUT(add_set(shingler, item, &sorter, &sets, err));
+    BM_TRY_OUT(add_set(shingler, document, &sorter, &sets, err));
     const size_t n = (size_t)sets.offsets[1];
     out->shingles = n;
     out->hits =
         bm_hashes_common(sets.hashes, n, sets.hashes + n, bm_shingle_batch_hashes(&sets) - n);
 out:
     bm_shingler_close(shingler);
+    bm_sorter_reset(&sorter);
     bm_text_units_reset(&units);
     bm_shingle_batch_reset(&sets);
     return status;
