@@ -3,9 +3,9 @@
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
  *   memory   in the GPU's shape BM_TEXT_GROUP * 16 bytes of local memory
- *   result   content: pairs C, D. Pair i is that of document i, unless it is in parts. The pair
- *            of chunk j, if it is a part, has index (n_docs / 4 + 1) * 4 + j. The host adds up
- *            the parts and completes the hash.
+ *   result   content: pairs of sums C, D. A document i that lies in one chunk has pair i. If a
+ *            document is in parts, each of its chunks j has a pair, with index
+ *            (n_docs / 4 + 1) * 4 + j. The host adds up the parts and completes the hash.
  *
  * A work-item takes one stretch of 128 positions after another. If documents are packed into one
  * chunk, each item takes documents of its own; if a chunk is one document or a part of one, the

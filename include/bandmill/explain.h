@@ -71,10 +71,10 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  * BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * Documents joined by links of similarity 1 are copies, and count as one in chains, cuts and
- * bridges. Of the chains with the fewest links, the one whose weakest link is the most similar is
- * taken; of several such chains, the one whose documents come first in the inputs, compared from A
- * on. Of the cuts with the fewest links, the one that leaves the fewest documents with A is
- * taken. */
+ * bridges. The chain has as few links as possible. If several chains do, the chain with the most
+ * similar weakest link is chosen; if that also leaves several, the chain whose documents come
+ * first in the inputs, compared one by one from A on. The cut has as few links as possible too.
+ * If several cuts do, the cut that leaves the fewest documents with A is chosen. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                             bm_error *err);
 

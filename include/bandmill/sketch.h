@@ -126,9 +126,9 @@ static inline bm_documents bm_documents_of_weights(const uint64_t *offsets, cons
 /* A signer keeps its threads, its device and its scratch memory from one call to the next.
  *
  * Calls of several threads run concurrently. A small call is signed by its caller alone. The
- * signer's own threads, one fewer than `threads`, help with large calls, each of which gets an
- * equal share of their time. A callback of the signer that calls into it gets BM_ERR_USAGE; it may
- * use other handles. */
+ * signer has `threads` - 1 threads of its own, which help with large calls. Large calls that run
+ * at the same time get equal shares of the help. A callback of the signer that calls into it
+ * gets BM_ERR_USAGE; it may use other handles. */
 typedef struct bm_signer bm_signer;
 
 typedef struct bm_signer_options {

@@ -4,10 +4,10 @@
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
- * The authority ends at the first / ? or #, and its part before the last @ is the user. If the
- * authority has no @, and its last colon is followed by something that is not a number, this is no
- * port: the authority begins with a user whose password contains an unencoded / ? or #. This user
- * ends at the last @ of the whole address; if there is no @, the whole authority is hidden.
+ * The authority ends at the first / ? or #, and its part before the last @ is the user. An
+ * authority without @, whose last colon is followed by something other than a number, has no port.
+ * It is taken for the beginning of a user whose password contains an unencoded / ? or #. Such a
+ * user ends at the last @ of the whole address; if there is no @, the whole authority is hidden.
  * Addresses of buckets and repositories have no port. In a text, an address in quotes ends at the
  * closing quote. Any other address ends at white space, a quote or an angle bracket, without the
  * punctuation before that end.

@@ -5,11 +5,11 @@
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the tag as a fraction of the table; then linear probing; at most three quarters full
  *
- * The table has no keys. Its owner stores them by number, and passes a hash whose upper half is the
- * tag. A search calls the owner to compare the key of a number with the wanted key, but only if the
- * tags of both are equal. A table grows without its keys, since the tag determines the home in a
- * table of any size. It grows in place if the allocator can do so, and by a quarter or less once it
- * is large.
+ * The table contains no keys: its owner stores each key under a number. The owner passes the hash
+ * of a key to the table, and the upper half of that hash is the tag. A search calls the owner to
+ * compare the key of a number with the wanted key, but only if the tags of both are equal. A table
+ * grows without its keys, since the tag determines the home in a table of any size. It grows in
+ * place if the allocator can do so, and by a quarter or less once it is large.
  *
  * The hash functions are public, so an attacker can make keys that share a home or a hash.
  * Therefore probe steps past occupied slots are counted. When insertions take many more than chance

@@ -36,8 +36,8 @@ static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_
     f->share = -1;
 }
 
-/* Begin a stage. A stage that is not planned, or whose step has finished, is part of the current
- * step. */
+/* Begin a stage, which moves the forecast on to the step of that name. If no step that is still to
+ * come has that name, the stage counts as a part of the current step. */
 static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
 {
     uint32_t next = f->at;
