@@ -169,10 +169,11 @@ static void cl_plan_reset(bm_cl_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* The first hash of the batch. */
+/* The first hash of the batch. A task without hashes may have no array. */
 static const uint64_t *cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
 {
-    return task->hashes + task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
+    const uint64_t first = task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
+    return first > 0 ? task->hashes + first : task->hashes;
 }
 
 static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes, size_t n)

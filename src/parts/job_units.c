@@ -552,6 +552,8 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
  * job. */
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
 {
+    if (batch->scanned.len == 0)
+        return BM_OK;
     units *u = ctx;
     const bm_unit_doc *docs = u->docs.data;
     const char *at = batch->scanned.data, *const end = at + batch->scanned.len;

@@ -227,7 +227,6 @@ static void sort_set(uint32_t *set, size_t n)
 static bm_status add_item(bm_items *items, const bm_shingle_batch *shingles, size_t doc,
                           const item_facts *facts, const char *text, bm_error *err)
 {
-    const uint64_t *hashes = shingles->hashes + shingles->offsets[doc];
     const size_t n = (size_t)(shingles->offsets[doc + 1] - shingles->offsets[doc]);
     const bool few = facts->n_words < items->settings->pairs.min_words;
     BM_TRY(bm_grow_array(&items->items, &items->cap, items->n + 1, err));
@@ -237,6 +236,7 @@ static bm_status add_item(bm_items *items, const bm_shingle_batch *shingles, siz
     items->n_empty += facts->n_words == 0;
     if (few || n == 0)
         return BM_OK;
+    const uint64_t *hashes = shingles->hashes + shingles->offsets[doc];
     BM_TRY(bm_grow_array(&items->sets, &items->cap_sets, items->n_sets + n, err));
     uint32_t *set = items->sets + items->n_sets;
     for (size_t i = 0; i < n; i++) {
