@@ -159,7 +159,7 @@ def main():
     late = late_compat(decomposed, ranges(f"{ucd}/DerivedAge.txt"))
     print("/* SPDX-License-Identifier: Apache-2.0 */\n"
           "/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
-          " * Database; do not edit. What the numbers mean is in unicode_tables.h.\n"
+          " * Database; do not edit. unicode_tables.h explains the numbers.\n"
           " *\n"
           " * Tests: tests/unit/text/test_normalize.c */\n"
           "/* clang-format off */\n"

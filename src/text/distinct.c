@@ -32,7 +32,7 @@
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 
-#define SMALL      4096u /* the near table holds at most this many */
+#define SMALL      4096u /* the most values in the near table */
 #define NEAR_BITS  12u   /* index bits of the smallest table: 16 KB */
 #define NEAR_SLOTS 8u    /* per value, at least */
 #define NEAR_CAP   ((size_t)SMALL * NEAR_SLOTS)
@@ -126,7 +126,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 {
     if (n_slots <= set->cap_far)
         return BM_OK;
-    bm_free(set->far); /* first, because both tables together would take half as much again */
+    bm_free(set->far); /* first, since both tables together would take half as much again */
     set->far = bm_alloc_aligned(n_slots, sizeof *set->far);
     set->cap_far = set->far != NULL ? n_slots : 0;
     if (set->far != NULL)
@@ -262,11 +262,11 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 
 /* === repeats ===
  *
- * The elements of a bag go through the document's set, a run at a time. So an element that equals
- * another hash, by chance or on purpose, is not in the list twice.
+ * The hash of each repeat is inserted into the document's set like any other hash. So a repeat that
+ * equals another hash, by chance or on purpose, is not in the list twice.
  *
- * It does not matter which occurrence gets which number. So the elements are made from the counts
- * when the document is complete, and the loop over the shingles only counts. */
+ * The hashes of repeats depend only on how often each shingle occurs. So the loop over the shingles
+ * only counts, and the repeats are made from the counts when the document is complete. */
 
 #define RUN ((size_t)256)
 

@@ -39,11 +39,11 @@ void bm_distinct_reset(bm_distinct *set); /* frees */
 /* repeats -- in a bag, the second and later occurrences of a shingle are elements with hashes of
  * their own (kernels/occurrence.h). */
 
-/* The number of these elements, for n shingles with these counts. */
+/* How many repeats n shingles with these counts have. */
 uint64_t bm_repeats_count(const uint32_t *counts, size_t n);
-/* Append these elements to the list, which must have space for them and contain the counted values.
- * For each value in turn they are its occurrences 2, 3, … If the list has counts, all become 1,
- * since every element occurs once. Fails like bm_distinct_add. */
+/* Append the elements of the repeats to the list, value by value: occurrences 2, 3, … The list must
+ * have space for them, and contain the counted values. If it has counts, all become 1, since every
+ * element occurs once. Fails like bm_distinct_add. */
 bm_status bm_repeats_add(bm_distinct *set, const uint32_t *counts, bm_distinct_list *list,
                          bm_error *err);
 /* Replace n ascending hashes by their elements, in place. The elements do not ascend. */

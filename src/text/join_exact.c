@@ -101,15 +101,15 @@ static bool may_cut(const char *s, const char *end)
 
 /* --- one code point --- */
 
-/* The state that changes with each code point, including where the next one goes. It is kept in
- * registers: members of bm_joined would be reloaded after each store, since a char pointer may
+/* The state that changes with each code point; `out` is where the next one is written. It is kept
+ * in registers: members of bm_joined would be reloaded after each store, since a char pointer may
  * alias anything. */
-typedef struct place {
+typedef struct state {
     char *out;
     bool after_sep, split, after_base;
-} place;
+} state;
 
-static inline void separate(place *at)
+static inline void separate(state *at)
 {
     if (!at->after_sep)
         *at->out++ = ' ';
@@ -117,13 +117,13 @@ static inline void separate(place *at)
     at->split = false;
 }
 
-static inline void put(place *at, uint32_t code)
+static inline void put(state *at, uint32_t code)
 {
     at->after_sep = false;
     at->out = bm_utf8_put(at->out, code);
 }
 
-static inline void add_by_space(place *at, uint32_t code, uint32_t cls)
+static inline void add_by_space(state *at, uint32_t code, uint32_t cls)
 {
     if (cls == BM_CLASS_SPACE)
         separate(at);
@@ -132,7 +132,7 @@ static inline void add_by_space(place *at, uint32_t code, uint32_t cls)
 }
 
 /* If `invisible`, the class of ignorable code points includes BM_IS_IGNORABLE. */
-static inline void add_by_alnum(place *at, uint32_t code, uint32_t cls, bool invisible)
+static inline void add_by_alnum(state *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (cls == BM_CLASS_WORD && !at->split) {
         put(at, code);
@@ -162,14 +162,14 @@ static inline void add_by_alnum(place *at, uint32_t code, uint32_t cls, bool inv
     put(at, code);
 }
 
-static inline void add_by_each(place *at, uint32_t code, uint32_t cls)
+static inline void add_by_each(state *at, uint32_t code, uint32_t cls)
 {
     put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
 }
 
 /* Append a code point of class `cls` by the rule: at most five bytes. `invisible` is as in
  * add_by_alnum. */
-static inline void add(bm_join_rule rule, place *at, uint32_t code, uint32_t cls, bool invisible)
+static inline void add(bm_join_rule rule, state *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (rule == BM_JOIN_ALNUM)
         add_by_alnum(at, code, cls, invisible);
@@ -181,13 +181,13 @@ static inline void add(bm_join_rule rule, place *at, uint32_t code, uint32_t cls
         put(at, code);
 }
 
-static place place_of(const bm_joined *joined)
+static state state_of(const bm_joined *joined)
 {
-    return (place){joined->data + joined->len, joined->after_sep, joined->split,
+    return (state){joined->data + joined->len, joined->after_sep, joined->split,
                    joined->after_base};
 }
 
-static void set_place(bm_joined *joined, const place *at)
+static void store_state(bm_joined *joined, const state *at)
 {
     joined->len = (size_t)(at->out - joined->data);
     joined->after_sep = at->after_sep;
@@ -207,14 +207,14 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Join a stretch in which no character depends on another. It is only one character if
- * rules->high_is_plain, where the fast path stops only at possible White_Space. Inlined, so that
- * `rule` and `maps` (whether digits or punctuation are mapped) are constants in each copy. Returns
- * the end of the stretch. */
+/* Join a stretch in which no character depends on another, and return its end. If
+ * rules->high_is_plain, the fast path stops only at possible White_Space, so the stretch is only
+ * one character. Inlined, so that `rule` and `maps` (whether digits or punctuation are mapped) are
+ * constants in each copy. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,
-                                                                    place *joined)
+                                                                    state *joined)
 {
     const char *const text = rest.data, *const end = rest.data + rest.len;
     const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
@@ -222,7 +222,7 @@ static inline __attribute__((always_inline)) const char *join_codes(const bm_joi
     const bool by_rule = rule == BM_JOIN_ALNUM && !maps && rules->invisible;
     const bool invisible = rules->invisible && !by_rule;
     const uint32_t class_bits = by_rule ? BM_CLASS_BITS | BM_IS_IGNORABLE : BM_CLASS_BITS;
-    place to = *joined;
+    state to = *joined;
     const char *at = text;
     do {
         uint32_t code = (unsigned char)*at;
@@ -255,7 +255,7 @@ static inline __attribute__((always_inline)) const char *join_codes(const bm_joi
     return at;
 }
 
-static const char *join_mapped(const bm_join_rules *rules, bm_str rest, place *joined)
+static const char *join_mapped(const bm_join_rules *rules, bm_str rest, state *joined)
 {
     return join_codes(rules, rules->rule, true, rest, joined);
 }
@@ -274,7 +274,7 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
     const size_t most = rest->len < STRETCH ? rest->len : STRETCH + 4;
     BM_TRY(bm_joined_reserve(joined, 5 * most, err));
     const char *at;
-    place to = place_of(joined);
+    state to = state_of(joined);
     if (rules->digits || rules->punct)
         at = join_mapped(rules, *rest, &to);
     else if (rules->rule == BM_JOIN_ALNUM)
@@ -285,13 +285,13 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
         at = join_codes(rules, BM_JOIN_EACH, false, *rest, &to);
     else
         at = join_codes(rules, BM_JOIN_COPY, false, *rest, &to);
-    set_place(joined, &to);
+    store_state(joined, &to);
     go_to(rest, at);
     return BM_OK;
 }
 
-/* How many bytes to normalise at once: up to where 16 bytes of ASCII follow or, to keep scratch
- * small, to the first place past STRETCH where the text may be cut. */
+/* How many bytes to normalise at once: up to the next 16 bytes of ASCII or, to keep scratch small,
+ * up to the first offset past STRETCH at which the text may be cut. */
 static size_t composed_stretch(bm_str text)
 {
     size_t at = 1;
@@ -311,12 +311,12 @@ static bm_status join_composed(const bm_join_rules *rules, bm_str *rest, bm_code
     BM_TRY(
         bm_normalize_run(text, rules->normalize, &joined->after_base, &codes[0], &codes[1], err));
     BM_TRY(bm_joined_reserve(joined, 5 * codes->len, err));
-    place to = place_of(joined);
+    state to = state_of(joined);
     for (size_t i = 0; i < codes->len; i++) {
         const uint32_t code = (uint32_t)codes->data[i];
         add(rules->rule, &to, code, bm_char_class_of(code), false);
     }
-    set_place(joined, &to);
+    store_state(joined, &to);
     go_to(rest, text.data + text.len);
     return BM_OK;
 }

@@ -28,8 +28,8 @@ static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 }
 
 /* Append the joined form of a stretch of valid UTF-8 at the beginning of *rest, where the fast path
- * stopped, and advance *rest past the stretch, which has at least one byte. The stretch ends where
- * 16 bytes of ASCII follow or, to keep scratch small, at the first place past 16 KiB where the
+ * stopped, and advance *rest past the stretch, which has at least one byte. The stretch ends before
+ * 16 bytes of ASCII or, to keep scratch small, at the first offset past 16 KiB at which the
  * normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err);

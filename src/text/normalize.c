@@ -153,7 +153,7 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     }
 }
 
-/* Compose the runs of code points between those that stand alone. */
+/* Compose the runs of code points between those that never compose. */
 static bm_status compose(bm_codes *codes, bm_error *err)
 {
     int32_t *data = codes->data;

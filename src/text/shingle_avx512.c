@@ -168,8 +168,8 @@ static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t 
     return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* Store, at the places of the hashes, the terms that all slices of 17 to 64 bytes have, eight
- * slices at a time, and fill the two lists. */
+/* Store the terms that all slices of 17 to 64 bytes have, eight slices at a time, in the array of
+ * hashes, and fill the two lists. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);

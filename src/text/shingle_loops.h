@@ -45,7 +45,7 @@ static inline bm_block load_upto(const char *p, size_t left)
  * lead near the end of the block may still begin one. White_Space beyond ASCII is U+0085 and U+00A0
  * (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F
  * (E2 81 9F) and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6)
- * are recognized as no White_Space, since they are common. */
+ * are common, so they are told apart from White_Space. */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -109,15 +109,15 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
 /* Which bytes of a block are dropped, and the state after the block. */
 typedef struct bm_dropped {
     uint64_t mask; /* the dropped bytes */
-    /* 1: the last byte that is not punctuation is a separator; if there is no such byte, as before
-     * the block */
+    /* 1: the last byte that is not punctuation is a separator. A block of punctuation alone keeps
+     * the value from before the block. */
     uint64_t after_sep;
 } bm_dropped;
 
 /* Which of n bytes are dropped if punctuation is dropped before words are cut. `sep` are the
  * separators, `punct` the punctuation. A separator is dropped if the last byte before it that is
- * not punctuation is a separator too. An addition moves a bit from before a run of punctuation to
- * its end, by the carry. */
+ * not punctuation is a separator too. The carry of an addition moves a separator's bit across a run
+ * of punctuation. */
 static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
                                             uint64_t after_sep)
 {

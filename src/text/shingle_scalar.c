@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_scalar.c -- the loops of the shingler without vector instructions. A block is eight words
- * of eight bytes. For processors without a file of their own, and the reference in tests of the
- * other files.
+ * of eight bytes. Used on processors without a file of their own, and as the reference in tests of
+ * the other files.
  *
  * A comparison leaves its result in the top bit of each byte; a multiplication gathers the eight
  * top bits. Little-endian, like the whole library.

@@ -59,7 +59,7 @@ typedef struct document {
     bool streamed;
     bm_shingle_run_fn *scan; /* receives the hashes, which are then not added; else NULL */
     void *scan_ctx;
-    bm_shingle_run place; /* for `scan`: where the hashes of a window begin */
+    bm_shingle_run scanned; /* for `scan`: the hashes of the current window */
 } document;
 
 /* --- open and close --- */
@@ -196,8 +196,8 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Check that the document fits the limit with `n` hashes. An error reports the need of the whole
- * document, as if the rest were new shingles only (or, in a bag, further occurrences). */
+/* Check that the document fits the limit with `n` hashes. An error reports the bytes that the whole
+ * document needs if all its other shingles are new (or, in a bag, further occurrences). */
 static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
     const bool bag = shingler->options.bag;
@@ -259,11 +259,11 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
     if (n == 0) /* the batch may have no array of hashes yet */
         return BM_OK;
     if (doc->scan != NULL) {
-        doc->place.hashes = shingler->run;
-        doc->place.n = n;
-        doc->place.first = doc->n_run;
+        doc->scanned.hashes = shingler->run;
+        doc->scanned.n = n;
+        doc->scanned.first = doc->n_run;
         doc->n_run += n;
-        return doc->scan(doc->scan_ctx, &doc->place, err);
+        return doc->scan(doc->scan_ctx, &doc->scanned, err);
     }
     if (shingler->sequence != NULL)
         bm_stream_hash_add(shingler->sequence, shingler->run, n * sizeof *shingler->run);
@@ -318,7 +318,7 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
         const bm_slices windows = {
             .joined = shingler->joined.data + at, .k = k, .hashes = shingler->run};
         bm_token_hash_windows(&shingler->hash, &windows, m);
-        doc->place.first_byte = at;
+        doc->scanned.first_byte = at;
         BM_TRY(add_run(shingler, doc, m, n <= WINDOW, err));
     }
     return BM_OK;
@@ -370,7 +370,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
     const char *data = shingler->joined.data;
     size_t *starts = shingler->starts;
     size_t n = 0;
-    doc->place.starts = starts;
+    doc->scanned.starts = starts;
     *n_units = 0;
     if (len == 0)
         return BM_OK;

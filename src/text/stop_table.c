@@ -7,8 +7,8 @@
  * get a third word. With thousands of words there is no such factor: words that do not fit then go
  * to the next bucket with room, and are searched for there.
  *
- * With base/hash_table.h, whose look-up branches, a `sign` that looks up each word took 1.5 times
- * the CPU.
+ * The look-up of base/hash_table.h has branches. With it, a `sign` that looks up each word took 1.5
+ * times the CPU.
  *
  * A list made to need many steps slows down only the jobs that use it.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_table.h -- tells whether a word is a stop word.
+/* stop_table.h -- the table in which stop words are looked up.
  *
  * Every word of a text is looked up, and the answer is unpredictable, so the look-up has no branch:
  * the word is made a 64-bit key, which is compared with the keys of one bucket.

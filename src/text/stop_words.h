@@ -25,7 +25,7 @@ bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *er
 /* Set the list of otherwise complete options to `words`, the list in a manifest (NULL: none), which
  * the options borrow. False: `words` is no list, or it does not go with the kind of shingles. */
 bool bm_stop_words_recorded(const char *words, bm_text_options *out);
-/* A copy of loaded options with the name of the English list in place of that list, as in public
+/* A copy of loaded options in which the English list is replaced by its name, as in public
  * options. */
 bm_text_options bm_stop_words_shown(const bm_text_options *loaded);
 /* Fill `out` with the display name of a list: "en", or its digest. */

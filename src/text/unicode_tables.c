@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character
- * Database; do not edit. What the numbers mean is in unicode_tables.h.
+/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character Database; do
+ * not edit. unicode_tables.h explains the numbers.
  *
  * Tests: tests/unit/text/test_normalize.c */
 /* clang-format off */

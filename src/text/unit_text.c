@@ -222,17 +222,17 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  *     units     [ a   l   m   a ]       [ é            ]
  *
  * A character begins a segment if its combining class is 0, it is not dropped as invisible, and the
- * normal form of both segments together is the normal form of the first followed by that of the
- * second. That works for all text that we know. If the segments' forms do not add up to the form of
- * the whole text, the text is cut only where this is proved to be safe (normalize.h). */
+ * two segments, normalised one by one, give the normal form of both together. For all text that we
+ * know, the segments then give the normal form of the whole text. Where they do not, the text is
+ * cut only where that is proved to be safe (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;
     bm_shingle_kind kind;
-    bm_str text;      /* a block of the text that begins and ends where the text may be cut */
-    size_t place;     /* offset of the block in the text */
-    bm_joined joined; /* joined text from the first incomplete unit on */
-    size_t *begins;   /* where each segment begins in `text`, then its end: n_begins + 1 */
+    bm_str text;       /* a block of the text that begins and ends where the text may be cut */
+    size_t block_from; /* offset of the block in the text */
+    bm_joined joined;  /* joined text from the first incomplete unit on */
+    size_t *begins;    /* where each segment begins in `text`, then its end: n_begins + 1 */
     size_t n_begins, cap_begins;
     bool after_base; /* state before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
@@ -299,15 +299,15 @@ static bm_status cut(mapping *m, bool proved_alone, bm_error *err)
     m->n_begins = 0;
     m->after_base = m->joined.after_base;
     while (at < end) {
-        const size_t place = (size_t)(at - text);
+        const size_t begin = (size_t)(at - text);
         const uint32_t code = bm_utf8_next(&at, end);
         bool begins = m->n_begins == 0 || !m->rules.composes || is_safe(code);
         const bool dropped = m->rules.invisible && (bm_char_info(code) & BM_IS_IGNORABLE) != 0;
         if (!begins && !proved_alone && !dropped && bm_char_ccc(code) == 0)
             BM_TRY(
-                may_cut(m, m->begins[m->n_begins - 1], place, (size_t)(at - text), &begins, err));
+                may_cut(m, m->begins[m->n_begins - 1], begin, (size_t)(at - text), &begins, err));
         if (begins)
-            BM_TRY(begin_segment(m, place, err));
+            BM_TRY(begin_segment(m, begin, err));
     }
     return BM_OK;
 }
@@ -391,7 +391,7 @@ static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err
     while (rest.len > 0)
         BM_TRY(bm_join_exact(&m->rules, &rest, m->codes, &m->joined, err));
     for (size_t i = before; i < m->joined.len; i++)
-        BM_TRY(add_byte(m, i, m->place + begin, m->place + end, err));
+        BM_TRY(add_byte(m, i, m->block_from + begin, m->block_from + end, err));
     drop_complete(m);
     return BM_OK;
 }
@@ -414,8 +414,8 @@ static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, b
     bm_joined_begin(&m->joined);
     BM_TRY(bm_joined_reserve(&m->joined, 0, err));
     m->begin = 0;
-    for (m->place = from; m->place < to; m->place += m->text.len) {
-        m->text = block_at(stretch, m->place);
+    for (m->block_from = from; m->block_from < to; m->block_from += m->text.len) {
+        m->text = block_at(stretch, m->block_from);
         BM_TRY(make_segments(m, err));
         for (size_t i = 0; i < m->n_begins; i++)
             BM_TRY(add_segment(m, m->begins[i], m->begins[i + 1], err));

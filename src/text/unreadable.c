@@ -24,16 +24,16 @@ typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Count code points in at most STRIDE bytes. `behind`: the two bytes before s[0] also belong to the
- * text. */
-static tally count(const unsigned char *s, size_t len, bool behind)
+/* Count code points in at most STRIDE bytes. `preceded`: s[-2] and s[-1] are bytes of the text
+ * too. */
+static tally count(const unsigned char *s, size_t len, bool preceded)
 {
     unsigned char leads = 0, bad = 0;
     for (size_t i = 0; i < len; i++) {
         leads = (unsigned char)(leads + ((s[i] & 0xC0) != 0x80));
         bad = (unsigned char)(bad + is_control(s[i]));
     }
-    for (size_t i = behind ? 0 : 2; i < len; i++) {
+    for (size_t i = preceded ? 0 : 2; i < len; i++) {
         const unsigned char *at = s + i;
         bad = (unsigned char)(bad + is_replacement(at[-2], at[-1], at[0]));
     }
