@@ -6,17 +6,17 @@
  * bounded); Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, and the ranks of the first
  * common key).
  *
- * Documents are searched in order of size. A document x finds smaller ones in the lists of its
- * prefix, and is compared (verify.c) with those that pass the filters.
+ * The search goes through the documents in order of size. For a document x, it finds smaller ones
+ * in the lists of the keys of x's prefix, and compares (verify.c) those that pass the filters.
  *
- * Where memory is bounded, the index covers one block of documents at a time. All documents are
- * looked up in it, from the block's first document up to the largest size that can reach the
+ * Where memory is bounded, the index covers one block of documents at a time. The documents looked
+ * up in it are those of the block, and larger ones up to the greatest size that can reach the
  * threshold with the block's last document. The prefix of a document outside the block is made
  * again for each block. The shingle counters cover all documents whatever the memory, so prefixes,
  * and the number of pairs compared, are the same for any memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
- * each block. Pairs that pass the filters are passed to the caller, who compares them.
+ * each block. The caller receives the pairs that pass the filters, and compares them.
  *
  * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own. Then
  * the calling thread passes the buffers on in order, and finished lanes get the next documents. A
@@ -46,7 +46,7 @@
  *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. These come first
  *              in a list, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
  *              pairs similarity search", WWW 2007).
- *     ranks    at the first key in common they have i and j rarer shingles, so they share at most
+ *     ranks    i shingles of x and j of y are rarer than the first common key: they share at most
  *              m = min(|x| - i, |y| - j) (Xiao, Wang, Lin and Yu, WWW 2008). m / (|x| + |y| - m) is
  *              >= T in double only if m >= T/(1+T) (|x| + |y|), up to a relative error of 2^-50.
  *              The factor used is smaller by a relative 1e-12, which is more. So rounding loses no
@@ -107,7 +107,8 @@ static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
     return (uint32_t)b.low;
 }
 
-/* The first index at or after `at` that is no entry of `key` with a position below `first`. */
+/* Skip the entries of `key` with positions below `first`, from index `at` on. Returns the index of
+ * the entry after them. */
 static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key, uint32_t first)
 {
     const bm_prefix_entry *entries = index->entries;
@@ -123,8 +124,8 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
 }
 
 /* Handle an entry whose document y has a key in common with x. If this is the first such entry of
- * y, add y to `found` unless the key's ranks rule the threshold out. left_x: x's shingles without
- * the rarer ones. */
+ * y, add y to `found` unless the key's ranks rule the threshold out. left_x: the number of x's
+ * shingles that are not rarer than the key. */
 static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
 {
     size_t y = entry->position - f->index->begin;
@@ -185,9 +186,9 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     return BM_OK;
 }
 
-/* Fill `found` with the positions, before x and in the block, of all documents that may reach the
- * threshold with the document at x, each once. They are ordered by the first key that they share
- * with it, then by position. x must not be before the block. Returns BM_OK or an error of the
+/* Fill `found` with the positions of the documents of the block that are before x and may reach the
+ * threshold with the document at x. Each comes once; they are ordered by the first key that they
+ * share with x, then by position. x must not be before the block. Returns BM_OK or an error of the
  * store. */
 static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
@@ -222,14 +223,14 @@ static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 
 #define LANES     64u /* groups of documents that are searched at once */
 #define LANE_DOCS 64u
-#define FULL_MAX  65536u /* pairs in a lane's buffer */
+#define FULL_MAX  65536u /* the most pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
 #define LEAST     (256u << 10) /* the least bytes for an index */
 
 typedef struct lane {
     size_t next, end; /* positions still to search: next … end-1 */
-    size_t compared;  /* how many documents found for the one at `next` are compared */
+    size_t compared;  /* how many of the documents found for position `next` were compared */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;
@@ -242,7 +243,7 @@ typedef struct search {
     bm_sized_sets docs;
     uint32_t *order; /* owned; NULL with a store */
     bm_prefix_index index;
-    size_t full; /* a lane's buffer is full with so many pairs */
+    size_t full; /* pairs that fill a lane's buffer */
     size_t end;  /* position after the last document that is looked up in the index */
     bm_prefix_finder *finders;
     uint32_t n_threads;

@@ -53,8 +53,8 @@ typedef struct bm_all_pairs_job {
 } bm_all_pairs_job;
 
 typedef struct bm_all_pairs_stats {
-    /* pairs that were compared, or with a store handed to `fn`: they share a key of their prefixes,
-     * and neither sizes nor ranks rule them out */
+    /* pairs that were compared or, with a store, passed to `fn`: they share a key of their
+     * prefixes, and neither sizes nor ranks rule them out */
     uint64_t n_compared;
     uint64_t n_blocks; /* indexes built, one after another */
     /* most memory that may be used, as counted beforehand; if job->memory is 0, the index only */

@@ -7,7 +7,7 @@
  *
  * For given rows, a quotient of logarithms estimates the least number of bands; then P itself
  * corrects it, so that "reaches the recall" has one meaning everywhere. More rows never need fewer
- * bands. Hence the least number of permutations that has a plan is that of one row.
+ * bands. Hence the plan of fewest permutations has one row.
  *
  * Pure functions; any thread.
  *

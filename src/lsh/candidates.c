@@ -8,8 +8,8 @@
  * A pair belongs to the first band in which its keys agree. In a later band it is dropped, after a
  * comparison of its keys in the earlier bands. This begins with band 0, where similar documents
  * mostly agree. If all documents of a bucket were already together in one earlier band, as
- * near-copies are in almost every band, none of its pairs can be new, and the bucket is left in
- * linear time.
+ * near-copies are in almost every band, none of its pairs can be new. Finding that out takes linear
+ * time, and the bucket is skipped.
  *
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
  * document is paired with every other one. The stars of all buckets share chunks, so that many
@@ -47,7 +47,6 @@
  *
  *    Documents are counted and scattered in blocks, and a part has its blocks in order. So a part
  *    lists its documents in ascending order, whichever thread did which block.
- *    lists its documents in ascending order whatever the threads did.
  * 2. The documents of a part (about 2,048) are looked up in a small table (base/hash_table.h) that
  *    stays in the first caches. A slot holds the tag of a key and the last document that had the
  *    key; where tags agree, the two keys themselves are compared. A document with an equal key is
@@ -190,7 +189,7 @@ bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t 
     return bm_fail_nomem(err, n_docs * 5);
 }
 
-/* Allocate what only bucketing by keys needs. */
+/* Allocate the arrays that only bucketing by keys needs. */
 static bm_status make_scratch(bm_band_buckets *b, bm_error *err)
 {
     if (b->entries != NULL)
@@ -311,9 +310,9 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
  *
  * Buckets are kept while the bands are walked; rows are made from them afterwards.
  *
- * A row may find the same document in several bands. The pair is emitted in the first open crowded
- * bucket that the row walks and that has both documents, unless both are also in a small bucket,
- * where they were compared before. */
+ * A row is the pairs of one centre with the documents of its crowded buckets. It may find the same
+ * document in several bands. The pair is emitted in the first open crowded bucket of the row that
+ * has both documents, unless they were already compared in a small bucket. */
 
 #define MEMBER_BYTES 18u /* 12 bytes, and half as much again while arrays grow */
 
@@ -351,9 +350,9 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
 }
 
 #define EXACT_DOCS  1024u
-#define PAIRS_A_DOC 64u /* pairs for each document that a larger bucket may try */
+#define PAIRS_A_DOC 64u /* pairs that a larger bucket may try, for each of its documents */
 
-/* How many pairs of a bucket of n documents may be looked at. */
+/* How many pairs of a bucket of n documents may be tried. */
 static int64_t budget_of(size_t n)
 {
     int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
@@ -521,7 +520,7 @@ static void free_scratch(join *j)
 static void bucket_join_reset(join *j)
 {
     free_scratch(j);
-    bm_free(j->place);
+    bm_free(j->group_of_root);
     bm_hash_table_reset(&j->last);
     *j = (join){0};
 }
@@ -530,9 +529,9 @@ static bm_status reserve(join *j, bm_error *err)
 {
     const walk *w = j->walk;
     size_t n = w->n_members;
-    if (j->place == NULL) {
-        BM_TRY(bm_new(&j->place, j->n_docs, err));
-        memset(j->place, 0xFF, j->n_docs * sizeof *j->place); /* BM_NO_DOC */
+    if (j->group_of_root == NULL) {
+        BM_TRY(bm_new(&j->group_of_root, j->n_docs, err));
+        memset(j->group_of_root, 0xFF, j->n_docs * sizeof *j->group_of_root); /* BM_NO_DOC */
     }
     if (n <= j->cap)
         return BM_OK;
@@ -560,9 +559,9 @@ static bm_status reserve(join *j, bm_error *err)
 static void regroup(join *j)
 {
     const walk *w = j->walk;
-    uint32_t *place = j->place, *begin = j->begin, n_groups = 0;
+    uint32_t *group_of_root = j->group_of_root, *begin = j->begin, n_groups = 0;
     for (size_t i = 0; i < j->n_live; i++) {
-        uint32_t *g = &place[bm_union_find_root(w->job.groups, j->live[i])];
+        uint32_t *g = &group_of_root[bm_union_find_root(w->job.groups, j->live[i])];
         if (*g == BM_NO_DOC)
             *g = n_groups++;
         j->group[i] = *g;
@@ -570,12 +569,12 @@ static void regroup(join *j)
     memset(begin, 0, ((size_t)n_groups + 2) * sizeof *begin);
     memset(j->had, 0, n_groups);
     for (size_t i = 0; i < j->n_spent; i++) {
-        uint32_t g = place[bm_union_find_root(w->job.groups, j->spent[i])];
+        uint32_t g = group_of_root[bm_union_find_root(w->job.groups, j->spent[i])];
         if (g != BM_NO_DOC)
             j->had[g] = 1;
     }
     for (size_t i = 0; i < j->n_live; i++) {
-        place[bm_union_find_root(w->job.groups, j->live[i])] = BM_NO_DOC;
+        group_of_root[bm_union_find_root(w->job.groups, j->live[i])] = BM_NO_DOC;
         begin[j->group[i] + 2]++;
     }
     for (size_t g = 0; g < n_groups; g++)
@@ -597,8 +596,8 @@ static int64_t across(const join *j)
     return pairs;
 }
 
-/* Emit the pairs of live[x] with live[from] … live[to-1], except those whose keys agree in an
- * earlier band and those with documents that have emitted their row in this round. */
+/* Emit the pairs of live[x] with live[from] … live[to-1], except pairs that agree in an earlier
+ * band, and pairs with documents that have emitted their row in this round. */
 static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
@@ -688,9 +687,9 @@ typedef struct live_keys {
     const uint32_t *live;
 } live_keys;
 
-static uint64_t live_key(const live_keys *of, size_t place)
+static uint64_t live_key(const live_keys *of, size_t at)
 {
-    return bm_band_keyset_at(of->keys, of->band, of->live[place]);
+    return bm_band_keyset_at(of->keys, of->band, of->live[at]);
 }
 
 static uint64_t live_hash(uint64_t key, uint64_t seed)
@@ -698,14 +697,14 @@ static uint64_t live_hash(uint64_t key, uint64_t seed)
     return seed == 0 ? key * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(key, 0, seed);
 }
 
-static uint64_t live_hash_again(const void *owner, uint32_t place, uint64_t seed)
+static uint64_t live_hash_again(const void *owner, uint32_t at, uint64_t seed)
 {
-    return live_hash(live_key(owner, place), seed);
+    return live_hash(live_key(owner, at), seed);
 }
 
-static bool live_has_key(const void *owner, uint32_t place, const void *key)
+static bool live_has_key(const void *owner, uint32_t at, const void *key)
 {
-    return live_key(owner, place) == *(const uint64_t *)key;
+    return live_key(owner, at) == *(const uint64_t *)key;
 }
 
 /* Chain the live documents by their keys: other[i] is the index in `live` of the next one, plus 1,
@@ -803,7 +802,7 @@ static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 }
 
 #define CHUNK_DEFAULT 65536u
-#define ASK_ROWS      1024u /* rows of a bucket between two checks for cancellation */
+#define CHECK_ROWS    1024u /* rows of a bucket between two checks for cancellation */
 #define SMALL_BUCKET  BM_SMALL_BUCKET
 
 typedef bm_candidate_walk candidates_walk;
@@ -862,7 +861,7 @@ static bm_status pair_rows(candidates_walk *w, size_t first, bm_error *err)
 {
     for (size_t i = first; i + 1 < w->n_members; i++) {
         /* checked here too, since a huge bucket may yield no pair */
-        if (i % ASK_ROWS == ASK_ROWS - 1)
+        if (i % CHECK_ROWS == CHECK_ROWS - 1)
             BM_TRY(bm_candidate_walk_check(w, err));
         BM_TRY(pair_row(w, i, err));
     }

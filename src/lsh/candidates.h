@@ -24,10 +24,10 @@
 
 /* band_buckets -- the documents of one band, threaded into chains of equal keys.
  *
- * next[doc] is the next document with the same key. It is BM_NO_DOC at the end of a chain, and for
- * a document whose key no other has. inner[doc] is non-zero for every document of a chain except
- * the first. So doc begins a bucket of two or more exactly if !inner[doc] && next[doc] !=
- * BM_NO_DOC. A chain lists its documents in ascending order. */
+ * next[doc] is the next document with the same key. It is BM_NO_DOC at the end of a chain, and if
+ * no other document has the key. inner[doc] is non-zero for every document of a chain except the
+ * first. So doc begins a bucket of two or more exactly if !inner[doc] && next[doc] != BM_NO_DOC. A
+ * chain lists its documents in ascending order. */
 
 #define BM_NO_DOC UINT32_C(0xFFFFFFFF)
 
@@ -45,9 +45,9 @@ typedef struct bm_band_buckets {
     bm_hash_table *tables; /* one for each thread */
 } bm_band_buckets;
 
-/* The labels of one band. A document's label is the first document that has the same key, so the
- * document itself if no other has that key. Labels are stored only for documents that share their
- * key with another, usually few. */
+/* The labels of one band. A document's label is the first document that has the same key. Labels
+ * are stored only for the documents, usually few, that share their key with another; the label of
+ * any other document is the document itself. */
 typedef struct bm_band_labels {
     uint64_t *shares;   /* a bit for each document, set if another one has the same key */
     uint32_t *n_before; /* for each word of `shares`: the number of bits set before that word */
@@ -180,15 +180,15 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 pairs, not
  * n(n-1)/2. If few documents are taken, a bucket would cost the square of its size. So it is closed
- * after its budget of pairs, and its pairs that were not compared are counted. Pairs that
- * agree in a small bucket are compared there.
+ * after its budget of pairs, and its pairs that were not compared are counted. Pairs that agree in
+ * a small bucket are compared there.
  *
  * Memory: 12 bytes for each member of a crowded bucket, and 4 for each document. One thread. */
 
 #define BM_SMALL_BUCKET 32u /* all pairs of a bucket of up to this many documents are tried */
 
 typedef struct bm_crowded_bucket {
-    size_t begin, end; /* range in `members` of those documents that are still listed */
+    size_t begin, end; /* the range in `members` of the documents still listed */
     int64_t left;      /* pairs that may still be tried; -1: the bucket is closed */
     uint32_t n_live;   /* members that are neither taken nor centres */
     uint32_t band;
@@ -227,13 +227,13 @@ void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);
 
-/* bucket_join -- the pairs of one large bucket that settle which of its documents are joined, in
- * time linear in its size.
+/* bucket_join -- joins the documents of one large bucket into groups, by pairs whose number is
+ * linear in the size of the bucket.
  *
  * Only pairs across the groups found so far are enumerated, so a bucket of copies costs one
- * comparison a document. If these pairs are at most its budget, all of them are
- * compared, and the components are exactly those of all pairs. A bucket with more pairs is refined
- * in these steps:
+ * comparison a document. If these pairs are at most the bucket's budget, all of them are compared,
+ * and the components are exactly those that all pairs would give. A bucket with more pairs is
+ * refined in these steps:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
@@ -243,9 +243,9 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
 typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* the walk of the current bucket; borrowed */
     size_t n_docs;
-    /* n_docs entries; while documents are grouped, the entry of the root of each group is the
-     * number of the group; all other entries are BM_NO_DOC */
-    uint32_t *place;
+    /* n_docs entries: the number of the group for the root of each group, while `live` is being
+     * sorted; otherwise BM_NO_DOC */
+    uint32_t *group_of_root;
     /* the bucket's documents that have not emitted their row, ordered by group */
     uint32_t *live;
     uint32_t *spent;    /* the bucket's documents that have emitted their row */

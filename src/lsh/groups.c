@@ -22,8 +22,8 @@
  * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
  * would bound them better, but the root would not be the smallest document.
  *
- * One thread at a time links, and no other reads meanwhile. Any number of threads may find roots at
- * once, since whatever they write into parent[doc] was an ancestor of doc before. */
+ * While a thread links, no other thread may link or read. Any number of threads may find roots at
+ * once, since they write only ancestors of doc into parent[doc]. */
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err)
 {
@@ -75,7 +75,7 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
 
 /* === keep rank ===
  *
- * A radix sort of document numbers, the column that decides last first.
+ * A radix sort of document numbers, from the last column to the first.
  *
  * Each pass is stable, so documents that are equal in a column keep their order by the columns
  * after it and, at last, by the input. */
@@ -186,8 +186,8 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 
 /* === turns ===
  *
- * Each representative is put at the place that its preferred copy has in the ranks; then the gaps
- * are closed. */
+ * order[rank of a representative's preferred copy] is set to the representative; then the gaps are
+ * closed. */
 
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
                         bm_error *err)

@@ -98,8 +98,8 @@ void bm_turns_reset(bm_turns *turns);
 
 #define BM_NOT_TAKEN UINT32_MAX /* the centre of a document before it is taken */
 
-/* The two steps, for callers whose neighbours are not in memory. First the turn of `doc`: does it
- * become a centre? */
+/* The two steps of a turn, for callers whose neighbours are not in memory. First: does `doc` become
+ * a centre? */
 static inline bool bm_star_begin(uint32_t *centres, uint32_t doc)
 {
     if (centres[doc] != BM_NOT_TAKEN)
@@ -163,8 +163,8 @@ bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint
                         uint32_t *labels, bm_error *err);
 
 typedef struct bm_group_counts {
-    /* groups: those of two documents and more; largest: size of the largest one; removed: all their
-     * documents but one of each group */
+    /* groups: number of groups of two documents or more; largest: size of the largest; removed:
+     * number of their documents, without one of each group */
     uint64_t groups, largest, removed;
 } bm_group_counts;
 

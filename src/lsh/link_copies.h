@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_copies.h -- two tools for groups. Documents joined by links of similarity 1 become one node,
- * so that copies do not count as what holds a group together. And the threshold above which two
- * documents are no longer joined. */
+/* link_copies.h -- two tools that examine groups. One merges documents joined by links of
+ * similarity 1 into one node, so that the search for weak links of a group ignores links between
+ * copies. The other finds the threshold above which two documents are no longer joined. */
 #pragma once
 
 #include "lsh/link_graph.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_graph.c -- a graph of documents with sorted lists of neighbours, and what holds its
- * components together.
+/* link_graph.c -- a graph of documents with sorted lists of neighbours; its bridges, minimum cuts
+ * and shortest chains.
  *
  * The lists are sorted without a sort, by transposing the unsorted ones: each document u, in
  * ascending order, is appended to the lists of all its neighbours. So every list fills in ascending
@@ -181,7 +181,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* Update `doc` after its child `child`, and all documents below that, were walked. */
+/* Update `doc` after the walk over its child `child` and all documents below the child. */
 static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;

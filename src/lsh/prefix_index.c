@@ -17,9 +17,9 @@
  *
  * Memory, at most: 8 bytes for each key of a prefix to probe; for each entry 64 while the index is
  * built, then 16 and a slot; 13 for each document. This is estimated beforehand: a group of ranges
- * is begun only if all of its documents would fit even if every shingle needed a key. What a group
- * did not use is left for the next group. Limit: 2^32 - 2 entries, enforced by a bound on the
- * bytes.
+ * is begun only if all of its documents would fit even if every shingle needed a key. The next
+ * group may use the memory that a group did not need. Limit: 2^32 - 2 entries, enforced by a bound
+ * on the bytes.
  *
  * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_rare_prefix.c */
 #include "lsh/prefix_index.h"
@@ -32,7 +32,7 @@
 
 /* === rare prefix ===
  *
- * Ranks a document's shingles by rarity and takes the first of them.
+ * Ranks a document's shingles by rarity and returns the rarest.
  *
  * The prefix filter: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
  * data cleaning" (ICDE 2006); a shorter prefix in the index: Xiao, Wang, Lin and Yu, "Efficient
@@ -43,10 +43,10 @@
  *     [ count, 16 bits | 48 bits of its mixed hash ]
  *
  * and keys ascend, so the rarest come first. Two shingles may have the same key; the proof allows
- * that. Let x and y share c shingles, and let k be the least key of a shared one. In x, all c
- * shared shingles have keys >= k, so the first key k is among the first |x| - c + 1 keys of x; the
- * same holds for y. So k is in both lists of keys when these are cut there. No shingle with a key
- * below k is shared. So if i keys of x come before its first k, at most |x| - i of its shingles are
+ * that. Let x and y share c shingles, and let k be the least key of these. In x, all c shared
+ * shingles have keys >= k, so the first key k is among the first |x| - c + 1 keys of x; the same
+ * holds for y. So k is in both lists of keys when these are cut there. No shingle with a key below
+ * k is shared. So if i keys of x come before its first k, at most |x| - i of its shingles are
  * shared; the same holds for y. The first key that is found in both prefixes is the least of their
  * common keys, and that is at most k.
  *
@@ -248,8 +248,8 @@ static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
                         : fn(b, 0, 0, n, err);
 }
 
-/* How many of a document's keys are in the index: the first ones. Also gets its keys and
- * n_alone. */
+/* How many of a document's keys are in the index, from the first one on. Sets *keys and
+ * *n_alone. */
 static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
 {
     size_t n_keys;

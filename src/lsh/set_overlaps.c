@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* set_overlaps.c -- an inverted index with counters.
  *
- *     filter   16 bits a hash or more: most hashes that are looked up end here, in no set
+ *     filter   16 bits a hash or more: rules out most hashes that are in no set
  *     table    hash -> its number                (base/hash_table.h)
  *     hashes   number -> range in `list`
  *     list     [ sets with hash a | sets with hash b | … ]

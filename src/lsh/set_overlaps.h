@@ -45,7 +45,7 @@ typedef struct bm_overlaps {
 
 bm_status bm_overlaps_open(const bm_overlap_index *index, bm_overlaps *out, bm_error *err);
 void bm_overlaps_close(bm_overlaps *overlaps);
-/* Find the sets that have some of n distinct hashes. They replace those found before, and are in
- * the order in which the hashes lead to them. */
+/* Set `found` to the sets that have some of n distinct hashes, in the order of the first hash that
+ * each has. */
 void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
                       size_t n);

@@ -3,7 +3,7 @@
  *
  * Shingles share a counter if their mixed hashes agree in the leading bits, so a count may be too
  * high but never too low. Callers only need an order of the shingles that is the same for all
- * documents. Any counts give one; counts that are too high only cost time. A counter is one byte,
+ * documents. Any counts define one; counts that are too high only cost time. A counter is one byte,
  * since nearly all shingles of real text are in few documents. When it is full, further shingles
  * are counted in a second, smaller array of 32-bit counters.
  *

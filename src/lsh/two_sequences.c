@@ -223,7 +223,7 @@ static void fill_strip(problem *p, const strip *s)
 {
     const unsigned last = (unsigned)s->n - 1;
     uint64_t up = ~UINT64_C(0),
-             down = 0; /* rows with a cell one more, one less, than the cell above */
+             down = 0; /* rows whose cell is one more (up), one less (down) than the cell above */
     uint32_t above = p->bottom[s->left], here = above + (uint32_t)s->n;
     p->bottom[s->left] = here;
     for (size_t j = s->left + 1; j <= s->right; j++) {

@@ -396,7 +396,7 @@ static double jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y,
     return bm_jaccard(common, n_x, n_y);
 }
 
-/* and| / |smaller set| in double; 0 if a set is empty. */
+/* |and| / |smaller set| in double; 0 if a set is empty. */
 static double containment(size_t common, size_t n_x, size_t n_y)
 {
     const size_t least = n_x < n_y ? n_x : n_y;

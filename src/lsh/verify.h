@@ -64,7 +64,7 @@ void bm_sorter_reset(bm_sorter *sorter);
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 /* |x and y| of two sorted distinct sets. */
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y);
-/* and| / |or| in double; 0 if both sets are empty. */
+/* |and| / |or| in double; 0 if both sets are empty. */
 double bm_jaccard(size_t common, size_t n_x, size_t n_y);
 /* The inverse of bm_jaccard: the number of common hashes that gives this similarity. */
 size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y);
