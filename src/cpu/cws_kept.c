@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_kept.c -- the memory of what cws keeps; see cws_kept.h.
+/* cws_kept.c -- memory for the elements that cws keeps; see cws_kept.h.
  *
  * Slots are filled from the first on, so few different elements take few pages of memory.
  *
@@ -13,7 +13,7 @@
 #include "base/memory.h"
 
 #define KEPT_BYTES ((size_t)4 << 20) /* the default */
-#define SLOTS_MOST 0xFFFFu           /* in a store, however many bytes are given */
+#define SLOTS_MOST 0xFFFFu           /* the most slots of a store, whatever its bytes */
 
 static uint32_t padded(uint32_t n, uint32_t to)
 {

@@ -12,14 +12,14 @@
  *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2 + d^3/3) u_0 u_1,
  *     d = 1 - u_2 u_3 = p_2 + p_3 (1 - p_2),  p_j = 1 - u_j
  *
- * (the series of -ln(1-d), cut). No term is negative, and 1 - p_2 is small only where p_2 is most
- * of d. So the roundings to 24 bits, fewer than twenty, together make it larger by less than 2^-19
- * of itself, and the limits of native_cws.c are larger by more.
+ * (the first terms of the series of -ln(1-d)). No term is negative, and 1 - p_2 is small only where
+ * p_2 is most of d. So the roundings to 24 bits, fewer than twenty, raise the bound by less than
+ * 2^-19 of itself, and native_cws.c raises its limits by more.
  *
  * Bounds and limits are reduced to a byte: the exponent and the first four bits after the point,
- * counted from 2^-15, and 0 or 255 beyond. The byte never falls when the number grows, so if a
- * bound is within its limit, its byte is within the limit's byte. A limit that is infinite or NaN
- * has the byte 255, which lets everything pass. */
+ * counted from 2^-15, and 0 or 255 outside that range. The byte never falls when the number grows,
+ * so if a bound is within its limit, its byte is within the limit's byte. A limit that is infinite
+ * or NaN has the byte 255, which lets everything pass. */
 #pragma once
 
 #include "cpu/cws_loops.h"
@@ -124,9 +124,9 @@ static inline f64_lanes gamma_of(u64_lanes words)
     return -log_of(half_lanes(words & UINT32_MAX) * half_lanes(words >> 32) * 0x1p-64);
 }
 
-/* bm_cws_value, with each step done for all pairs before the next: a step waits long for the one
- * before, and a processor looks only some hundred operations ahead. Lanes after the last pair, up
- * to the end of its register, are computed too, and dropped. */
+/* bm_cws_value, with each step done for all pairs before the next step: the steps of one pair
+ * depend on each other, and a processor looks only some hundred operations ahead. Lanes after the
+ * last pair, up to the end of its register, are computed too, and dropped. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
 {
@@ -195,9 +195,9 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
 static const uint64_t places_of_bits[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128),
                                              PLACES_64(192)};
 
-/* Fill `out` with first + i * 2^16 for each set bit i; returns the end of these. Eight words are
- * written for each byte of `bits`: how many are needed cannot be predicted, and a wrong prediction
- * costs more. */
+/* Fill `out` with first + i * 2^16 for each set bit i; returns the end of these numbers. Eight
+ * words are written for each byte of `bits`, since a branch on their number would often be
+ * mispredicted, which costs more. */
 static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out)
 {
 #pragma GCC unroll 8

@@ -72,8 +72,8 @@ typedef struct bm_cws_loops {
     /* Fill the limit of each element, weight / greatest * factor in units that the row chooses, and
      * its byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
-    /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
-     * permutation whose bound is within the limit, and some others. Stops once there are
+    /* Append pairs to `batch`: each element of the block, from scan->next on, with each open
+     * permutation in which its bound is within its limit, and with some others. Stops at
      * BM_CWS_BATCH pairs or more. False: there are no more. */
     bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
                        bm_cws_batch *batch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_scalar.c -- the loops of cws for any processor. The compiler turns vectors of two doubles
- * into what there is: a register of SSE2, or scalar code.
+/* cws_scalar.c -- the loops of cws for any processor. The compiler makes registers of SSE2, or
+ * scalar code, of vectors of two doubles.
  *
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
 #define LANES 2

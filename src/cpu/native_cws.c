@@ -6,25 +6,25 @@
  *              -> by its bytes the permutations in which it is a candidate -> batch
  *              -> their values, exactly -> the least of each permutation
  *
- * A value costs three logarithms, and a document of n elements has some 3 ln n in a permutation
- * that can be chosen. A bound that needs no logarithm tells which ones: a >= c exp(-r) / S, since
- * the z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
- * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So
- * all elements with an a that may be as small as level/W are scanned; if the least of a permutation
- * is still above that, they are scanned again with a higher level, and in the end every element is.
+ * A value costs three logarithms, but only some 3 ln n of a document's n elements can be chosen in
+ * a permutation. A bound without logarithms finds them: a >= c exp(-r) / S, since z = y exp(r) in
+ * cws_draws.h is at most S exp(r). The least a of a document is exponentially distributed, with the
+ * sum W of its weights as rate: it is above level/W with probability exp(-level). So a first scan
+ * computes the elements whose a may be as small as level/W. For permutations whose least a is above
+ * that, another scan follows with a higher level. The last level includes every element.
  *
  * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. As
  * for rounding, floats make the bound larger by 2^-19 at most, and ln a, made of numbers below 2^11
  * by some ten operations in double, is off by less than 2^-36. To allow for that, the limit of an
  * element, level S/W, is made larger by 2^-14. Comparing both as bytes only lets more pass
- * (cws_lanes.h). The order in which candidates are looked at does not matter either: the least
- * value is the same in any, and of equal ones the lower hash is taken.
+ * (cws_lanes.h). The order of the candidates does not matter either: of equal values, the one with
+ * the lower hash is chosen.
  *
  * The bound c exp(-r) of an element is the same in every document. Its byte for each permutation is
  * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta
  * are not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
  *
- * Scratch that is not kept lies on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
+ * Other scratch is on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
 #include "cpu/cws_kept.h"
 #include "cpu/native_row.h"
 
@@ -42,16 +42,16 @@ typedef struct choice {
     uint64_t hash;
 } choice;
 
-/* The choice in each permutation, while a document is scanned. */
+/* The elements chosen so far while a document is scanned, one in each permutation. */
 typedef struct chooser {
     const bm_scheme_params *params;
     const bm_cws_loops *loops;
     const bm_cws_kept *kept;
     bm_cws_store *store;
-    const uint64_t *hashes; /* of the document, like the weights */
+    const uint64_t *hashes; /* the document's hashes; `weights` too */
     const double *weights;
     size_t n;
-    double greatest, sum; /* the greatest weight; the sum of all, divided by it */
+    double greatest, sum; /* the greatest weight; the sum of all weights, divided by `greatest` */
     double most;          /* the logarithm of level/W */
     bm_cws_open open;     /* permutations in which the least may not have been found */
     choice best[BM_PERMS_MAX];
@@ -61,8 +61,8 @@ typedef struct chooser {
     size_t fetched;   /* the end of the block in the document; 0: none yet */
 } chooser;
 
-/* Without a branch on which value is less, which could not be predicted. Equal values are very
- * rare. */
+/* There is no branch on which value is less, since it would often be mispredicted. Equal values are
+ * very rare. */
 static inline void keep_less(choice *best, double value, uint64_t hash)
 {
     if (value == best->value && hash < best->hash)
@@ -72,8 +72,8 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Compute the pairs of the batch: every BM_CWS_BATCH of them and, with `all`, also the rest. A pair
- * with a value above `most` is never chosen. */
+/* Compute the pairs of the batch, BM_CWS_BATCH at a time, and with `all` also the rest. A pair with
+ * a value above `most` is never chosen. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -144,8 +144,8 @@ static size_t scan_block(chooser *c, size_t begin, double level)
     return block->n;
 }
 
-/* Scan all elements with an a that may be as small as level/W. Returns whether permutations are
- * left with a least above that; `open` is set to these. */
+/* Scan all elements with an a that may be as small as level/W. Sets `open` to the permutations
+ * whose least a is above that, and returns whether there are any. */
 static bool scan_document(chooser *c, double level)
 {
     bool left = false;

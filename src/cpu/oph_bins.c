@@ -18,7 +18,7 @@
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 
-#define ASK_PART    2u   /* empty bins read their lists if at least bins / ASK_PART are filled */
+#define PULL_PART   2u   /* empty bins read their lists if at least bins / PULL_PART are filled */
 #define SPLIT_LEAST 192u /* shingles from which two copies of the bins pay */
 #define MASKS       (BM_PERMS_MAX / 64)
 
@@ -55,8 +55,8 @@ static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
     return n;
 }
 
-/* x, or y if x is the word of an empty bin, all ones. As arithmetic: compilers turn `?:` into a
- * branch here. */
+/* x, or y if x is the word of an empty bin, all ones. Computed by arithmetic, since compilers turn
+ * `?:` into a branch here. */
 static inline uint32_t first_of(uint32_t x, uint32_t y)
 {
     return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));
@@ -115,7 +115,7 @@ void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t
     const uint32_t n_filled = plan->bins - n_empty;
     if (n_empty == 0 || n_filled == 0)
         return;
-    if (n_filled >= plan->bins / ASK_PART)
+    if (n_filled >= plan->bins / PULL_PART)
         pull_donors(plan, empty, words);
     else
         push_donors(plan, loops->best, filled, list_of(met, n_masks, filled), words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_loops.c -- which loops this build has. */
+/* sign_loops.c -- the table of the loops in this build. */
 #include "cpu/sign_loops.h"
 
 static const bm_sign_loops *const all_loops[] = {

@@ -8,9 +8,9 @@
  *
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
- * This is affine32. The scheme oph fills bins (oph_bins.c), and has its hash and two small loops
- * here; cws uses cws_loops.h. The files say what limits each loop. Every loop must equal the
- * scheme's `sign` word for word. Pure functions: any number of threads.
+ * These are the steps of affine32. The scheme oph fills bins (oph_bins.c), and has its hash and two
+ * small loops here; cws uses cws_loops.h. The heads of the files explain the limit of each loop.
+ * Every loop must equal the scheme's `sign` word for word. Pure functions: any number of threads.
  *
  * A new instruction set is a file sign_<set>.c with a row, a line in sign_loops.c, a name in
  * base/system.c, and its flags in cmake/rooms.cmake. The tests walk every set that the processor

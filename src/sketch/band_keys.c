@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* band_keys.c -- 64-bit keys of the bands of a signature, by the formula of kernels/affine32.h.
  *
- * A signature alone does not tell whether its document had shingles: bm_band_keys takes a row of
- * all one bits for a document without any. A document with shingles has such a row only when each
- * of its minima is 2^32-1; for one permutation and one shingle the chance of that is 2^-32, for
- * more words far less. Backends know the number of shingles and do not need the rule. */
+ * A signature alone does not show whether its document had shingles: bm_band_keys treats a row of
+ * all one bits as that of a document without any. A document with shingles has such a row only when
+ * each of its minima is 2^32-1; for one permutation and one shingle the chance of that is 2^-32,
+ * for more words far less. Backends know the number of shingles and do not need the rule. */
 #include <bandmill/sketch.h>
 
 #include <string.h>

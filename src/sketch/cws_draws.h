@@ -19,9 +19,9 @@
  *     w_j = a_ij e_j + b_ij mod 2^32,  j = 0 … 4, in permutation i;  a_ij odd
  *     r = -ln(u_0 u_1),  c = -ln(u_2 u_3),  beta = u_4
  *
- * where the e_j are the halves of fmix64(x + n G) of the element's hash x, n = 0, 1, 2, and G the
- * fraction of the golden ratio: e_0, e_1 low and high half for n = 0, e_2, e_3 for 1, e_4 low for
- * 2. Words are multiplied and added as in affine32, which is 2-universal; each
+ * The e_j are the halves of fmix64(x + n G), where x is the element's hash, and G the fraction of
+ * the golden ratio: e_0, e_1 are the low and high half for n = 0, e_2, e_3 for n = 1, and e_4 is
+ * the low half for n = 2. Words are multiplied and added as in affine32, which is 2-universal. Each
  * of the five has coefficients and words of its own, so the five are independent of each other.
  *
  * Integers, and IEEE 754 doubles as in base/portable_log.h: code that does these operations in this

@@ -32,11 +32,12 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
     }
 }
 
-/* Copy `bytes` of `array` to `place` in the upload; NULL: there is no such array. */
-static void put(char *upload, size_t place, const void *array, size_t bytes)
+/* Copy `bytes` of `array` to `offset` in the upload. If `array` is NULL, leave that part as it
+ * is. */
+static void put(char *upload, size_t offset, const void *array, size_t bytes)
 {
     if (array != NULL)
-        memcpy(upload + place, array, bytes);
+        memcpy(upload + offset, array, bytes);
 }
 
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,

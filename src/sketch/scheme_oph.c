@@ -24,9 +24,8 @@
  *
  * The attempts of every bin, without repeats. See oph_plan.h.
  *
- * The definition draws up to 16 K donors for a bin and then continues with its neighbours; a donor
- * that had no word has none the second time either, so only the order of first appearances
- * counts. */
+ * The definition draws up to 16 K donors for a bin, and then tries its neighbours. A donor without
+ * a word has none the second time either, so only the first appearance of each donor counts. */
 
 /* The order of one bin: donors by first appearance among its attempts, then the remaining ones,
  * cyclically after the bin. */
@@ -184,7 +183,7 @@ static bm_status oph_upload(const bm_scheme_params *params, uint32_t padded, voi
 {
     const bm_oph_plan *plan = params->plan;
     const size_t table = (size_t)plan->bins * plan->row * sizeof *plan->order;
-    (void)padded; /* there is one a and one b */
+    (void)padded; /* oph has only one a and one b */
     *bytes = HEAD * sizeof(uint32_t) + 2 * table;
     uint32_t *words = bm_alloc_zero(*bytes, 1);
     if (words == NULL)

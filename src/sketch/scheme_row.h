@@ -80,14 +80,14 @@ extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph, bm_scheme_cws;
 extern const bm_scheme_ops bm_scheme_legacy, bm_scheme_text_dedup, bm_scheme_nemo, bm_scheme_lance;
 extern const bm_scheme_ops bm_scheme_affine64, bm_scheme_datatrove;
 
-/* minima -- a word of a signature: the least place that a permutation gives to any element of the
- * set.
+/* minima -- a word of a signature: the least position that a permutation gives to any element of
+ * the set.
  *
- * The scalar references of affine32 and nemo take their minima here. A test and examples/matrix do
- * so with permutations written by hand, which shows the reference's own step. In a header, so that
- * the caller's permutation is inlined into the loop. */
+ * The scalar references of affine32 and nemo compute their minima by this function; a test and
+ * examples/matrix call it with permutations written by hand. It is in a header so that the caller's
+ * permutation is inlined into the loop. */
 
-/* The place of the element x in the order that permutation i of `permutations` makes. */
+/* The position of the element x in the order that permutation i of `permutations` makes. */
 typedef uint32_t bm_permutation(const void *permutations, uint32_t i, uint32_t x);
 
 /* Update the k minima of a set, which begin as BM_NO_SHINGLE32, with one more element. */
