@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* content_hash.h -- the hash of a sequence, shared by host and device: 128 bits over a document's
- * 64-bit shingle hashes, in order and with repeats. A content hash, which tells identical
- * documents, combines this with a second hash of another kind, which the host computes
+ * 64-bit shingle hashes, in order and with repeats. A content hash, by which identical documents
+ * are recognized, combines this with a second hash of another kind, which the host computes
  * (model/stream_hash.h).
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. Comes after affine32.h, whose
@@ -20,23 +20,23 @@
  * and b_r are the low and high halves of the first 16 numbers of SplitMix64 from state 0, made odd;
  * G is its step.
  *
- * Why so. Blocks are independent of each other, so a device computes one in each work-item, and the
+ * Why: blocks are independent of each other, so a device computes one in each work-item, and the
  * sums of a document's parts add up. A lane of a vector is a block, so a processor computes eight
  * at once, with one multiplication of 32 by 32 bits for each half of a hash. Eight neighbouring
  * positions are in eight blocks.
  *
  * What collides, for shingle hashes that are as good as random, and different (two different
  * shingles have the same hash with probability 2^-64, which is not counted here):
- *   - In a block, (A, B) tells apart for certain: a shingle put for another; two swapped; and any
- *     two arrangements of two shingles, however often each repeats. For x is recovered from x * a,
- *     and the sums of all 2^16 subsets of the a_r (and of the b_r) are distinct modulo 2^33, so
- *     that a difference of halves, below 2^32, times a difference of such sums is not 0 mod 2^64.
- *     Two or more positions that changed in any other way have equal A with 2^-64, and equal B with
- *     2^-64, independent of it.
- *   - (A, B) -> (u, v xor turned u) is one to one for each j: what changes in one block alone
- *     changes (C, D) for certain. If two or more blocks changed, C is equal with 2^-64, and D
- *     with 2^-64. fmix64 is not linear and is applied to j too: blocks that repeat, change
- *     places or move are different blocks.
+ *   - In a block, (A, B) certainly changes if one shingle is replaced by another, if two are
+ *     swapped, or between any two arrangements of two repeating shingles. For x is recovered from
+ *     x * a, and the sums of all 2^16 subsets of the a_r (and of the b_r) are distinct modulo 2^33,
+ *     so that a difference of halves, below 2^32, times a difference of such sums is not 0 mod
+ *     2^64. Two or more positions that changed in any other way have equal A with 2^-64, and equal
+ *     B with 2^-64, independent of it.
+ *   - (A, B) -> (u, v xor turned u) is one to one for each j, so a change in one block alone
+ *     certainly changes (C, D). If two or more blocks changed, C is equal with 2^-64, and D
+ *     with 2^-64. fmix64 is not linear and is applied to j too, so blocks that are repeated,
+ *     swapped or moved give other sums.
  *   - (C, D) -> (lo, hi) is one to one for each n.
  * So two documents collide with about 2^-128, like under XXH3; where an array of hashes given by a
  * user holds small numbers (below 2^m) instead of hashes, the sums in a block have only m + 36
@@ -65,7 +65,7 @@ BM_CONTENT_CONSTANT bm_u32 bm_content_b[BM_CONTENT_ROWS] = {
     0x2C829ABFu, 0xC584133Bu, 0x3EE57891u, 0xF3B8488Du, 0x657EECDDu, 0xC2D326E1u,
     0x8621A03Fu, 0x8E1F7555u, 0xB54E0F17u, 0x84BB3F97u};
 
-/* What a hash in row r adds to A and to B of its block. */
+/* The terms that a hash in row r adds to A and B of its block. */
 BM_SHARED bm_u64 bm_content_term_a(bm_u32 low, bm_u32 r)
 {
     return (bm_u64)low * bm_content_a[r];

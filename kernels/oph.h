@@ -6,10 +6,11 @@
  *
  *     hash      h = min(fmix32(a * fmix32(x) + b mod 2^32), 2^32-2)
  *     bin       (h * K) >> 32: equal intervals of h, for any K
- *     word      least h of the document in the bin; a bin that no shingle met is empty
- *     donor     an empty bin takes the word of the first bin that is not empty among
- *               donor(bin, 0), donor(bin, 1) … donor(bin, 16 K - 1), or, should all be empty, of
- *               the next one after it, cyclically; bins filled in this way count as empty still
+ *     word      least h of the document in the bin; a bin without a shingle is empty
+ *     donor     an empty bin takes the word of the first filled bin among donor(bin, 0),
+ *               donor(bin, 1) … donor(bin, 16 K - 1), or, if all of these are empty, of the first
+ *               filled bin after itself, cyclically; a bin with a donor's word still counts as
+ *               empty
  *
  * 2^32-1 is thus no hash: it marks an empty bin, and all words of a document without shingles.
  *

@@ -14,7 +14,7 @@
  *                   BM_PERMS uints of local memory
  *
  * An empty bin finds its donor after reading about K / (filled bins) bins of its list, four at a
- * time. If at most BM_FEW bins are filled, it is cheaper to compare the offers of these. */
+ * time. If at most BM_FEW bins are filled, it is cheaper to compare their offers. */
 
 #define BM_ROW ((BM_PERMS + 63) / 64 * 64)
 #define BM_OPH_HEAD 16

@@ -25,9 +25,9 @@ BM_INLINE uint bm_share(uint n, uint team)
 }
 
 /* How many documents at the end of a chunk of n documents are signed by all teams together: the
- * last n % BM_TEAMS, which would leave teams idle, if a share of each of them and a merge take less
- * time than one whole document; else 0. A merge costs about as much as 10 / BM_EACH quads. `units`:
- * how many units these documents have. */
+ * last n % BM_TEAMS, which would otherwise leave teams idle. 0 if that would take longer than one
+ * whole document, since a merge costs about as much as 10 / BM_EACH quads. `units`: how many units
+ * these documents have. */
 BM_INLINE uint bm_shared_docs(uint n, uint units)
 {
     const uint rest = n % BM_TEAMS;

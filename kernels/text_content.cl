@@ -52,8 +52,8 @@ BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 t
     return sums;
 }
 
-/* Add up stretches of a document. Of those that begin in its slots slots.x … slots.y-1, it takes
- * number every.x (from 0) and each every.y-th after that. */
+/* Add up some of the stretches that begin in the slots slots.x … slots.y-1 of a document: number
+ * every.x (from 0), and each every.y-th after it. */
 BM_INLINE ulong2 bm_content_some(__global const uint4 *in, __global const bm_text_quad *hashes,
                                  uint4 layout, uint4 text, uint at, uint2 slots, uint2 every)
 {

@@ -83,7 +83,7 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
 
 #else
 /* Count a whole document, with a table of the work-item's own. It has four entries a slot if there
- * is room, so that the first probe nearly always finds a free entry, as a processor predicts. */
+ * is room. The first probe then nearly always finds a free entry, so its branch is predicted. */
 BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, uint room,
                               ulong factor, uint begin, uint end)
 {

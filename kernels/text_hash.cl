@@ -23,14 +23,14 @@
  * them (text_content.cl), and the repeats from inside code points fill the remaining indexes, from
  * the last one down.
  *
- *   text.x   where (in quads) the documents are, a quad each: first byte of the text; its number of
+ *   text.x   offset (in quads) of the documents, a quad each: first byte of the text; its number of
  *            bytes (words: its last entry in starts); number of slots; words: its first entry in
  *            starts, characters: BM_TEXT_ASCII if it is all ASCII, else how many code points begin
  *            a shingle
- *   text.y   where (in quads) uints are: for words, what to add to each 256 entries of starts; for
- *            characters, how many code points of the document begin before each 64th byte of the
- *            text (only in documents that are not all ASCII)
- *   text.z   where (in quads) starts is, for words: ushorts, the beginning of each word, and one
+ *   text.y   offset (in quads) of uints: for words, a number to add to each of 256 entries of
+ *            starts; for characters, how many code points of the document begin before each 64th
+ *            byte of the text (only in documents that are not all ASCII)
+ *   text.z   offset (in quads) of starts, for words: ushorts, the beginning of each word, and one
  *            more past the end
  *   text.w   units of the batch; in the GPU's shape `hashes` has this many quads of low halves,
  *            then as many of high halves

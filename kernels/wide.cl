@@ -39,7 +39,7 @@ typedef ulong8 bm_wide;
 #endif
 #endif
 
-/* The number that is made of a hash and multiplied. */
+/* The number, made of a hash, that is multiplied by a coefficient. */
 BM_INLINE ulong bm_wide_hash(ulong x)
 {
 #if defined(BM_WIDE_LOW)
@@ -51,8 +51,8 @@ BM_INLINE ulong bm_wide_hash(ulong x)
 #endif
 }
 
-/* Mod 2^61 - 1 as bm_mod_mersenne61 has it: if the sum is less than the modulus, the difference
- * wraps and is not the minimum. */
+/* a*h + b, reduced mod 2^61 - 1 like bm_mod_mersenne61: if the sum is less than the modulus, the
+ * difference wraps and is not the minimum. */
 BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 {
     const bm_wide v = a * h + b;
@@ -107,13 +107,13 @@ BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint 
 }
 
 /* Store the word of a document or, if the scheme can merge parts, merge the word of a part with the
- * one at `place`. */
-BM_INLINE void bm_meet_word(volatile __global BM_WORD *place, BM_WORD word)
+ * one at `to`. */
+BM_INLINE void bm_meet_word(volatile __global BM_WORD *to, BM_WORD word)
 {
 #if defined(BM_WIDE_LOW)
-    atomic_min(place, word);
+    atomic_min(to, word);
 #else
-    *place = word;
+    *to = word;
 #endif
 }
 
