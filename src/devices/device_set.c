@@ -490,7 +490,7 @@ static bool compares(const bm_device_set_cfg *cfg)
     return cfg->pick->measured && (requested == BM_OFFLOAD_AUTO || requested == BM_OFFLOAD_TRIAL);
 }
 
-/* Open the trial, if something is to be measured: whether devices pay off, or texts against
+/* Open the trial, if the job needs it to choose between devices and the CPU, or between texts and
  * hashes. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)

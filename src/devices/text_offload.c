@@ -8,7 +8,7 @@
  *
  *     a device   a small batch, and larger ones until one takes some milliseconds
  *                batches of that size, staged once and submitted again and again, as many in flight
- *                as the device likes; the better of two stretches counts
+ *                as the backend's depth; the faster of two stretches counts
  *
  * A device that takes long for the small batch, at a rate far below the CPU's, is not tried
  * further.
@@ -422,7 +422,7 @@ static bm_status stage(const timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Time batches in flight; the better of several stretches counts. */
+/* Time batches in flight; the faster of two stretches counts. */
 static bm_status time_flight(const timing *x, double staging, bm_error *err)
 {
     const uint32_t each = x->depth;

@@ -282,19 +282,19 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
     /* The child reported a failure; it neither died nor hung. */
-    const bool said = status == BM_ERR_DEVICE && err->code == 0;
+    const bool reported = status == BM_ERR_DEVICE && err->code == 0;
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
-    if (said && strstr(err->message, CONTEXT_CALL ": ") != NULL) {
+    if (reported && strstr(err->message, CONTEXT_CALL ": ") != NULL) {
         log_message(be, BM_LOG_DEBUG, "opened without a trial run, as that got no context", err);
         *err = (bm_error){.status = BM_OK};
         return BM_OK;
     }
-    be->compiling = said;
+    be->compiling = reported;
     return status;
 }
 
-/* Everything before the context, including the trial run. */
+/* Do all steps before the context, including the trial run. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {

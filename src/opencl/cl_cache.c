@@ -119,10 +119,10 @@ static bool header_fits(const header *h, bm_cl_key key, const struct stat *st)
 }
 
 /* Read `len` bytes. Returns false if there are fewer. */
-static bool read_whole(int fd, void *data, size_t len, uint64_t place)
+static bool read_whole(int fd, void *data, size_t len, uint64_t offset)
 {
     size_t got;
-    return bm_pread_all(fd, data, len, place, &got) == 0 && got == len;
+    return bm_pread_all(fd, data, len, offset, &got) == 0 && got == len;
 }
 
 bm_status bm_cl_cache_load(const bm_cl_cache *cache, bm_cl_key key, void **binary, size_t *len,

@@ -233,7 +233,7 @@ static bool is_fresh(double at)
 }
 
 /* The cache key for an entry of this environment. */
-static bm_cl_key place_of(bm_cl_key environment)
+static bm_cl_key cache_key_of(bm_cl_key environment)
 {
     char text[16];
     snprintf(text, sizeof text, "%u", (unsigned)(environment.lo % N_PLACES));
@@ -300,7 +300,7 @@ bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh)
         return false;
     cache.ending = ENDING;
     const bm_cl_key key = environment_key();
-    const bool known = bm_cl_cache_load(&cache, place_of(key), &data, &len, NULL) == BM_OK &&
+    const bool known = bm_cl_cache_load(&cache, cache_key_of(key), &data, &len, NULL) == BM_OK &&
                        read_entry(data, len, key, out, fresh);
     bm_free(data);
     bm_cl_cache_close(&cache);
@@ -313,7 +313,7 @@ void bm_cl_drivers_forget(const char *cache_dir)
     if (bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = ENDING;
-    bm_cl_cache_store(&cache, place_of(environment_key()), "-", 1, NULL);
+    bm_cl_cache_store(&cache, cache_key_of(environment_key()), "-", 1, NULL);
     bm_cl_cache_close(&cache);
 }
 
@@ -347,7 +347,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
         dl_iterate_phdr(add_object, &blob) == 0 &&
         files_key(blob.data + paths, blob.len - paths, &head.files)) {
         memcpy(blob.data, &head, sizeof head);
-        bm_cl_cache_store(&cache, place_of(head.environment), blob.data, blob.len, NULL);
+        bm_cl_cache_store(&cache, cache_key_of(head.environment), blob.data, blob.len, NULL);
     }
     bm_buf_reset(&blob);
     bm_cl_cache_close(&cache);

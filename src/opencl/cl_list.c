@@ -4,14 +4,14 @@
  *     state of the drivers                  how devices are listed
  *     listed without harm before, and         by a thread of this process, with a time limit
  *     unchanged since
- *     the same, without a GPU, less than      not at all: the rows of that listing are returned
- *     ten minutes ago, and only GPUs are
+ *     likewise, less than ten minutes ago,    not at all: the rows of that listing are returned
+ *     it had no GPU, and only GPUs are
  *     needed
  *     hung with at least this time limit,     not at all: the hang is reported again
  *     less than ten minutes ago
  *     anything else                           by a child process, with a time limit
  *
- * The thread costs what the listing costs, the child one process more. Both list the devices that
+ * The thread costs no more than the listing, the child one process more. Both list the devices that
  * are present now. Returning old rows loads no driver into this process: that saves 50 MB of memory
  * and 50 ms for libraries that a job would not use (PoCL loads LLVM). A driver that once listed its
  * devices may still hang, if its device is lost. Its thread then remains, with all memory that it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_probe.c -- formats the argument of the trial run, and judges how it ended.
+/* cl_probe.c -- formats the argument of the trial run, and reports how it ended.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include "opencl/cl_probe.h"

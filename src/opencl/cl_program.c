@@ -262,7 +262,7 @@ static uint32_t warp_of(const bm_cl_device *device)
 }
 
 /* The work-items of a team with `each` words per item: a divisor of a warp, or whole warps. With
- * `two`, half of what two teams need together, which then share the warp in the middle. */
+ * `two`, two teams together have whole warps, and may share the warp in the middle. */
 static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
 {
     const uint32_t items = ceil_div(perms, each);

@@ -67,8 +67,8 @@ static bool alike(const bm_device_info *a, const bm_device_info *b)
            a->memory_bytes == b->memory_bytes;
 }
 
-/* How many earlier rows of the same platform look like this one. */
-static size_t place_among_alike(const bm_device_info *rows, const bm_device_info *row)
+/* How many earlier rows of the same platform have the same name, units and memory. */
+static size_t rank_among_alike(const bm_device_info *rows, const bm_device_info *row)
 {
     size_t n = 0;
     for (const bm_device_info *r = rows; r < row; r++)
@@ -76,7 +76,7 @@ static size_t place_among_alike(const bm_device_info *rows, const bm_device_info
     return n;
 }
 
-/* How these two are known to be one GPU; NULL: they are not. */
+/* The property that shows that the two rows are one GPU; NULL: they are not. */
 static const char *same_by(const bm_device_info *rows, const bm_device_info *a,
                            const bm_device_info *b)
 {
@@ -88,7 +88,7 @@ static const char *same_by(const bm_device_info *rows, const bm_device_info *a,
         return "uuid";
     if (a->uuid[0] != '\0' && b->uuid[0] != '\0')
         return NULL;
-    return alike(a, b) && place_among_alike(rows, a) == place_among_alike(rows, b) ? "name" : NULL;
+    return alike(a, b) && rank_among_alike(rows, a) == rank_among_alike(rows, b) ? "name" : NULL;
 }
 
 void bm_cl_mark_same(bm_device_info *rows, size_t n)

@@ -699,7 +699,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     return upload_coefficients(stream, err);
 }
 
-/* Give out no more places to other threads. */
+/* Refuse to give further places (bm_cl_place) to other threads. */
 static void shut(bm_cl_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);

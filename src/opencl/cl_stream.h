@@ -79,11 +79,11 @@ typedef struct bm_cl_layout {
 
 typedef enum bm_cl_place_state { BM_CL_FREE, BM_CL_TAKEN, BM_CL_TOO_SMALL } bm_cl_place_state;
 
-/* A batch and the buffers for it. Each slot has one of its own. If host buffers have twins on the
- * device, there are more places, each for a whole task: any thread takes one, fills it, and later
- * reads the results where they arrive, so the device's thread copies nothing. */
+/* Buffers for one batch, and the batch in them. Each slot has a place of its own. If host buffers
+ * have twins on the device, there are more places, each for a whole task: any thread takes one,
+ * fills it, and later reads the results from it, so the device's thread copies nothing. */
 typedef struct bm_cl_place {
-    bm_staged staged; /* what the thread that took the place sees */
+    bm_staged staged; /* the part for the thread that took the place */
     bm_cl_place_state state;
     bm_cl_plan plan;
     bm_cl_layout layout;
