@@ -653,17 +653,17 @@ static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
 
 /* Where to search for a key: the keys of one block, and an estimate of how many of these are less
  * than the key. */
-typedef struct place {
+typedef struct position {
     size_t before; /* entries in all blocks before this one */
     keys block;
     size_t guess;
-} place;
+} position;
 
 /* Requires head.first < key <= head.last. */
-static inline place place_of(const bm_posting_piece *piece, uint64_t key)
+static inline position position_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;
-    place p = {.block = {piece->bytes + KEYS_AT, head->n}};
+    position p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
         /* Take the last block whose first key is less: the first key >= `key` is in this block, or
@@ -689,7 +689,7 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
         return 0;
     if (key > piece->head.last)
         return piece->head.n;
-    const place p = place_of(piece, key);
+    const position p = position_of(piece, key);
     __builtin_prefetch(p.block.bytes + 8 * p.block.n +
                        4 * p.guess); /* the caller reads the number of this key next */
     if (!bm_posting_piece_whole_at(piece, p.before))
@@ -701,7 +701,7 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 {
     if (key <= piece->head.first || key > piece->head.last)
         return;
-    const place p = place_of(piece, key);
+    const position p = position_of(piece, key);
     const uint8_t *at = p.block.bytes + 8 * p.guess;
     const size_t before = 8 * (p.guess < 8 ? p.guess : 8);
     __builtin_prefetch(at - before);

@@ -272,7 +272,7 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Check every sum, the order of the entries, and the unused bytes. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
 
-/* filter_piece -- tells which documents of a range may have most of a set of hashes. It is a bit
+/* filter_piece -- finds the documents of a range that may have most of a set of hashes. It is a bit
  * matrix: a column is a document, and a hash selects a row.
  *
  *     head      first, last: the document numbers that the piece covers; n: columns

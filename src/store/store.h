@@ -12,9 +12,9 @@
  *                                               table of ids: its keys are XXH3_64bits of the id
  *     filters    'Q' run, first number          which documents may have a hash (piece.h)
  *     removed    'R'                            a bit for each number
- *     state      'S'                            what is visible: facts, counts, runs, next number,
- *                                               commit; the caller's notes: inputs, and how far an
- *                                               add has come
+ *     state      'S'                            the last commit: facts, counts, runs, next number,
+ *                                               its number; the caller's notes: inputs, and the
+ *                                               progress of an add
  *
  * The postings of a batch are sorted into a run of their own. A commit merges runs of similar size,
  * so that at most three remain for each power of four. A look-up searches every run. Pieces are
@@ -27,10 +27,10 @@
  * open and close views; for one that writes, the writing thread opens them, and then any thread may
  * use them.
  *
- * A reader has a slot in lock.mdb, which tells writers which pages it may still read. If lock.mdb
- * is missing, not writable, or owned by another user, the reader holds a shared flock on data.mdb
- * instead, and writes nothing. Then no writer can begin before the reader closes the index, and
- * opening the index to read while a writer is active returns BM_ERR_LOCKED.
+ * A reader has a slot in lock.mdb, so that writers do not overwrite pages that it reads. If
+ * lock.mdb is missing, not writable, or owned by another user, the reader holds a shared flock on
+ * data.mdb instead, and writes nothing. Then no writer can begin before the reader closes the
+ * index, and opening the index to read while a writer is active returns BM_ERR_LOCKED.
  *
  * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are symbolic
  * links or have further hard links), BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_LOCKED (another writer),

@@ -601,8 +601,8 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
     return n_pages == 0 ? BM_OK : pages_damaged(r, "a value has other pages than LMDB counts");
 }
 
-/* List the pages that are not owned, which are LMDB's own: n_pages in number. The number of the
- * last page follows from n_pages. */
+/* List the pages that are neither free nor of a value, which are LMDB's own: n_pages in number. The
+ * number of the last page follows from n_pages. */
 static bm_status list_spans(reading *r, uint64_t n_pages)
 {
     bm_store_record *out = r->out;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_pages.h -- the files of an index and what is in them: LMDB's environment (store_env), the
+/* store_pages.h -- the files of an index and their contents: LMDB's environment (store_env), the
  * directory (store_place), the record of the last commit (store_record), the pages of the data
  * file, and the piece of state (store_state).
  *
  * This code does not know the format of LMDB's pages. LMDB's functions reveal every key with the
  * address of its value, and the lists of free pages. The pages that are neither free nor part of a
  * value have LMDB's trees. The addresses are in LMDB's own map; the page of the file at such an
- * address is found by comparing its bytes with the pages of our map. */
+ * address is found by comparing bytes there with the pages of our map. */
 #pragma once
 
 #include <lmdb.h>
@@ -162,8 +162,8 @@ void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is 
  * The record has the number of the last transaction, the list of LMDB's own pages at that time
  * (those of its trees and of its lists of free pages), and sums of the bytes of these pages. So no
  * code here has to understand the pages: if the sums match, LMDB wrote the pages and can read them
- * safely. If a damaged first page makes LMDB fall back to the commit before, this shows: LMDB's
- * transaction is then older than the recorded one.
+ * safely. If a damaged first page makes LMDB fall back to the commit before, LMDB's transaction is
+ * older than the recorded one, and the damage is noticed.
  *
  * The file has two slots of BM_RECORD_SLOT bytes, each with a sum of its own. They are written
  * alternately: if a write is torn, the previous record remains. docs/formats.md has each byte. */
@@ -247,7 +247,7 @@ bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_r
  * has a slot, or a lock, that protects them. */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
-/* store_state -- what a commit makes visible: the piece of state, 'S'.
+/* store_state -- the contents of the index at a commit: the piece of state, 'S'.
  *
  * The state names the runs of postings and the last piece of documents. That piece may have
  * documents beyond the state's count, left by an interrupted writer. Pieces that the state does not

@@ -30,7 +30,7 @@ static bool before(const bm_posting *a, const bm_posting *b)
     return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* Is the head of the first source less than the head of the second? */
+/* Is the current entry of the first source less than the current entry of the second? */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -55,7 +55,7 @@ static bm_status open_piece(const bm_snapshot *s, source *from, bm_error *err)
                       ref->key.run, ref->key.band);
 }
 
-/* Advance to the next entry, which becomes the head. BM_NOT_FOUND: there are no more entries. */
+/* Advance the source to its next entry. BM_NOT_FOUND: there are no more entries. */
 static bm_status advance(const bm_snapshot *s, source *from, bm_error *err)
 {
     if (++from->next < from->piece.head.n) {

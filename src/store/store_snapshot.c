@@ -72,7 +72,7 @@ void bm_store_unmap(bm_store *store)
     }
 }
 
-/* --- what LMDB may read --- */
+/* --- the check before LMDB reads --- */
 
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
 {
@@ -159,7 +159,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 /* --- the pieces --- */
 
 /* The index of the first piece whose key is not less than `key`. */
-static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
+static size_t first_not_below(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};
     while (b.low < b.high)
@@ -169,7 +169,7 @@ static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 
 const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *key)
 {
-    const size_t i = place_of(s, key);
+    const size_t i = first_not_below(s, key);
     return i < s->pieces.n && bm_piece_key_order(&s->pieces.list[i].key, key) == 0
                ? &s->pieces.list[i]
                : NULL;
@@ -209,9 +209,9 @@ static bm_status split_leftovers(bm_snapshot *s, bm_error *err)
 
 static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
-    s->postings = place_of(s, &(bm_piece_key){.kind = BM_PIECE_POSTINGS});
-    s->filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER});
-    s->after_filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER + 1});
+    s->postings = first_not_below(s, &(bm_piece_key){.kind = BM_PIECE_POSTINGS});
+    s->filters = first_not_below(s, &(bm_piece_key){.kind = BM_PIECE_FILTER});
+    s->after_filters = first_not_below(s, &(bm_piece_key){.kind = BM_PIECE_FILTER + 1});
     const bm_piece_ref *docs = s->pieces.list;
     if (s->state.counts.next_number > 0 &&
         (s->postings == 0 || docs[0].key.number != 0 ||
@@ -270,9 +270,9 @@ const bm_piece_ref *bm_snapshot_table(const bm_snapshot *s, size_t run, uint32_t
     if (table < r->first_table || table - r->first_table >= r->n_tables)
         return NULL;
     bm_piece_key key = {.kind = BM_PIECE_POSTINGS, .run = r->id, .band = table};
-    const size_t begin = place_of(s, &key);
+    const size_t begin = first_not_below(s, &key);
     key.band++;
-    *n = place_of(s, &key) - begin;
+    *n = first_not_below(s, &key) - begin;
     return s->pieces.list + begin;
 }
 

@@ -53,7 +53,7 @@ bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* Commit all additions to the file, so that new snapshots with the writer's state show them. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
 /* Record the commit that was just written to the disk. bm_store_commit returns only afterwards: if
- * the process is killed before this, the caller was not told that the commit succeeded. */
+ * the process is killed before, bm_store_commit has not reported success. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* See bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
