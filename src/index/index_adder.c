@@ -185,7 +185,7 @@ static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 
 /* The first index of `number` in `sorted`; n_sorted if it is not there. A number may occur several
  * times, since several documents of the batch may have the same id. */
-static size_t place_of(const bm_index_ids *ids, uint32_t number)
+static size_t index_of(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
     return at < ids->n_sorted && ids->sorted[at] == number ? at : ids->n_sorted;
@@ -194,7 +194,7 @@ static size_t place_of(const bm_index_ids *ids, uint32_t number)
 /* Is this document of the index to be removed? */
 static bool index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
 {
-    const size_t at = place_of(ids, number);
+    const size_t at = index_of(ids, number);
     return at < ids->n_sorted && ids->is_gone[at];
 }
 
@@ -245,7 +245,7 @@ static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, 
     }
     BM_TRY(bm_grow_array(&ids->gone, &ids->cap_gone, ids->n_gone + 1, err));
     ids->gone[ids->n_gone++] = who;
-    ids->is_gone[place_of(ids, who)] = true;
+    ids->is_gone[index_of(ids, who)] = true;
     return BM_OK;
 }
 
@@ -391,7 +391,7 @@ static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *b
  * A note consists of lines of text, and is always written as a whole.
  *
  * The line of an add has these numbers, in hexadecimal and separated by tabs: names, settings,
- * records, file, bytes, digest (two numbers), 1 if the place is known (else 0), before. */
+ * records, file, bytes, digest (two numbers), 1 if the position is known (else 0), before. */
 
 #define ADDS_MAX 64u /* most lines in the note of adds */
 #define N_FIELDS 9u
@@ -472,7 +472,7 @@ static bm_status index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_
     return bm_buf_end(out, err);
 }
 
-/* --- which add it is --- */
+/* --- the hashes that identify an add --- */
 
 static void hash_setting(void *ctx, const bm_setting *setting)
 {
@@ -616,8 +616,8 @@ static bm_str last_lines(const bm_buf *lines)
     return text;
 }
 
-/* Note how far the add has come. The next commit writes the note. Does nothing if the add cannot be
- * resumed. */
+/* Record the progress of the add in its note, which the next commit writes. Does nothing if the add
+ * cannot be resumed. */
 static bm_status index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
                                      const bm_index_add_place *place, bm_store *store,
                                      bm_error *err)
@@ -747,8 +747,8 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
     return refuse(a, doc, why, err);
 }
 
-/* Settle the id of document i, which is about to be added. If another document has the id, give
- * document i a numbered one, or drop the other document, as the option duplicate_ids says. */
+/* Choose the id of document i, which is about to be added. If another document has the id, give
+ * document i a numbered one, or drop the other document, depending on the option duplicate_ids. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;

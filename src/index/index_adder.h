@@ -68,8 +68,8 @@ typedef struct bm_index_near {
  *
  *     inputs   one name per line (escaped as in TSV); bm_store_doc.input is its line number,
  *              counted from 0
- *     adds     one line for each of the last 64 adds: hashes that identify the add, and how far
- *              it came, so that it can be resumed
+ *     adds     one line for each of the last 64 adds: hashes that identify the add, and its
+ *              progress, so that it can be resumed
  *
  * With format `files` each input is one document and its id names it, so inputs are not listed. */
 
@@ -82,10 +82,10 @@ typedef struct bm_index_near {
 bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
                                uint32_t *first, bm_error *err);
 
-/* How far an add has come. */
+/* The progress of an add. */
 typedef struct bm_index_add_place {
     uint64_t records;       /* number of records read */
-    bm_content_place place; /* the place after these records; not known: the end of all inputs */
+    bm_content_place place; /* position after these records; not known: the end of all inputs */
 } bm_index_add_place;
 
 /* The note of this add, and the notes of others. */
@@ -100,9 +100,9 @@ typedef struct bm_index_add_note {
     bool noted;      /* the inputs can be read again, so the add can be resumed */
 } bm_index_add_note; /* {0}; reset */
 
-/* Begin the note of this job. With `resume`, *place becomes how far the interrupted add came; else,
- * or if no such add is noted, it becomes {0}. BM_ERR_FORMAT: inputs before that place have changed,
- * or the options differ. BM_ERR_USAGE: `resume`, but the inputs cannot be read again. */
+/* Begin the note of this job. With `resume`, *place becomes the progress of the interrupted add;
+ * else, or if no such add is noted, it becomes {0}. BM_ERR_FORMAT: inputs before that position have
+ * changed, or the options differ. BM_ERR_USAGE: `resume`, but the inputs cannot be read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
 
@@ -119,7 +119,7 @@ typedef struct bm_index_adder {
     bm_gather_shape shape;
     bm_buf input_names; /* the whole list (index_notes) */
     bm_index_add_note note;
-    bm_index_add_place place; /* place after the last addition */
+    bm_index_add_place place; /* progress after the last addition */
     uint64_t skipped_records; /* with `resume`: records that the interrupted add had read */
     bm_index_commits commits;
     bm_rows rows;        /* rows for documents that are not added */

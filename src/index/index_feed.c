@@ -176,7 +176,8 @@ typedef struct exchange {
     bm_index_feed *feed;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* Each of the two batches is one of these (NULL: none), unless the adding thread has it. */
+    /* Each of the two batches is in one of these members, or the adding thread has it. NULL: no
+     * batch. */
     bm_gathered *filling, *ready, *spare;
     bool taking; /* the adding thread has a batch */
     bool ended, stopped;
@@ -194,7 +195,7 @@ static bm_gathered *detach_filling(exchange *x)
 
 /* --- the reading thread --- */
 
-static void wait_for_place(exchange *x)
+static void wait_for_batch(exchange *x)
 {
     while (!x->stopped && x->filling == NULL)
         pthread_cond_wait(&x->moved, &x->lock);
@@ -218,10 +219,10 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     exchange *x = ctx;
     bm_status status = BM_OK;
     pthread_mutex_lock(&x->lock);
-    wait_for_place(x);
+    wait_for_batch(x);
     if (!x->stopped && batch->status != BM_OK && x->filling->n > 0) {
         hand_over(x);
-        wait_for_place(x);
+        wait_for_batch(x);
     }
     if (x->stopped)
         BM_TRY_OUT(bm_fail(err, BM_ERR_CANCELLED, "stopped"));

@@ -47,7 +47,7 @@ typedef struct bm_gathered {
     bm_gather_caps caps;
     uint64_t input_bytes;   /* bytes of texts, or of signatures */
     uint64_t records;       /* number of records read, up to the last document */
-    bm_content_place place; /* place after the last document */
+    bm_content_place place; /* position in the inputs after the last document */
     bool broken;            /* reading failed, and the last documents of the batch are unsigned */
 } bm_gathered;              /* {0} is empty */
 

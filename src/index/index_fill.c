@@ -34,8 +34,8 @@
  * inputs are therefore read twice. */
 
 /* Find the inputs that were signed, and set settings->input and settings->recorded so that the job
- * reads them as they were read for signing. These settings borrow from *out. BM_ERR_USAGE: the
- * options ask for another way of reading, cutting or signing, or an output is an input.
+ * reads them as they were read for signing. These settings borrow from *out. BM_ERR_USAGE: an
+ * option contradicts how the documents were read, cut or signed, or an output is an input.
  * BM_ERR_FORMAT: an input is missing, or its bytes have changed. */
 static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                        bm_index_sources *out, bm_error *err)
@@ -60,8 +60,8 @@ out:
     }
     if (status != BM_OK)
         return status;
-    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to the whole index, so
-                                                                    the manifest has no say */
+    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to the whole index, not
+                                                                    only to these inputs */
         are.input.duplicate_ids = settings->input.duplicate_ids;
     are.input.patterns = (bm_name_patterns){0};
     settings->input = are.input;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_place.h -- the directory of an index: finding it, its settings, and making a new one beside
- * it that then takes its place. */
+ * it, which then replaces it. */
 #pragma once
 
 #include "job/job_context.h"
@@ -43,14 +43,14 @@ typedef struct bm_index_shares {
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 
-/* The configuration for opening a store; `cancelled` in it asks the job's meter. */
+/* The configuration for opening a store. Its `cancelled` checks whether the job was cancelled. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
 /* Copy `path` to `out` (`cap` bytes); if `path` is a symbolic link, the real path. BM_ERR_IO:
  * nothing is there. BM_ERR_FORMAT: it is not an index. */
 bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err);
 
-/* A new index, made in a work directory beside its final place. */
+/* A new index, made in a work directory beside the output path. */
 typedef struct bm_index_work {
     bm_out_dir *dir;
     char *folder; /* work directory of the new index */

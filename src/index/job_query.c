@@ -468,7 +468,7 @@ typedef struct query_query {
     struct rusage before;
 } query_query;
 
-/* --- the index to search, and how --- */
+/* --- the index to search, and the threshold --- */
 
 static bm_status check_measure(query_query *q, bm_error *err)
 {

@@ -267,14 +267,14 @@ typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n_asked;    /* the first n_asked documents of the batch are searched for now */
-    uint32_t *weights; /* for each document of the batch, how many documents its answers are for;
+    uint32_t *weights; /* for each document of the batch, how many documents get its answers;
                         * NULL: 1 */
     bm_search_hits hits;
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
     bm_scan scan; /* with containment, used in place of hits, parts and crowds */
-    bool many;    /* more was found than fits, so fewer documents must be searched for at once */
+    bool many; /* the hits do not fit into memory: fewer documents must be searched for at once */
 } search;
 
 /* --- a pair --- */

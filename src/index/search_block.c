@@ -412,9 +412,9 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* The number of core shingles that a kind and a query share: those of the query (base), minus those
- * that the kind lacks (kind_missing), plus those that both lack. The last are in kind_missing, but
- * not in `base`. */
+/* The number of core shingles that a kind and a query share: the number that the query has (base),
+ * minus the number that the kind lacks (kind_missing), plus the number that both lack, since
+ * kind_missing counts these but `base` does not. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

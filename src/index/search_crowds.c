@@ -30,7 +30,7 @@
 #define BLOCK_MOST      ((uint64_t)1 << 22)
 #define DOCS_A_RANGE    256u /* least number of queries in a range */
 #define RANGES_A_THREAD 8u
-#define BITS_FROM       32u /* a key of more than n / BITS_FROM documents has bits, others places */
+#define BITS_FROM       32u /* a key of more than n / BITS_FROM documents has bits, else a list */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
 #define WORDS_A_STEP    8u /* number of words that the processor ORs at once */
@@ -81,16 +81,13 @@ typedef struct crowds {
     size_t n_keys;
     /* for each crowd: where its entries begin in `keys`, `docs` and `numbers`; n + 1 entries */
     size_t *keys_begin, *docs_begin, *numbers_begin;
-    uint32_t *crowd_of;     /* for each document of the batch; NONE: in no
-                                                      * crowd */
-    uint32_t *docs;         /* documents of the batch, crowd by crowd,
-                                                      * ascending in each */
-    size_t *doc_keys_begin; /* for each document of the batch, where its
-                                                      * keys begin in `doc_keys`; n + 1 entries */
-    uint32_t *doc_keys;     /* indexes in `keys` */
-    uint32_t *numbers;      /* numbers of documents of the index, crowd by
-                                                      * crowd, ascending in each */
-    uint64_t *extras;       /* document << 32 | number, ascending */
+    uint32_t *crowd_of; /* for each document of the batch: its crowd; NONE: it has none */
+    uint32_t *docs;     /* documents of the batch, crowd by crowd, ascending in each */
+    /* for each document of the batch, where its keys begin in `doc_keys`; n + 1 entries */
+    size_t *doc_keys_begin;
+    uint32_t *doc_keys; /* indexes in `keys` */
+    uint32_t *numbers;  /* numbers of documents of the index, crowd by crowd, ascending in each */
+    uint64_t *extras;   /* document << 32 | number, ascending */
     size_t n_extras, cap_extras;
     size_t n_answers; /* number of answers so far */
 } crowds;

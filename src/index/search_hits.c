@@ -2,7 +2,7 @@
 /* search_hits.c -- looks up band keys, and finds the numbers of documents that share one.
  *
  * Threads share the bands. For a band, the distinct keys of all documents of the batch are looked
- * up in ascending order; whatever a key finds is a hit of each document that has the key.
+ * up in ascending order; the documents found by a key are hits of each document that has the key.
  *
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
@@ -42,7 +42,7 @@
 #define ASKERS        8u
 #define LISTED        1024u
 #define NUMBERS_A_HIT 16u /* this many numbers of crowded keys count as one hit */
-#define FREE_NUMBERS  4u  /* numbers that do not count, as a multiple of what a document may find */
+#define FREE_NUMBERS  4u  /* numbers that do not count, as a multiple of bands * batch->first */
 #define WORD_BITS     64u
 #define RANGE_WORDS   ((size_t)1 << 18) /* words of bits of all keys in a range */
 #define RANGE_MOST    512u              /* most words of bits of one key in a range */
@@ -120,27 +120,27 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
-    uint32_t *place = s->begin; /* for each bucket, its write position; n_buckets + 1 entries */
+    uint32_t *next = s->begin; /* for each bucket, its write position; n_buckets + 1 entries */
     while ((size_t)2 << bits <= batch->n)
         bits++;
     const size_t n_buckets = batch->n < 2 ? 1 : (size_t)1 << bits;
     const unsigned shift = batch->n < 2 ? 63 : 64 - bits;
     const uint64_t mask = n_buckets - 1;
-    memset(place, 0, (n_buckets + 1) * sizeof *place);
+    memset(next, 0, (n_buckets + 1) * sizeof *next);
     for (size_t i = 0; i < batch->n; i++)
         if (is_asked(batch, i))
-            place[(batch->keys[i * batch->bands + band] >> shift & mask) + 1]++;
+            next[(batch->keys[i * batch->bands + band] >> shift & mask) + 1]++;
     for (size_t i = 0; i < n_buckets; i++)
-        place[i + 1] += place[i];
-    s->n = place[n_buckets];
+        next[i + 1] += next[i];
+    s->n = next[n_buckets];
     for (size_t i = 0; i < batch->n; i++) {
         const uint64_t key = batch->keys[i * batch->bands + band];
         if (is_asked(batch, i))
-            s->order[place[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
+            s->order[next[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
     }
-    for (size_t i = 0; i < n_buckets; i++) { /* place[i] is now the end of bucket i */
-        const size_t begin = i == 0 ? 0 : place[i - 1];
-        sort_bucket(s->order + begin, place[i] - begin);
+    for (size_t i = 0; i < n_buckets; i++) { /* next[i] is now the end of bucket i */
+        const size_t begin = i == 0 ? 0 : next[i - 1];
+        sort_bucket(s->order + begin, next[i] - begin);
     }
 }
 
@@ -195,7 +195,7 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
     return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
 }
 
-/* A key and what it found. */
+/* A key and the documents found by it. */
 typedef struct found_key {
     const key_of *docs; /* the n_docs documents of the batch that have the key */
     uint32_t *numbers;  /* the documents of the index that have it, ascending */

@@ -298,7 +298,7 @@ typedef struct bm_crowd_search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n;                /* documents of the batch that are searched for */
-    const uint32_t *weights; /* for each document, how many documents its answers are for; NULL:
+    const uint32_t *weights; /* for each document, how many documents get its answers; NULL:
                               * 1 */
     bm_search_hits *hits;    /* the hits that crowds answer are removed from the lists */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
@@ -317,7 +317,7 @@ typedef struct bm_scan {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n;                /* documents of the batch that are searched for */
-    const uint32_t *weights; /* for each document, how many documents its answers are for; NULL:
+    const uint32_t *weights; /* for each document, how many documents get its answers; NULL:
                               * 1 */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool alone;              /* a single document is searched for: `most` does not limit it */
