@@ -56,8 +56,8 @@ typedef struct bm_export_reader {
 /* Called for each block. */
 typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_error *err);
 
-/* What a form can store. What it cannot store of ids, numbers of shingles and provenance is written
- * to files beside those of the form. */
+/* The data that a form can store. Ids, numbers of shingles and provenance that it cannot store are
+ * written to files beside those of the form. */
 enum {
     BM_FORM_HAS_IDS = 1u << 0,
     BM_FORM_HAS_SIZES = 1u << 1, /* numbers of shingles */

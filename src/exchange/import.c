@@ -47,7 +47,7 @@ static const struct {
              {BM_EXCHANGE_ARROW, BM_FILE_SIGNATURES_ARROW, false},
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
-/* Does the manifest say that the directory is an export of signatures in this form? */
+/* Is the directory of the manifest an export of signatures in this form? */
 static bool is_export(const bm_manifest *manifest, const char *form)
 {
     static const bm_json_row rows[] = {
@@ -293,7 +293,7 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
     return status;
 }
 
-/* The end of opening, after `status`: check the number of rows, and allocate the buffers of a
+/* If `status` is BM_OK, finish opening: check the number of rows, and allocate the buffers of a
  * block. After a failure *r is closed. */
 static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {

@@ -2,7 +2,8 @@
 /* import_source.h -- reads signatures made by other tools, file by file and block by block.
  *
  * An input is a single file, or a directory written by an export job. The directory also has a
- * report, which states how the signatures were made, and files with what the form cannot store. */
+ * report, which states how the signatures were made, and files with the data that the form cannot
+ * store. */
 #pragma once
 
 #include <bandmill/exchange.h>

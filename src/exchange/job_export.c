@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_export.c -- exports a directory of signatures in the form of another tool.
  *
- * The output is always a directory: the files of the form, files beside them with what the form
- * cannot store, and report.json with the provenance of the signatures.
+ * The output is always a directory: the files of the form, files beside them with the data that the
+ * form cannot store, and report.json with the provenance of the signatures.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
@@ -21,7 +21,7 @@
 #include "job/job_steps.h"
 #include "model/scheme_facts.h"
 
-/* Log which files have what the form cannot store. */
+/* Log which files have the data that the form cannot store. */
 static void log_companions(const bm_exporter *e)
 {
     const char *to = bm_option_name(BM_OPTION_EXCHANGE, e->form->to);

@@ -306,8 +306,8 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
-/* Allocate the inputs and the list of their names, and let *recipe refer to what the report says
- * about them. */
+/* Allocate the inputs, the list of their names, and their entries for the report, to which *recipe
+ * then refers. */
 static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;

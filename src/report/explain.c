@@ -37,8 +37,8 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* part of the memory: each byte of a text may be a unit, and a unit takes this many
-         * bytes */
+    64u /* a text may take 1/TEXT_SHARE of the memory: each of its bytes may become a unit, which
+         * takes this many bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;

@@ -220,8 +220,8 @@ static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_
     return keep_text(ctx, record, kept, err);
 }
 
-/* Called if there is no row for the two: does the item exist, and does the document? How much of
- * the item does it hold? */
+/* Called if overlap.tsv has no row for the item and the document. Finds out whether both exist, and
+ * how much of the item the document has. */
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;

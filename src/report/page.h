@@ -9,14 +9,15 @@
  *                                                    other thresholds
  *     the inputs                    page_texts.c     which of them are unchanged; texts and
  *                                                    shingle sets of the documents shown
- *     a group                       page_graph.c     its links, what holds it together, its drawing
+ *     a group                       page_graph.c     its links, bridges, articulation points; its
+ *                                                    drawing
  *     items.tsv, overlap.tsv        page_overlap.c   for a directory that overlap wrote: the items
  *     cuts.tsv                      page_units.c     for parts of documents: those repeated most
  *
  *     page -> page_json.c                            one member per part of the page
  *          -> page.html, template.c                  for people
  *
- * To show another number, add a member in page_json.c and a place in page.html. Ids, names and
+ * To show another number, add a member in page_json.c and its path in page.html. Ids, names and
  * texts are untrusted bytes: only template.c decides how they are shown. Threads: one. */
 #pragma once
 
@@ -110,7 +111,7 @@ typedef struct bm_page_group {
     bool known; /* the kept document is from an earlier collection */
 } bm_page_group;
 
-/* --- what other choices would give --- */
+/* --- the results of other thresholds, and of stars --- */
 
 typedef struct bm_page_choice {
     double threshold;
@@ -367,7 +368,7 @@ bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
 /* Read the whole texts of the items; if that fails, page->overlap.no_texts is the reason. */
 bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
-/* Call when document `number` is read: stores what is shown of it, and trims the items' texts. */
+/* Call when document `number` is read: stores the parts to show, and trims the items' texts. */
 bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
                                    bm_error *err);
 /* Call after the last document. Items without their document keep the beginning of their texts. */
@@ -383,7 +384,7 @@ bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to,
 
 /* Read cuts.tsv. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
 bm_status bm_page_units_tables(bm_page *page, bm_error *err);
-/* Call when document `number` is read: stores what is shown of it. */
+/* Call when document `number` is read: stores the parts to show. */
 bm_status bm_page_units_document(bm_page *page, uint32_t number, const bm_record *record,
                                  bm_error *err);
 void bm_page_units_reset(bm_page_units *units);

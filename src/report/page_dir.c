@@ -8,8 +8,8 @@
  *                     the largest groups
  *     removed.tsv     for each of the largest groups: why its documents were removed, and which is
  *                     least like the kept one
- *     pairs.tsv       similarities; the pairs just above the threshold; all pairs, to find what
- *                     other thresholds would give
+ *     pairs.tsv       similarities; the pairs just above the threshold; all pairs, to compute the
+ *                     groups of other thresholds
  *
  * A group at a higher threshold is part of a group at the job's threshold, so all of its pairs are
  * in pairs.tsv: components come from a union-find per threshold. Stars are computed in one pass in
@@ -109,11 +109,11 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect place = {0, least->n}; /* ends after all rows of equal or smaller rank */
+    bm_bisect range = {0, least->n}; /* ends after all rows of equal or smaller rank */
     least->of++;
-    while (place.low < place.high)
-        bm_bisect_go(&place, least->rows[bm_middle(&place)].rank <= offer->rank);
-    const size_t at = place.low;
+    while (range.low < range.high)
+        bm_bisect_go(&range, least->rows[bm_middle(&range)].rank <= offer->rank);
+    const size_t at = range.low;
     if (at >= least->most)
         return BM_OK;
     char *ids = NULL;
@@ -456,7 +456,7 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
                              : show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err);
 }
 
-/* --- what stars and higher thresholds would give --- */
+/* --- the results of stars and of higher thresholds --- */
 
 /* Choose the next thresholds: three steps of .05, or smaller steps if these do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])

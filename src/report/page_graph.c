@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_graph.c -- the largest chained group: its links, what holds it together, and its drawing.
+/* page_graph.c -- the largest chained group: its links, bridges, articulation points and drawing.
  * Copies are one node. Of a large group, the drawing shows the kept document, the ends of bridges
  * and of the weakest links, the paths to these, and then documents linked to those.
  *
  * Nodes are placed by springs: they repel each other, links attract, and all are pulled to the
  * middle. After Fruchterman and Reingold (1991): if k is the natural length of a link, two nodes at
  * distance d repel with k²/d, and a link attracts with d²/k. A node moves by at most the
- * temperature, which falls. Nodes begin on a spiral, so that no two are at the same place.
+ * temperature, which falls. Nodes begin on a spiral, so that no two are at the same point.
  *
  * Tests: tests/unit/report/test_page_graph.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -28,7 +28,7 @@
 #define SETS_MAX     4096u /* most documents whose links are computed again */
 #define BYTES_A_PAIR 88u   /* memory for a pair and its share of the graph */
 #define STEPS        300u  /* iterations of the springs */
-#define NEAR         1e-9  /* squared distance below which nodes count as being at one place */
+#define NEAR         1e-9  /* squared distance below which nodes count as being at one point */
 #define GRAVITY      0.06
 
 /* --- members --- */
@@ -164,7 +164,7 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     return status;
 }
 
-/* --- places --- */
+/* --- coordinates --- */
 
 typedef struct force {
     double x, y;

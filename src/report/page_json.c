@@ -312,7 +312,7 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
     bm_json_scan_copy(value, json);
 }
 
-/* Write the stored part of a text around a run, and its place in the text. */
+/* Write the stored part of a text around a run, and its offset in the text. */
 static void put_run(bm_json *json, const char *key, const bm_page_run *run)
 {
     bm_json_key_object(json, key);

@@ -71,14 +71,14 @@ typedef struct differ {
     bm_diff_text *a, *b;
     /* the words still to compare: n words of a from x on, m words of b from y on */
     long x, y, n, m;
-    int32_t *places; /* row d has d + 1 entries: words of a up to the end of the path on each
+    int32_t *ends; /* row d has d + 1 entries: words of a up to the end of the path on each
                       * diagonal -d, -d + 2 … d */
     size_t cap;
 } differ;
 
 static int32_t *row_of(const differ *d, long steps)
 {
-    return d->places + steps * (steps + 1) / 2;
+    return d->ends + steps * (steps + 1) / 2;
 }
 
 static bool same(const differ *d, long x, long y)
@@ -139,8 +139,7 @@ static bm_status compare(differ *d, bm_error *err)
         long steps = -1, farthest = 0, k = 0;
         while (steps < COST && farthest < d->n + d->m) {
             steps++;
-            BM_TRY(
-                bm_grow_array(&d->places, &d->cap, (size_t)((steps + 1) * (steps + 2) / 2), err));
+            BM_TRY(bm_grow_array(&d->ends, &d->cap, (size_t)((steps + 1) * (steps + 2) / 2), err));
             farthest = follow(d, steps, &k);
         }
         mark_path(d, steps, k);
@@ -161,13 +160,13 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
     differ d = {.a = a, .b = b, .n = (long)a->n, .m = (long)b->n};
     if (status == BM_OK)
         status = compare(&d, err);
-    bm_free(d.places);
+    bm_free(d.ends);
     return status;
 }
 
 #define TEXT_HELD_LEAST 8192u /* least bytes of a text to compare, even if fewer are shown */
 #define TEXT_HELD_TIMES 4u    /* bytes of a text to compare, per byte shown */
-#define SHARE           4u    /* part of the memory for shingles, and to make those of one text */
+#define SHARE           4u    /* 1/SHARE of the memory is for shingles, another for making them */
 
 /* --- inputs --- */
 
@@ -299,9 +298,9 @@ out:
     return status;
 }
 
-static uint32_t find(const bm_id_set *ids, const void *places, bm_str id)
+static uint32_t find(const bm_id_set *ids, const void *list, bm_str id)
 {
-    return places != NULL && ids->n > 0 ? bm_id_set_find(ids, id) : BM_ID_NONE;
+    return list != NULL && ids->n > 0 ? bm_id_set_find(ids, id) : BM_ID_NONE;
 }
 
 static bm_status set_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
@@ -385,16 +384,16 @@ out:
 bm_status bm_page_read_texts(bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);
-    const char **places = bm_alloc(2 * n, sizeof *places);
+    const char **paths = bm_alloc(2 * n, sizeof *paths);
     uint32_t *numbers = bm_alloc(n, sizeof *numbers);
     reader r = {.page = p, .budget = p->settings->memory / SHARE};
     bm_status status = BM_OK;
     r.left = p->ids.n + (p->graph.members != NULL ? p->graph.ids.n : 0) +
              (p->what_if.lengths != NULL ? p->what_if.ids.n : 0);
-    if (places == NULL || numbers == NULL)
-        status = bm_fail_nomem(err, 2 * n * sizeof *places);
+    if (paths == NULL || numbers == NULL)
+        status = bm_fail_nomem(err, 2 * n * sizeof *paths);
     else if (r.left > 0)
-        status = read_present(&r, places, places + n, numbers, err);
-    bm_free_all(places, numbers);
+        status = read_present(&r, paths, paths + n, numbers, err);
+    bm_free_all(paths, numbers);
     return status;
 }

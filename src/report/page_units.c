@@ -59,7 +59,8 @@ void bm_page_units_reset(bm_page_units *units)
 
 /* --- the parts with most rows --- */
 
-/* A part with a row more than others, or as many and an earlier first one, comes before them. */
+/* Parts with more rows come first; of parts with equally many, the one with the earlier first
+ * row. */
 static bool comes_before(const bm_page_unit *x, const bm_page_unit *y)
 {
     return x->cuts != y->cuts ? x->cuts > y->cuts : x->row < y->row;
@@ -101,8 +102,8 @@ static bm_status choose_units(bm_page *p, bm_sorted_runs *rows, bm_error *err)
     return unit.cuts > 0 ? offer_unit(p, &unit, err) : BM_OK;
 }
 
-/* The place is not the seed: a short id is combined with that by an exclusive or, so that many ids
- * and places would have one hash. */
+/* `from` is not the seed: XXH3 combines a short input with the seed by an exclusive or, so many
+ * pairs of an id and an offset would have one hash. */
 static uint64_t hash_of(bm_str kept, uint64_t from)
 {
     const uint64_t both[] = {XXH3_64bits(kept.data, kept.len), from};
