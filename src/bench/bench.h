@@ -21,7 +21,7 @@ typedef struct bm_bench_options {
     uint32_t repeats;    /* 0: 5 */
     uint32_t long_doc;   /* shingles in a long document; 0: 3000 */
     double min_seconds;  /* a run lasts at least this long, if `seconds` allows; 0: 0.2 */
-    double seconds;      /* total time allowed; what does not fit is left out; 0: no limit */
+    double seconds;      /* total time allowed; rows that do not fit are left out; 0: no limit */
     bool answer_only;    /* only the rows that the answer needs */
     double price, watts; /* of this machine: its price per hour, and its power; 0: unknown */
     bm_callbacks callbacks;
@@ -35,7 +35,7 @@ typedef enum bm_bench_part {
     BM_BENCH_N_PARTS
 } bm_bench_part;
 
-/* A whole job over the sample (bench_answer.h): what was measured, and what follows from it. */
+/* A whole job over the sample (bench_answer.h): measurements, and figures computed from them. */
 typedef struct bm_bench_job {
     char device[32], device_name[128];
     const char *job;                      /* "sign" or "dedup" */

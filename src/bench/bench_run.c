@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_run.c -- decides what is measured on which device, and makes the rows.
+/* bench_run.c -- chooses the measurements of each device, and makes the rows.
  *
  *     each          arithmetic limit       of its own processors: bench_work.h
  *     native CPU    resident hashes        prepared batches through the backend
@@ -13,10 +13,10 @@
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
- * resident hashes and their limit are measured in turns. A GPU's limit is computed; if that is not
- * possible, its rows have no ratio. Each row gives its threads and compute units. Without a device
- * list every usable device is measured, and a failure is only a warning; a device that was asked
- * for must work. */
+ * resident hashes and their limit are measured alternately. A GPU's limit is computed; if that is
+ * not possible, its rows have no ratio. Each row has its threads and compute units. Without a
+ * device list every usable device is measured, and a failure is only a warning; a device in the
+ * list must work. */
 #include <bandmill/device.h>
 #include <bandmill/version.h>
 #include <bandmill/option_names.h>

@@ -293,7 +293,7 @@ void bm_bench_device_close(bm_bench_device *device)
         backend != NULL && backend->ops->drain(backend, NULL) != BM_OK && backend->stuck;
     bm_backend_close(backend);
     if (stuck)
-        device->workers = NULL; /* the device may come back and write to them */
+        device->workers = NULL; /* leaked, since the device may still write to them */
     for (uint32_t w = 0; device->workers != NULL && w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler_close(worker->shingler);

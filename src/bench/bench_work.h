@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_work.h -- the work that the benchmark repeats on one device.
  *
- * A bench_device has a backend and, for each thread, what a job would have: a shingler, and slots
- * that each hold a batch and space for its words. While the device signs one slot, the thread fills
- * the next. If the backend is not parallel, several threads share it: a mutex serialises their
- * calls, and at most backend->depth tasks are under way. */
+ * A bench_device has a backend and, for each thread, a shingler and slots, as a job has. Each slot
+ * has a batch, and space for its words. While the device signs one slot, the thread fills the next.
+ * If the backend is not parallel, several threads share it: a mutex serialises their calls, and at
+ * most backend->depth tasks are under way. */
 #pragma once
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ typedef struct bm_bench_work {
     void *ctx;
     /* Do some of the work, on one thread, and add it to *done. */
     bm_status (*work)(void *ctx, uint32_t thread, bm_bench_done *done, bm_error *err);
-    /* Wait for what this thread left under way; NULL: it never leaves anything. */
+    /* Wait for the tasks of this thread that are still under way; NULL: there never are any. */
     bm_status (*finish)(void *ctx, uint32_t thread, bm_error *err);
 } bm_bench_work;
 
@@ -90,9 +90,9 @@ typedef struct bm_bench_series {
     bm_bench_rate *shingles, *bytes; /* filled in */
 } bm_bench_series;
 
-/* Measure several series in turns, one run of each at a time, so that a disturbance of the machine
- * affects all of them. The first series sets the number of repeats. Returns BM_ERR_CANCELLED, or
- * the error of `work`. */
+/* Measure several series alternately, one run of each at a time, so that a disturbance of the
+ * machine affects all of them. The first series sets the number of repeats. Returns
+ * BM_ERR_CANCELLED, or the error of `work`. */
 bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
 /* Measure one series. */
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
@@ -153,15 +153,15 @@ typedef struct bm_bench_limit {
 } bm_bench_limit;
 extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
 
-/* bench_limit -- the upper bound for a device: the arithmetic of as many of its own processors as
- * are at work.
+/* bench_limit -- the upper bound for a device: the arithmetic of those of its processors that are
+ * at work.
  *
  *     native CPU           the signature loop without memory traffic, on the threads of the rows
  *     OpenCL, processors   the same loop on all processors that the device is made of
  *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock /
  *                          permutations
  *
- * A measured limit is measured in turns with the row that it bounds. */
+ * A measured limit is measured alternately with the row that it bounds. */
 
 /* The number of threads to measure the limit on: `threads` for a native device, the processors of
  * an OpenCL CPU device. 0: the limit is not measured. */

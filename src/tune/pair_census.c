@@ -486,28 +486,28 @@ static uint8_t levels_of(double similarity)
     return bits;
 }
 
-/* Count the pair of drawn document number `place` and the document in row `row`. `both`: the latter
+/* Count the pair of drawn document number `drawn` and the document in row `row`. `both`: the latter
  * is drawn too, and is the later of the two. */
-static void count_pair(const walk *w, walker *own, uint32_t place, size_t row, bool both)
+static void count_pair(const walk *w, walker *own, uint32_t drawn, size_t row, bool both)
 {
     bm_pair_census *census = w->census;
     const uint64_t n_x = w->job->corpus->sizes[row];
-    const uint64_t n_y = w->job->corpus->sizes[census->rows[place]];
-    const uint64_t common = own->overlaps.common[place], all = n_x + n_y - common;
+    const uint64_t n_y = w->job->corpus->sizes[census->rows[drawn]];
+    const uint64_t common = own->overlaps.common[drawn], all = n_x + n_y - common;
     const uint64_t scaled = common * BM_CENSUS_BINS;
     const double similarity = bm_jaccard(common, n_x, n_y);
     const bool reaches = similarity >= w->job->threshold;
     const uint32_t cell = (uint32_t)(scaled / all) + reaches;
-    __atomic_fetch_add(&census->seen[(size_t)place * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&census->seen[(size_t)drawn * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
     own->offsets[cell] += scaled % all * OFFSET_UNIT / all;
-    if (row < census->rows[place] && similarity >= bm_tune_level(BM_TUNE_LEVELS - 1))
-        __atomic_fetch_or(&census->levels[place], levels_of(similarity), __ATOMIC_RELAXED);
+    if (row < census->rows[drawn] && similarity >= bm_tune_level(BM_TUNE_LEVELS - 1))
+        __atomic_fetch_or(&census->levels[drawn], levels_of(similarity), __ATOMIC_RELAXED);
     if (both)
         own->sample_pairs[bm_histogram_bin(similarity)]++;
 }
 
 /* The index of a row among the drawn documents, or NOT_DRAWN. */
-static uint32_t place_of(const bm_pair_census *census, uint32_t row)
+static uint32_t index_of(const bm_pair_census *census, uint32_t row)
 {
     const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, bm_order_u32);
     return found != NULL ? (uint32_t)(found - census->rows) : NOT_DRAWN;
@@ -516,15 +516,15 @@ static uint32_t place_of(const bm_pair_census *census, uint32_t row)
 static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error *err)
 {
     const bm_corpus *corpus = w->job->corpus;
-    const uint32_t place = place_of(w->census, (uint32_t)row);
+    const uint32_t drawn = index_of(w->census, (uint32_t)row);
     const void *set;
     own->reader.corpus = corpus;
     BM_TRY(bm_set_reader_get(&own->reader, row, &set, err));
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
-        if (other != place) /* a pair of two drawn documents is found twice, once from each */
-            count_pair(w, own, other, row, place != NOT_DRAWN && other < place);
+        if (other != drawn) /* a pair of two drawn documents is found twice, once from each */
+            count_pair(w, own, other, row, drawn != NOT_DRAWN && other < drawn);
     }
     return BM_OK;
 }
