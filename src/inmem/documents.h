@@ -75,7 +75,7 @@ void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64
 /* Take the next range, for one of the threads of a call. false: there are no more. `range` is the
  * previous range of this thread (0, 0 at first), and *status the result of its work on it: after a
  * failure no thread gets further ranges. Thread 0 is the caller's, and the only one that uses the
- * meter; *status may then tell it to stop. */
+ * meter; if the caller cancels, its *status becomes BM_ERR_CANCELLED. */
 bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
                         bm_error *err);
 /* Report the result of a range, for a thread that takes no more ranges. After a failure no thread

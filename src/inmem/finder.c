@@ -157,7 +157,7 @@ out:
  *     ranges of documents -> the sets of each range, kept as a chunk
  *
  * The number of hashes of a text is known only after it is cut, so the sets of a range stay where
- * they are made. bm_shingle_texts copies each chunk to its final place, and frees it. The memory in
+ * they are made. bm_shingle_texts copies each chunk into the result, and frees it. The memory in
  * use is about the size of the result, since pages of the result are touched as pages of chunks are
  * freed. */
 

@@ -73,8 +73,8 @@ static void label(const bm_group_options *options, bm_groups *g, uint32_t *first
     }
 }
 
-/* List the members of groups by counting. size: n_docs zeros; place: room for n_docs. */
-static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *place)
+/* List the members of groups by counting. size: n_docs zeros; next: room for n_docs. */
+static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *next)
 {
     uint64_t total = 0;
     g->stats = (bm_group_stats){0};
@@ -85,14 +85,14 @@ static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size
     for (size_t i = 0; i < options->n_docs; i++) {
         if (size[i] < 2)
             continue;
-        g->offsets[g->stats.groups++] = place[i] = total;
+        g->offsets[g->stats.groups++] = next[i] = total;
         total += size[i];
         g->stats.largest = size[i] > g->stats.largest ? size[i] : g->stats.largest;
     }
     g->offsets[g->stats.groups] = total;
     for (size_t i = 0; i < options->n_docs; i++)
         if (size[g->labels[i]] >= 2)
-            g->members[place[g->labels[i]]++] = (uint32_t)i;
+            g->members[next[g->labels[i]]++] = (uint32_t)i;
 }
 
 static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
@@ -129,16 +129,16 @@ static bm_status make(const bm_group_options *options, const bm_pair *pairs, siz
     g->members = bm_alloc(n, sizeof *g->members);
     g->offsets = bm_alloc(n / 2 + 1, sizeof *g->offsets);
     uint32_t *size = bm_alloc_zero(n, sizeof *size);
-    uint64_t *place = bm_alloc(n, sizeof *place);
+    uint64_t *next = bm_alloc(n, sizeof *next);
     bm_status status = BM_OK;
     if (g->kept == NULL || g->labels == NULL || g->members == NULL || g->offsets == NULL ||
-        size == NULL || place == NULL)
+        size == NULL || next == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, n * 28));
     BM_TRY_OUT(find_kept(options, pairs, n_pairs, g, err));
     label(options, g, g->members);
-    gather(options, g, size, place);
+    gather(options, g, size, next);
 out:
-    bm_free_all(size, place);
+    bm_free_all(size, next);
     return status;
 }
 

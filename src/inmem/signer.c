@@ -61,8 +61,8 @@ typedef struct bm_signer_scratch {
 } bm_signer_scratch;
 
 /* Slots for a backend that is not `parallel`. A thread that has filled its slot takes the lock,
- * submits the slot, and continues with a spare one. If the backend has as many slots in flight as
- * it wants, the thread first waits for the oldest, while other threads fill theirs. */
+ * submits the slot, and continues with a spare one. If `depth` slots are in flight already, the
+ * thread first waits for the oldest, while other threads fill theirs. */
 typedef struct bm_signer_ring {
     pthread_mutex_t lock;
     bm_signer_slot **in_flight,
@@ -645,19 +645,19 @@ static bm_status enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t
                          bm_error *err)
 {
     bm_signer_tasks *tasks = &signer->tasks;
-    bm_signer_task *place = NULL;
+    bm_signer_task *entry = NULL;
     pthread_mutex_lock(&tasks->lock);
     bm_status status = BM_OK;
     BM_TRY_OUT(start(signer, err));
-    for (size_t i = 0; place == NULL && i < BM_SIGNER_TASKS_MAX; i++)
-        place = tasks->tasks[i].state == BM_TASK_FREE ? &tasks->tasks[i] : NULL;
-    if (place == NULL)
+    for (size_t i = 0; entry == NULL && i < BM_SIGNER_TASKS_MAX; i++)
+        entry = tasks->tasks[i].state == BM_TASK_FREE ? &tasks->tasks[i] : NULL;
+    if (entry == NULL)
         BM_TRY_OUT(bm_fail_field(err, "task",
                                  "%u tasks were submitted and not waited for (at most "
                                  "%u)",
                                  BM_SIGNER_TASKS_MAX, BM_SIGNER_TASKS_MAX));
-    *place = (bm_signer_task){.state = BM_TASK_WAITING, .turn = tasks->next_turn++, .call = *call};
-    *task = place->turn;
+    *entry = (bm_signer_task){.state = BM_TASK_WAITING, .turn = tasks->next_turn++, .call = *call};
+    *task = entry->turn;
     pthread_cond_broadcast(&tasks->changed);
 out:
     pthread_mutex_unlock(&tasks->lock);
@@ -666,22 +666,22 @@ out:
 
 static bm_status wait_for_task(bm_signer_tasks *tasks, uint64_t task, bm_error *err)
 {
-    bm_signer_task *place;
+    bm_signer_task *entry;
     pthread_mutex_lock(&tasks->lock);
-    while ((place = find(tasks, BM_TASK_DONE, task)) == NULL &&
+    while ((entry = find(tasks, BM_TASK_DONE, task)) == NULL &&
            find(tasks, BM_TASK_WAITING, task) != NULL)
         pthread_cond_wait(&tasks->changed, &tasks->lock);
     bm_status status = BM_OK;
-    if (place == NULL) {
+    if (entry == NULL) {
         status = bm_fail_field(err, "task",
                                "there is no task %llu (submitted, and not yet waited "
                                "for)",
                                (unsigned long long)task);
     } else {
-        status = place->status;
+        status = entry->status;
         if (status != BM_OK && err != NULL)
-            *err = place->error;
-        place->state = BM_TASK_FREE;
+            *err = entry->error;
+        entry->state = BM_TASK_FREE;
     }
     pthread_mutex_unlock(&tasks->lock);
     return status;

@@ -27,7 +27,7 @@
  * the documents of its other links are joined with the document of the first. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* the new links are sorted if there are at least so many */
-#define PAGE       4096u             /* bytes of memory that an edge of the column touches */
+#define PAGE       4096u             /* bytes of memory that a change of one edge touches */
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -109,7 +109,7 @@ bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shing
 }
 
 /* The index of the link of known document `number`. */
-static size_t known_place(const bm_known *known, uint32_t number)
+static size_t link_of(const bm_known *known, uint32_t number)
 {
     bm_bisect b = {1, known->n_links};
     while (b.low < b.high)
@@ -119,7 +119,7 @@ static size_t known_place(const bm_known *known, uint32_t number)
 
 bm_str bm_known_id(const bm_known *known, uint32_t number)
 {
-    const size_t i = known_place(known, number);
+    const size_t i = link_of(known, number);
     const uint64_t begin = i == 0 ? 0 : known->id_ends[i - 1];
     return (bm_str){known->ids.data + begin, (size_t)(known->id_ends[i] - begin)};
 }
@@ -184,10 +184,10 @@ bm_status bm_known_group(bm_grouping *out, bm_error *err)
     for (size_t i = 0; i < out->n; i++) {
         if (out->known[i] == BM_NO_KNOWN || bm_grouping_leaves(out, i))
             continue;
-        const size_t place = known_place(from, out->known[i]);
-        if (first[place] == BM_NO_KNOWN)
-            first[place] = (uint32_t)i;
-        out->label[i] = first[place];
+        const size_t link = link_of(from, out->known[i]);
+        if (first[link] == BM_NO_KNOWN)
+            first[link] = (uint32_t)i;
+        out->label[i] = first[link];
     }
     bm_free(first);
     return BM_OK;
@@ -273,8 +273,8 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
  * Each edge is sorted twice, once for each of its documents, by the turn of that document. */
 
 /* Add each edge twice, with the turn of one of its documents as the key. */
-static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_sorted_runs *by_turn,
-                              bm_error *err)
+static bm_status sort_by_turn(const bm_match *match, const uint32_t *turn_of,
+                              bm_sorted_runs *by_turn, bm_error *err)
 {
     bm_pair edge;
     bm_status status = BM_OK;
@@ -282,8 +282,8 @@ static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_s
     for (;;) {
         BM_TRY_OUT(bm_edges_next(match, &edge, err));
         const uint64_t bits = bm_edge_bits(edge.similarity);
-        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[edge.a], edge.b), bits, err));
-        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[edge.b], edge.a), bits, err));
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(turn_of[edge.a], edge.b), bits, err));
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(turn_of[edge.b], edge.a), bits, err));
     }
 out:
     return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
@@ -299,17 +299,17 @@ static bm_status next_link(bm_turn_links *links, bm_error *err)
 bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
                              bm_error *err)
 {
-    uint32_t *place = NULL;
+    uint32_t *turn_of = NULL;
     *out = (bm_turn_links){.turns = turns};
-    BM_TRY(bm_new(&place, turns->n, err));
+    BM_TRY(bm_new(&turn_of, turns->n, err));
     for (size_t i = 0; i < turns->n_order; i++)
-        place[turns->order[i]] = (uint32_t)i;
+        turn_of[turns->order[i]] = (uint32_t)i;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_edges_open_runs(match->settings.corpus, &out->by_turn, err));
-    BM_TRY_OUT(sort_by_turn(match, place, out->by_turn, err));
+    BM_TRY_OUT(sort_by_turn(match, turn_of, out->by_turn, err));
     status = next_link(out, err);
 out:
-    bm_free(place);
+    bm_free(turn_of);
     return status;
 }
 
@@ -353,7 +353,7 @@ static void hold_by_known(bm_holders *h)
         h->docs[i] = BM_HELD_BY_KNOWN;
         h->shared[i] =
             (uint32_t)bm_jaccard_common(known->similarities[i], h->match->settings.corpus->sizes[i],
-                                        known->sizes[known_place(known, known->best[i])]);
+                                        known->sizes[link_of(known, known->best[i])]);
     }
 }
 
@@ -382,7 +382,7 @@ out:
 }
 
 /* The rank of a representative: the rank of the best of its copies. */
-static uint32_t place_of(const bm_holders *h, uint32_t doc)
+static uint32_t rank_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
 }
@@ -393,13 +393,12 @@ static uint32_t place_of(const bm_holders *h, uint32_t doc)
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
-    if (place_of(h, doc) < place_of(h, kept))
+    if (rank_of(h, doc) < rank_of(h, kept))
         return;
     const uint32_t shared = (uint32_t)bm_jaccard_common(similarity, sizes[doc], sizes[kept]);
     if (shared < bm_share_least(h->match->settings.share, sizes[doc]) || shared < h->shared[doc])
         return;
-    if (shared == h->shared[doc] &&
-        (had == BM_HELD_BY_KNOWN || place_of(h, had) < place_of(h, kept)))
+    if (shared == h->shared[doc] && (had == BM_HELD_BY_KNOWN || rank_of(h, had) < rank_of(h, kept)))
         return;
     h->docs[doc] = kept;
     h->shared[doc] = shared;
@@ -467,7 +466,7 @@ out:
  * The result is as if each pair were verified immediately, so edges and counts do not depend on
  * threads. */
 
-#define ASK_TURNS 4096u /* turns between two checks for cancellation */
+#define CHECK_TURNS 4096u /* turns between two checks for cancellation */
 
 typedef struct star_walk {
     bm_match *match;
@@ -533,7 +532,7 @@ static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_e
     for (size_t i = 0; i < s->turns.n_order; i++) {
         const uint32_t doc = s->turns.order[i], *near;
         size_t n;
-        if (i % ASK_TURNS == ASK_TURNS - 1)
+        if (i % CHECK_TURNS == CHECK_TURNS - 1)
             BM_TRY(bm_candidate_walk_check(&s->pairs, err));
         BM_TRY(bm_turn_links_next(links, i, &near, &n, err));
         if (s->crowded.waiting[doc] != 0)
@@ -609,7 +608,7 @@ uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
     if (!bm_grouping_is_known(g, doc) && g->kept[doc] == BM_NO_KEPT)
         return n;
     const uint32_t n_kept = bm_grouping_is_known(g, doc)
-                                ? g->from->sizes[known_place(g->from, g->known[doc])]
+                                ? g->from->sizes[link_of(g->from, g->known[doc])]
                                 : corpus->sizes[g->kept[doc]];
     return n - bm_jaccard_common(g->similarity[doc], n, n_kept);
 }

@@ -87,8 +87,9 @@ typedef struct bm_earlier_edge {
     uint32_t behind; /* 1 + the number of the earlier document; 0: no edge */
 } bm_earlier_edge;
 
-/* With only_groups and verification: for each document, its edge to the earliest document. The kept
- * document of a group is often that one, and then need not be compared again. Else {0}. */
+/* With only_groups and verification: for each document, of its edges found to earlier documents,
+ * the one to the earliest. That document is often the kept one of the group; the two are then not
+ * compared again. Else {0}. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
     bm_column column;   /* holds `edges` (bm_corpus_new_column) */
@@ -281,8 +282,7 @@ void bm_grouping_reset(bm_grouping *grouping);
 bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
                          bm_error *err);
 
-/* lost_shingles -- what is lost with the removed documents: those of their shingles that the kept
- * document does not have.
+/* lost_shingles -- the shingles of removed documents that the documents kept for them do not have.
  *
  * No sets are compared for this. Grouping stores the Jaccard similarity of each removed document to
  * its kept one, from which the number of shared shingles is computed exactly

@@ -166,38 +166,38 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
     }
 }
 
-#define NO_PLACE UINT32_MAX /* the group is not listed */
+#define NOT_LISTED UINT32_MAX /* the group is not listed */
 
 /* List the members of each group, by counting. Groups are in the order of their labels, which are
  * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
     /* of each label: number of documents, then the index of the next one in `members` */
-    uint32_t *place = NULL;
+    uint32_t *next = NULL;
     uint64_t total = 0;
-    BM_TRY(bm_new_zero(&place, out->n, err));
+    BM_TRY(bm_new_zero(&next, out->n, err));
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
-        place[out->label[i]]++;
+        next[out->label[i]]++;
     }
     for (size_t i = 0; i < out->n; i++) {
-        const uint32_t size = place[i];
+        const uint32_t size = next[i];
         bm_grouping_leave(out, i);
-        place[i] = NO_PLACE;
+        next[i] = NOT_LISTED;
         if (size < 2 && !(size == 1 && bm_grouping_is_known(out, i)))
             continue;
         out->begin[out->n_groups++] = total;
-        place[i] = (uint32_t)total;
+        next[i] = (uint32_t)total;
         total += size;
         out->largest = size > out->largest ? size : out->largest;
     }
     out->begin[out->n_groups] = total;
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
-        if (place[out->label[i]] != NO_PLACE)
-            out->members[place[out->label[i]]++] = (uint32_t)i;
+        if (next[out->label[i]] != NOT_LISTED)
+            out->members[next[out->label[i]]++] = (uint32_t)i;
     }
-    bm_free(place);
+    bm_free(next);
     return BM_OK;
 }
 

@@ -28,9 +28,9 @@ typedef struct set_prefixes {
     uint32_t *order; /* n documents by size */
     size_t n;
     bm_spill_file *file;
-    uint64_t *places;       /* place in the file of each range's record */
+    uint64_t *offsets;      /* offset in the file of each range's record */
     uint32_t *n_keys;       /* keys of each range */
-    uint64_t bytes_held;    /* bytes of memory that they take until they are reset */
+    uint64_t bytes_held;    /* bytes of memory of the arrays above */
     uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
     unsigned part_bits;     /* counting used 2^part_bits parts */
 } set_prefixes;
@@ -106,11 +106,11 @@ typedef struct counting {
 static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
-    uint64_t places = (n / BLOCK + parts * 8) * 2 * sizeof(uint64_t);
+    uint64_t offsets = (n / BLOCK + parts * 8) * 2 * sizeof(uint64_t);
     uint64_t buffers = parts * BLOCK * sizeof(uint64_t) + WRITE_BYTES;
     uint64_t table = bm_shingle_counts_bytes(table_bits - part_bits) +
                      (uint64_t)LEAVE * BLOCK * sizeof(uint16_t);
-    return places + buffers + table;
+    return offsets + buffers + table;
 }
 
 /* NULL is fine */
@@ -313,10 +313,10 @@ static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *c
 
 static void set_window_reset(bm_set_window *w)
 {
-    bm_free_all(w->words, w->at, w->places);
+    bm_free_all(w->words, w->at, w->by_number);
     w->words = NULL;
     w->at = NULL;
-    w->places = NULL;
+    w->by_number = NULL;
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
@@ -361,8 +361,8 @@ static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_
     w->end = end;
     w->words = bm_alloc(words, sizeof *w->words);
     w->at = bm_alloc(docs, sizeof *w->at);
-    w->places = bm_alloc(docs, 2 * sizeof *w->places);
-    if (w->words == NULL || w->at == NULL || w->places == NULL)
+    w->by_number = bm_alloc(docs, 2 * sizeof *w->by_number);
+    if (w->words == NULL || w->at == NULL || w->by_number == NULL)
         return bm_fail_nomem(err, words * sizeof *w->words + docs * BM_SET_WINDOW_DOC);
     w->cap_words = words;
     w->cap_docs = docs;
@@ -376,7 +376,7 @@ static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end
     bm_set_reader reader = {.corpus = w->corpus};
     bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
-        size_t position = w->begin + (uint32_t)w->places[i];
+        size_t position = w->begin + (uint32_t)w->by_number[i];
         size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
         BM_TRY_OUT(bm_set_reader_copy(&reader, w->order[position], bm_set_window_set(w, position),
                                       len, err));
@@ -404,9 +404,9 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
         at += i % BM_PREFIX_RANGE == 0 ? BM_PREFIX_RANGE : 0;
         w->at[i] = at;
         at += bm_set_window_size(w, w->begin + i);
-        w->places[i] = (uint64_t)w->order[w->begin + i] << 32 | i;
+        w->by_number[i] = (uint64_t)w->order[w->begin + i] << 32 | i;
     }
-    bm_hashes_sort(w->places, n, w->places + w->cap_docs);
+    bm_hashes_sort(w->by_number, n, w->by_number + w->cap_docs);
     w->corpus->sets.bytes_back +=
         (words - (n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE * BM_PREFIX_RANGE) * sizeof *w->words;
     return bm_pool_for(w->pool, (bm_pool_split){n, DOC_GRAIN}, read_range, w, err);
@@ -454,7 +454,7 @@ typedef struct prefix_maker {
 static uint64_t order_bytes(const prefix_maker *m)
 {
     return (uint64_t)m->job->corpus->n * sizeof *m->out->order +
-           m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
+           m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->offsets + sizeof *m->out->n_keys);
 }
 
 /* Bytes that are needed besides the counters. */
@@ -610,7 +610,7 @@ static bm_status write_window(prefix_maker *m, bm_error *err)
         size_t n_keys = out->n_keys[range];
         out->store.most = n_keys > out->store.most ? n_keys : out->store.most;
         BM_TRY(bm_spill_add(out->file, bm_set_window_set(w, first) - BM_PREFIX_RANGE,
-                            (BM_PREFIX_RANGE + n_keys) * sizeof(uint64_t), &out->places[range],
+                            (BM_PREFIX_RANGE + n_keys) * sizeof(uint64_t), &out->offsets[range],
                             err));
     }
     return BM_OK;
@@ -635,7 +635,7 @@ out:
 static bm_status read_record(void *ctx, size_t range, uint64_t *record, bm_error *err)
 {
     const set_prefixes *p = ctx;
-    return bm_spill_read(p->file, p->places[range], record,
+    return bm_spill_read(p->file, p->offsets[range], record,
                          (BM_PREFIX_RANGE + (size_t)p->n_keys[range]) * sizeof *record, err);
 }
 
@@ -662,7 +662,7 @@ static bm_status begin(prefix_maker *m, bm_error *err)
     BM_TRY(bm_new(&out->order, corpus->n, err));
     BM_TRY(bm_order_by_size(&sets, out->order, &out->n, err));
     size_t n_ranges = (out->n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
-    BM_TRY(bm_new(&out->places, n_ranges, err));
+    BM_TRY(bm_new(&out->offsets, n_ranges, err));
     BM_TRY(bm_new(&out->n_keys, n_ranges, err));
     for (size_t i = 0; i < out->n; i++)
         m->n_shingles += corpus->sizes[out->order[i]];
@@ -707,7 +707,7 @@ out:
 static void set_prefixes_reset(set_prefixes *p)
 {
     bm_spill_close(p->file);
-    bm_free_all(p->order, p->places, p->n_keys);
+    bm_free_all(p->order, p->offsets, p->n_keys);
     *p = (set_prefixes){0};
 }
 

@@ -24,8 +24,6 @@ typedef struct bm_part_counts bm_part_counts;
  * `words` has for each range of BM_PREFIX_RANGE positions: BM_PREFIX_RANGE words for the caller's
  * use, then the sets of the documents as in the file, one after another. */
 
-/* `words` holds for each range of BM_PREFIX_RANGE positions: BM_PREFIX_RANGE words for the caller's
- * use, then the sets of the documents in the form of the file, one after another. */
 typedef struct bm_set_window {
     bm_corpus *corpus;
     const uint32_t *order; /* n documents by size */
@@ -35,8 +33,8 @@ typedef struct bm_set_window {
     /* positions in the window are begin … end-1; begin is a multiple of BM_PREFIX_RANGE */
     size_t begin, end;
     uint64_t *words;
-    size_t *at; /* for each position in the window: index of its set in `words` */
-    uint64_t *places;
+    size_t *at;          /* for each position in the window: index of its set in `words` */
+    uint64_t *by_number; /* (document number << 32) + index in the window, sorted; then scratch */
     size_t cap_words, cap_docs;
 } bm_set_window;
 

@@ -156,7 +156,7 @@ static void weighted_index_reset(bm_weighted_index *index)
 
 /* The state of one thread. */
 typedef struct prober {
-    uint32_t *met; /* for each document of the block: 1 + the last probed document that met it */
+    uint32_t *met; /* for each document of the block: 1 + the last document whose probe found it */
     bm_set_reader reader;
     bm_pair *pairs;
     size_t n, cap;
@@ -331,7 +331,7 @@ static void reset(search *s)
     weighted_index_reset(&s->index);
 }
 
-/* Decide how much memory the index may use. Moves sets to a file if they leave too little. */
+/* Decide how much memory the index may use. Moves sets to a file if too little is free. */
 static bm_status budget_index(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;

@@ -310,7 +310,7 @@ Test(all_pairs_prefixes, a_damaged_record_is_an_error)
     cr_assert_eq(set_prefixes_make(&job, &p, NULL), BM_OK);
     uint64_t *record = malloc((BM_PREFIX_RANGE + p.store.most) * 8);
     cr_assert_eq(p.store.read(p.store.ctx, 1, record, NULL), BM_OK);
-    off_t at = (off_t)p.places[1] + (off_t)BM_SPILL_RECORD + 8;
+    off_t at = (off_t)p.offsets[1] + (off_t)BM_SPILL_RECORD + 8;
     cr_assert_eq(pwrite(bm_spill_fd(p.file), &bad, sizeof bad, at), 8);
     cr_assert_eq(p.store.read(p.store.ctx, 1, record, NULL), BM_ERR_FORMAT);
     cr_assert_eq(p.store.read(p.store.ctx, 2, record, NULL), BM_OK);
