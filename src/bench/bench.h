@@ -44,7 +44,7 @@ typedef struct bm_bench_job {
     double signed_shingles;               /* shingles, times the share of permutations used */
     double up_bytes, down_bytes;          /* the least that the link must carry */
     double written_bytes;                 /* bytes that the job writes */
-    double seconds, cpu_seconds, opening; /* `opening`: a job of one document, subtracted */
+    double seconds, cpu_seconds, opening; /* `opening`: of one document; already subtracted */
     double part[BM_BENCH_N_PARTS];        /* seconds */
     const char *binds;                    /* name of the longest part */
     double gb_s, documents_s;

@@ -85,8 +85,8 @@ typedef struct bm_sign_loops {
      * perms_padded, is aligned to 64 bytes, and may be overwritten past perms. */
     void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                    uint32_t *words);
-    /* Only the arithmetic of `minima` for n shingles: the same loop with a shingle that stays in
-     * its register, which is hidden from the compiler. Benchmarks take it as the limit of the
+    /* Only the arithmetic of `minima` for n shingles: the same loop, in which one shingle stays in
+     * its register without the compiler's knowledge. Benchmarks take it as the limit of the
      * instruction set. `words` as above, aligned. */
     void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
     /* Band keys of a document with shingles. BM_KEY_LANES words past the last band must be

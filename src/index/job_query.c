@@ -88,8 +88,8 @@ static bm_status answer_rows_add(answer_rows *out, const bm_search_result *resul
     return status;
 }
 
-/* Called after all queries. If the index has filters, log for how many queries they were not used,
- * so that every document was read. */
+/* Called after all queries. If the index has filters, log for how many queries every document was
+ * read, because the filters were not used. */
 static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)

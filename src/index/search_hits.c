@@ -254,7 +254,7 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
 }
 
 /* Add the keys that were looked up with one call, one after another. First the numbers of each key
- * are brought together, because each run of the index returns its own. */
+ * are collected, because the hits come run by run. */
 static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -601,8 +601,8 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Add to left[] of each document the numbers above its last candidate, in its keys and its extras.
- * Numbers of a crowded key that are a candidate of none of its documents are removed. */
+/* Add to left[] of each document how many numbers of its keys and extras are above its last
+ * candidate. Removes the numbers of a crowded key that are candidates of none of its documents. */
 static void count_left(bounding *b)
 {
     bm_search_hits *hits = b->hits;

@@ -222,7 +222,7 @@ bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t ba
 /* Remove a document from its buckets when it is taken or becomes a centre. Once for each
  * document. */
 void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
-/* Emit the pairs of `centre` with all documents that are not taken in its open buckets. `centre`
+/* Emit the pairs of `centre` with all documents of its open buckets that are not taken. `centre`
  * must have been removed. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);

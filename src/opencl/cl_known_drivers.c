@@ -81,8 +81,8 @@ static bm_cl_key hash_of_file(const char *path)
 
 /* --- the environment --- */
 
-/* Add the library `name`: a path is that file; a bare name, the file in each folder of
- * LD_LIBRARY_PATH. */
+/* Add the library `name` to the sum: the file, if `name` is a path; else the file of that name in
+ * each folder of LD_LIBRARY_PATH. */
 static void add_library(bm_cl_key *sum, const char *name)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");

@@ -122,8 +122,8 @@ typedef struct bm_cl_shape {
     uint32_t group;              /* work-items in a group of bm_sign */
     uint32_t text_group;         /* work-items in a group of the kernels of text_*.cl */
     uint32_t split_group;        /* work-items in a group of the kernels of band_keys.cl */
-    uint32_t coef_words;         /* coefficients a on the device, and as many b: perms, padded with
-                                    zeros */
+    uint32_t coef_words;         /* number of coefficients a on the device, and of b: perms, padded
+                                    with zeros */
     bm_cl_chunk_units chunk;
     bm_cl_text_shape text;      /* set when the backend is opened */
     uint32_t batch_kilo_hashes; /* hashes for each compute unit in a batch, in multiples of 1024 */

@@ -151,8 +151,8 @@ out:
 
 /* --- texts --- */
 
-/* Units beyond the first shingle. The longest document fits into the smallest buffer limit, but is
- * still split while the limits of cutting are lowered. */
+/* How many units each document has after its first shingle. The longest document fits into the
+ * smallest buffer limit, but is still split while the limits of cutting are lowered. */
 static const uint32_t text_sizes[] = {0, 0, 0, 1, 2, 17, 118, 0, 5, 1000, 33, 3, 1500, 64};
 enum { N_TEXTS = sizeof text_sizes / sizeof *text_sizes, EMPTY = 1, SHORT = 2 };
 

@@ -61,7 +61,7 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 }
 
 #define BM_PIECE_PAGE  4096u
-#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* if the body is made of pages */
+#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece whose body is pages */
 #define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* intended size: 1 MiB of pages */
 
 /* The kinds of pieces, in the order of their keys. */
@@ -118,9 +118,9 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
  * Elias-Fano with low parts of whole bytes (P. Elias 1974; R. M. Fano 1971):
  *
  *     low    n times L bytes    the low 8*L bits of each hash
- *     high   bits, the lowest of a byte first: n ones and 2^(64-8L) - 1 zeros. The one of hash i
- *            has as many zeros before it as the value of the hash's high 64-8L bits, so it is bit
- *            (hash >> 8*L) + i. Unused bits of the last byte are 0
+ *     high   bits, the lowest of a byte first: n ones and 2^(64-8L) - 1 zeros. Bit
+ *            (hash >> 8*L) + i is the 1 of hash i: the zeros before it are as many as the value of
+ *            the hash's high 64-8L bits. Unused bits of the last byte are 0
  *
  * L is the value that takes the fewest bytes, and the larger one of two that take the same: 8 (no
  * high bits) up to 37 hashes, 7 up to 8,160, then 6, 5, 4. 170 hashes take 1,244 bytes of 1,360. A
