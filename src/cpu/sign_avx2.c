@@ -31,7 +31,7 @@ static inline __m256i low_halves(const uint64_t *hashes)
 {
     __m256 first = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)hashes));
     __m256 second = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(hashes + 4)));
-    /* the even words of both, within each half; then the halves' quarters in order */
+    /* in each half, the even words of `first`, then of `second`; then put the quarters in order */
     __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(first, second, 0x88));
     return _mm256_permute4x64_epi64(x, 0xD8);
 }

@@ -9,10 +9,9 @@
  * fixed text when the devices are opened (about a tenth of a second), and the faster one is used
  * for the whole job:
  *
- *     rate of a way = the lower of the rates of the host's threads and of the devices
- *     of the host   = from processor time: for making texts or hashes, and for driving the
- *                     device; if one of the devices is made of the host's processors: the two
- *                     one after the other
+ *     rate of a way = the lower of the rates of the host's threads and of the devices; if a device
+ *                     is made of the host's processors, the rate of both, one after the other
+ *     of the host   = from processor time, for making texts or hashes and for driving the device
  *     of a device   = batches in flight, as many as in a job, so that its latency does not count
  *     of the CPU    = native code on all threads at once, making hashes and signing them
  *

@@ -354,7 +354,7 @@ typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* crowded keys of all lists */
-    /* at: for each key, the index of its first number that is not in a range visited before */
+    /* at: for each key, the index of its first number that was not visited yet */
     size_t n_keys, *at;
     /* for each key, its bits in the current range; NULL: no remaining document has the key */
     uint64_t **bits;
@@ -493,8 +493,8 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Give words of bits to the keys of the remaining documents, and set b->low to the smallest number
- * not visited yet. Returns false if all numbers were visited. */
+/* Assign each key of the remaining documents its part of b->words for bits, and set b->low to the
+ * smallest number not visited yet. Returns false if all numbers were visited. */
 static bool find_low(bounding *b)
 {
     size_t used = 0;

@@ -254,8 +254,8 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* Make the same chains as bm_band_buckets_fill, from labels instead of keys: from the last document
- * to the first, each is inserted right after the first document of its chain. */
+/* Make the same chains as bm_band_buckets_fill, from labels instead of keys. From the last document
+ * to the first, insert each right after its label, the first document of its chain. */
 static void fill_by_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)
