@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/colliding.h"
+#include "tests/world/colliding.h"
 
 #define ID_BITS   20u
 #define LIST_BITS 21u

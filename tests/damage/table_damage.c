@@ -22,13 +22,14 @@
 #include "base/memory.h"
 #include "sources/table_stream.h"
 #include "input/table_module.h"
+#include "tests/world/world_folder.h"
 
 #define ROWS_MOST ((size_t)1 << 16)
 #define MAGIC     ((size_t)4) /* bytes before the first page */
 
 static struct {
     const bm_table_module *module;
-    char path[128]; /* of the changed file */
+    char folder[100], path[128]; /* of the changed file */
     bool parquet;
     long n_read, n_refused, n_ranges;
     char place[200]; /* what was changed */
@@ -38,7 +39,7 @@ static struct {
 static _Noreturn void give_up(const char *what)
 {
     fprintf(stderr, "%s: %s\n", here.place, what);
-    unlink(here.path);
+    world_folder_remove(here.folder);
     exit(1);
 }
 
@@ -262,10 +263,9 @@ int main(int argc, char **argv)
     (void)dies;
 #endif
     here.module = bm_table_module_get();
-    snprintf(here.path, sizeof here.path, "%s/bandmill-damage-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    const int fd = mkstemp(here.path);
-    check(fd >= 0 && close(fd) == 0, "no place for a file");
+    const char *root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL;
+    check(world_folder_make(root, here.folder, sizeof here.folder), "no place for a file");
+    snprintf(here.path, sizeof here.path, "%s/file", here.folder);
     for (int i = 2; i < argc; i++) {
         size_t len;
         const char *ending = strrchr(argv[i], '.');
@@ -274,6 +274,6 @@ int main(int argc, char **argv)
         change_each(argv[i], data, len, step);
         free(data);
     }
-    unlink(here.path);
+    world_folder_remove(here.folder);
     return here.touched == 1 ? 3 : 0;
 }

@@ -10,15 +10,14 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "failed_run.h"
 
 /* --- the setup: documents, an index of some, signatures of them --- */
 
 static void make_input(scratch *s, const char *name, int first, int n)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, name);
     for (int doc = first; doc < first + n; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 30; word++)
@@ -68,7 +67,7 @@ static void sign(scratch *s, const char *path)
 
 static void open_place(scratch *s)
 {
-    scratch_open(s);
+    *s = scratch_open();
     make_input(s, "known.jsonl", 0, 12);
     make_input(s, "new.jsonl", 100, 20);
     build(s, scratch_at(s, "known.jsonl"));
@@ -140,18 +139,16 @@ static long fail_each(scratch *s, known_kind kind, bool memory)
 
 Test(against_calls, every_failing_allocation_is_out_of_memory)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (known_kind kind = INDEX; kind < KINDS; kind++)
         cr_assert_gt(fail_each(&s, kind, true), 60);
-    scratch_close(&s);
 }
 
 Test(against_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (known_kind kind = INDEX; kind < KINDS; kind++)
         cr_assert_gt(fail_each(&s, kind, false), 20);
-    scratch_close(&s);
 }

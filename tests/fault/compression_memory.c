@@ -12,6 +12,7 @@
 #include "input/compression_kinds.h"
 #include "input/decompress.h"
 #include "output/compress.h"
+#include "tests/world/world_random.h"
 
 static struct {
     bool armed, failed;
@@ -52,11 +53,7 @@ static char text[TEXT_BYTES], packed[ROOM], unpacked[ROOM];
 
 static void make_text(void)
 {
-    uint32_t state = 3;
-    for (size_t i = 0; i < TEXT_BYTES; i++) {
-        state = state * 1664525u + 1013904223u;
-        text[i] = (char)('a' + (state >> 24) % 23);
-    }
+    world_fill(text, TEXT_BYTES, 3, "abcdefghijklmnopqrstuvw");
 }
 
 static bm_status pack(bm_compression kind, size_t *n, bm_error *err)

@@ -12,8 +12,8 @@
 #include "failed_run.h"
 #include "input/table_module.h"
 #include "input/table_library.h"
-#include "tests/unit/base/remove_tree.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/world_folder.h"
+#include "tests/world/scratch.h"
 
 enum { PERMS = 4, ROWS = 3 };
 
@@ -209,7 +209,7 @@ static void sign(scratch *s)
 static void open_place(scratch *s)
 {
     bm_error err = {0};
-    scratch_open(s);
+    *s = scratch_open();
     sign(s);
     const task lean = {.form = BM_EXCHANGE_LEANMINHASH, .from = "signed"};
     const task npy = {.form = BM_EXCHANGE_NPY, .from = "signed"};
@@ -274,7 +274,7 @@ static void judge(scratch *s, const task *t, bm_status status, const char *why)
         cr_assert(is_like(s, "answers/out", "right") && scratch_count(s, "answers") == 1,
                   "%s fails: something else is there (%s)", plan.which, why);
     if (scratch_has(s, "answers/out"))
-        cr_assert_eq(remove_tree(scratch_at(s, "answers/out")), 0);
+        cr_assert_eq(world_folder_remove(scratch_at(s, "answers/out")), 0);
 }
 
 /* A failed allocation may only give BM_ERR_NOMEM; a failed call, any status that fits. */
@@ -296,24 +296,22 @@ static long fail_each(scratch *s, const task *t, bool memory)
                   "%s, call %ld: %d, %s", plan.which, n, (int)status, why);
         judge(s, t, status, why);
     }
-    cr_assert_eq(remove_tree(scratch_at(s, "right")), 0);
+    cr_assert_eq(world_folder_remove(scratch_at(s, "right")), 0);
     return n;
 }
 
 Test(exchange_calls, every_failing_allocation_is_out_of_memory)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (size_t i = 0; i < TASKS; i++)
         cr_assert_gt(fail_each(&s, &tasks[i], true), 10, "task %zu", i);
-    scratch_close(&s);
 }
 
 Test(exchange_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (size_t i = 0; i < TASKS; i++)
         cr_assert_gt(fail_each(&s, &tasks[i], false), 10, "task %zu", i);
-    scratch_close(&s);
 }

@@ -14,8 +14,8 @@
 #include <bandmill/job.h>
 #include <bandmill/report.h>
 
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
 #include "failed_run.h"
 
 #define OLD "group 9: 2 documents, an earlier answer\n"
@@ -25,8 +25,7 @@
 /* Neighbours share 35 of 45 shingles, documents two apart 30 of 50. */
 static void make_input(scratch *s)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0; doc < 8; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 40; word++)
@@ -62,7 +61,7 @@ static void dedup(scratch *s, const char *name, bool pairs)
 
 static void open_place(scratch *s)
 {
-    scratch_open(s);
+    *s = scratch_open();
     make_input(s);
     dedup(s, "plain", false);
     dedup(s, "pairs", true);
@@ -235,18 +234,16 @@ static long fail_each(scratch *s, const task *t, bool memory)
 
 Test(explain_calls, every_failing_allocation_is_out_of_memory)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (size_t i = 0; i < TASKS; i++)
         cr_assert_gt(fail_each(&s, &tasks[i], true), 10, "task %zu", i);
-    scratch_close(&s);
 }
 
 Test(explain_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (size_t i = 0; i < TASKS; i++)
         cr_assert_gt(fail_each(&s, &tasks[i], false), 10, "task %zu", i);
-    scratch_close(&s);
 }

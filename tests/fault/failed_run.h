@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failed_run.h -- what must hold after each run of a job in which one call failed. Header only,
  * used with held_blocks.h. */
-#ifndef BM_TESTS_FAILED_RUN_H
-#define BM_TESTS_FAILED_RUN_H
+#pragma once
 
 #include <bandmill/status.h>
 
@@ -26,5 +25,3 @@ static inline void expect_nothing_left(long n, size_t n_files, bm_status status,
     cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n, why);
     cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
 }
-
-#endif

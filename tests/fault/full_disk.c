@@ -14,7 +14,9 @@
 
 #include "results/npy.h"
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 #define DISK_BYTES (1u << 20)
 
@@ -38,21 +40,10 @@ static void drop_disk(scratch *s, bool mounted)
     scratch_close(s);
 }
 
-static unsigned char *noise(size_t len)
-{
-    unsigned char *data = malloc(len);
-    uint32_t state = 3;
-    for (size_t i = 0; i < len; i++) {
-        state = state * 1664525u + 1013904223u;
-        data[i] = (unsigned char)(state >> 24);
-    }
-    return data;
-}
-
 static bm_status write_dir(const char *target, bool force, size_t len, int compression,
                            bm_error *err)
 {
-    unsigned char *data = noise(len);
+    unsigned char *data = world_filled(len, 3, NULL);
     bm_out_dir *dir = NULL;
     bm_out_file *file = NULL;
     bm_status status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
@@ -97,7 +88,7 @@ Test(full_disk, a_directory_that_does_not_fit_leaves_nothing)
     for (int compression = 0; compression <= 2; compression++) {
         scratch s;
         bm_error err = {0};
-        scratch_open(&s);
+        s = scratch_open();
         bool mounted = small_disk(&s);
         cr_expect_eq(
             write_dir(scratch_at(&s, "disk/out"), false, 3 * DISK_BYTES, compression, &err),
@@ -113,7 +104,7 @@ Test(full_disk, an_earlier_output_survives_a_replacement_that_does_not_fit)
 {
     scratch s;
     bm_error err = {0};
-    scratch_open(&s);
+    s = scratch_open();
     bool mounted = small_disk(&s);
     cr_assert_eq(write_dir(scratch_at(&s, "disk/out"), false, 1000, 0, &err), BM_OK, "%s",
                  err.message);
@@ -121,7 +112,7 @@ Test(full_disk, an_earlier_output_survives_a_replacement_that_does_not_fit)
     cr_expect_eq(scratch_count(&s, "disk"), 1u);
     cr_expect_eq(scratch_count(&s, "disk/out"), 2u);
     size_t len;
-    unsigned char *data = noise(1000);
+    unsigned char *data = world_filled(1000, 3, NULL);
     char *bytes = scratch_get(&s, "disk/out/kept.jsonl", &len);
     cr_expect(len == 1000 && memcmp(bytes, data, len) == 0);
     free(bytes);
@@ -135,14 +126,13 @@ Test(full_disk, a_single_file_that_does_not_fit_leaves_nothing)
 {
     scratch s;
     bm_error err = {0};
-    scratch_open(&s);
+    s = scratch_open();
     bool mounted = small_disk(&s);
-    unsigned char *data = noise(3 * DISK_BYTES);
+    unsigned char *data = world_filled(3 * DISK_BYTES, 3, NULL);
     scratch_put_text(&s, "disk/pairs.tsv", "id_a\tid_b\tjaccard\n");
     for (int compression = 0; compression <= 2; compression++) {
-        bm_out_file *file = NULL;
-        cr_assert_eq(
-            bm_out_file_open(scratch_at(&s, "disk/pairs.tsv"), BM_OUT_REPLACE, &file, &err), BM_OK);
+        bm_out_file *file =
+            world_open(bm_out_file, scratch_at(&s, "disk/pairs.tsv"), BM_OUT_REPLACE);
         cr_assert_eq(bm_out_file_compress(file, compression, (bm_pack_lanes){.threads = 2}, NULL),
                      BM_OK);
         bm_status status = BM_OK; /* parts of 4 MiB are buffered before any is written */
@@ -164,11 +154,11 @@ Test(full_disk, an_array_that_does_not_fit_leaves_nothing)
 {
     scratch s;
     bm_error err = {0};
-    scratch_open(&s);
+    s = scratch_open();
     bool mounted = small_disk(&s);
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
-    unsigned char *rows = noise(64 * 512);
+    unsigned char *rows = world_filled(64 * 512, 3, NULL);
     bm_status status = bm_out_dir_open(scratch_at(&s, "disk/out"), BM_OUT_REFUSE, &dir, &err);
     cr_assert_eq(status, BM_OK);
     cr_assert_eq(

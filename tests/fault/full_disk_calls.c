@@ -16,8 +16,8 @@
 #include "json/json_write.h"
 #include "results/npy.h"
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
 #include "wrap_calls.h"
 
 static int n_files;               /* in addition to the four that each output has */
@@ -204,13 +204,11 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
 /* Every `step`-th call fails in turn; in the small size, one in three of these. */
 static void fail_each(int code, bool memory, bool force, long step)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     long n = 0;
-    scratch_open(&s);
     while (run(&s, n, code, memory, force))
         n += step * (long)sized(1, 3);
     cr_expect_gt(n, 40, "%ld calls were made to fail", n);
-    scratch_close(&s);
 }
 
 Test(full_disk_calls, each_call_that_finds_the_disk_full_leaves_nothing)

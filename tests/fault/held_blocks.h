@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held_blocks.h -- makes every allocation and system call of a job able to fail (wrap_calls.h), and
  * tracks the memory blocks that the job holds. Header only, for one source file per program. */
-#ifndef BM_TESTS_HELD_BLOCKS_H
-#define BM_TESTS_HELD_BLOCKS_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -135,5 +134,3 @@ static inline size_t open_files(void)
     closedir(folder);
     return n;
 }
-
-#endif

@@ -14,9 +14,9 @@
 #include <sys/statvfs.h>
 
 #include "output/out_dir.h"
-#include "tests/unit/base/remove_tree.h"
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/world_folder.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
 
 #include "held_blocks.h"
 
@@ -118,8 +118,7 @@ enum { DOCS = 6 };
 /* Each of the last documents is a copy of one of the first. */
 static void make_input(scratch *s, const char *name, int n_docs)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, name);
     for (int doc = 0; doc < n_docs; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 20; word++)
@@ -222,7 +221,7 @@ static bm_status run(task *t, bm_error *err)
 
 static void empty_outputs(scratch *s)
 {
-    cr_assert_eq(remove_tree("outputs"), 0);
+    cr_assert_eq(world_folder_remove("outputs"), 0);
     scratch_folder(s, "outputs");
 }
 
@@ -442,7 +441,7 @@ static void fail_each(scratch *s, const shape *of)
 /* Makes the inputs and the undisturbed outputs of this input and of an earlier one. */
 static void open_place(scratch *s, kind what)
 {
-    scratch_open(s);
+    *s = scratch_open();
     cr_assert_eq(chdir(s->root), 0);
     make_input(s, "in.jsonl", DOCS);
     make_input(s, "old.jsonl", DOCS - 1);
@@ -465,7 +464,7 @@ static void open_place(scratch *s, kind what)
 
 static void fail_all(kind what)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s, what);
     if (what == DEDUP)
         cr_assert(scratch_holds(&s, "right/groups.jsonl", GROUPS));
@@ -474,7 +473,6 @@ static void fail_all(kind what)
     for (size_t i = 0; i < SHAPES; i++)
         if (shapes[i].kind == what)
             fail_each(&s, &shapes[i]);
-    scratch_close(&s);
 }
 
 /* --- the work directory is replaced by another one, before each call in turn --- */
@@ -523,12 +521,11 @@ static void exchange_before_each(scratch *s, const shape *of)
 
 static void exchange_before_all(kind what)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s, what);
     for (size_t i = 0; i < SHAPES; i++)
         if (shapes[i].kind == what && !shapes[i].replaces && !shapes[i].interrupts)
             exchange_before_each(&s, &shapes[i]);
-    scratch_close(&s);
 }
 
 Test(job_calls, dedup_puts_nothing_into_a_directory_that_another_made)

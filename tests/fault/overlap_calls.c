@@ -9,7 +9,7 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "failed_run.h"
 
 enum { ITEMS = 80, DOCUMENTS = 12 };
@@ -17,8 +17,7 @@ enum { ITEMS = 80, DOCUMENTS = 12 };
 /* Documents that begin with the same eight words; the last document has only those of an item. */
 static void make_input(scratch *s, const char *name, int n, bool last)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, name);
     for (int doc = 0; doc < n; doc++) {
         fprintf(file, "{\"id\":\"%s%d\",\"text\":\"", name, doc);
         for (int word = 0; word < 8 + 4 * (doc % 2 == 0 || !last); word++)
@@ -81,20 +80,16 @@ static long fail_each(scratch *s, bool memory)
 
 Test(overlap_calls, every_failing_allocation_is_out_of_memory)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s, "items.jsonl", ITEMS, false);
     make_input(&s, "train.jsonl", DOCUMENTS, true);
     cr_assert_gt(fail_each(&s, true), 60);
-    scratch_close(&s);
 }
 
 Test(overlap_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s, "items.jsonl", ITEMS, false);
     make_input(&s, "train.jsonl", DOCUMENTS, true);
     cr_assert_gt(fail_each(&s, false), 20);
-    scratch_close(&s);
 }

@@ -10,7 +10,7 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "failed_run.h"
 #include "tests/world/world_text.h"
 
@@ -28,8 +28,7 @@ static void text_of(int doc, char out[400])
 
 static void make_input(scratch *s, const char *name, int first, int n)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, name);
     for (int doc = first; doc < first + n; doc++) {
         char text[400];
         text_of(doc, text);
@@ -43,7 +42,7 @@ static void open_place(scratch *s)
     bm_index_build_options options;
     bm_summary *summary = NULL;
     bm_error err = {0};
-    scratch_open(s);
+    *s = scratch_open();
     make_input(s, "targets.jsonl", 0, 20);
     make_input(s, "queries.jsonl", 100, (int)N_ASKED);
     const char *paths[] = {scratch_at(s, "targets.jsonl")};
@@ -197,18 +196,16 @@ static long fail_each(scratch *s, task t, bool memory)
 
 Test(query_calls, every_failing_allocation_is_out_of_memory)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (int t = 0; t < N_TASKS; t++)
         cr_assert_gt(fail_each(&s, (task)t, true), 10, "task %d", t);
-    scratch_close(&s);
 }
 
 Test(query_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (int t = 0; t < N_TASKS; t++)
         cr_assert_gt(fail_each(&s, (task)t, false), 3, "task %d", t);
-    scratch_close(&s);
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "results/npy.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "wrap_calls.h"
 #include "tests/world/world_npy.h"
 
@@ -218,10 +218,9 @@ static void assert_whole(scratch *s, long n)
  */
 static bool run(long n, int code, bool memory, const char *journal)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bool found;
     bm_error err = {0};
-    scratch_open(&s);
     leave(&s, journal);
     plan_call(n, code, memory);
     bm_status status = attempt(scratch_at(&s, "out"), &found, &err);
@@ -246,7 +245,6 @@ static bool run(long n, int code, bool memory, const char *journal)
                   "call %ld %s", n, plan.which);
     }
     assert_whole(&s, n);
-    scratch_close(&s);
     return more;
 }
 
@@ -277,10 +275,9 @@ Test(resume_calls, so_it_is_where_the_work_is_begun_anew)
 /* Takes the directory over to remove it (`again`), or clears it to start over; call n fails. */
 static bool run_removal(bool again, long n, int code, bool memory)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bool found;
-    scratch_open(&s);
     leave(&s, "out.partial/.bandmill-journal");
     const char *target = scratch_at(&s, "out");
     plan_call(n, code, memory);
@@ -292,7 +289,6 @@ static bool run_removal(bool again, long n, int code, bool memory)
     plan.armed = false;
     bool left = has_journal(&s, n), more = plan.failed;
     cr_assert(!left || more, "call %ld", n);
-    scratch_close(&s);
     return more;
 }
 
@@ -309,12 +305,11 @@ Test(resume_calls, half_removed_work_has_no_journal)
 Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
 {
     static const char *const keep[] = {"kept/a.jsonl"};
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bm_out_file *file = NULL;
     bool found, there = false;
     struct stat info;
-    scratch_open(&s);
     leave(&s, "out.partial/.bandmill-journal");
     cr_assert_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
                  BM_OK);
@@ -328,15 +323,13 @@ Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
     for (unsigned i = 0; i < n_synced && i < 64; i++)
         there = there || synced[i] == info.st_ino;
     cr_assert(there);
-    scratch_close(&s);
 }
 
 Test(resume_calls, a_directory_that_was_moved_before_it_was_locked_is_not_the_one)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bool found = true;
-    scratch_open(&s);
     leave(&s, "out.partial/.bandmill-journal");
     finishes = scratch_at(&s, "out.partial");
     finished = scratch_at(&s, "elsewhere");
@@ -349,15 +342,13 @@ Test(resume_calls, a_directory_that_was_moved_before_it_was_locked_is_not_the_on
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_proves_nothing)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bool found;
-    scratch_open(&s);
     leave(&s, "out.partial/.bandmill-journal");
     finishes = scratch_at(&s, "out.partial/.bandmill-work");
     finished = scratch_at(&s, "elsewhere");
@@ -366,5 +357,4 @@ Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_proves_nothing)
     cr_expect_null(dir);
     cr_expect_eq(scratch_count(&s, "."), 2u);
     cr_expect_eq(scratch_count(&s, "out.partial"), STATES + 2u);
-    scratch_close(&s);
 }

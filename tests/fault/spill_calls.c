@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "spill/sorted_runs.h"
 #include "wrap_calls.h"
 
@@ -59,8 +59,7 @@ static bm_status sort_all(const char *dir, size_t *n_read, bm_error *err)
 /* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. */
 static long fail_each(bool memory, int code, bm_status wanted)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     long n = 0;
     for (bool failed = true; failed; n++) {
         size_t n_read;
@@ -73,7 +72,6 @@ static long fail_each(bool memory, int code, bm_status wanted)
         cr_assert(status != BM_OK || n_read == RECORDS, "call %ld", n);
         cr_assert(!failed || wanted == BM_OK || err.message[0] != '\0');
     }
-    scratch_close(&s);
     return n;
 }
 
@@ -90,22 +88,19 @@ Test(spill_calls, every_failing_allocation_is_out_of_memory)
 
 Test(spill_calls, short_reads_and_writes_are_gone_on_with)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     size_t n_read;
-    scratch_open(&s);
     plan_call(-1, 0, false);
     shorten = true;
     bm_status status = sort_all(s.root, &n_read, NULL);
     shorten = plan.armed = false;
     cr_assert_eq(status, BM_OK);
     cr_assert_eq(n_read, RECORDS);
-    scratch_close(&s);
 }
 
 Test(spill_calls, interrupted_reads_and_writes_are_done_again)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     long n = 0;
     for (plan.failed = true; plan.failed; n++) {
         size_t n_read;
@@ -115,5 +110,4 @@ Test(spill_calls, interrupted_reads_and_writes_are_done_again)
         cr_assert(status == BM_OK && n_read == RECORDS, "call %ld", n);
     }
     cr_assert_gt(n, 20);
-    scratch_close(&s);
 }

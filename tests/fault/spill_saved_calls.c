@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "spill/spill_saved.h"
 #include "wrap_calls.h"
 
@@ -142,8 +142,7 @@ static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 /* Fails call 0, 1, 2 and so on until a run has no failure; returns the number of failures. */
 static long fail_each(int code, bool memory, bm_status wanted)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     long n = 0;
     for (bool failed = true; failed; n++) {
@@ -168,7 +167,6 @@ static long fail_each(int code, bool memory, bm_status wanted)
             cr_assert_eq(n_read, RECORDS);
         }
     }
-    scratch_close(&s);
     return n;
 }
 

@@ -7,8 +7,8 @@
  * verification, it may compare signatures instead, and warns. */
 #include <bandmill/job.h>
 
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
 
 #include "failed_run.h"
 
@@ -18,8 +18,7 @@ enum { DOCS = 6 };
 
 static void make_input(scratch *s, const char *name)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, name);
     for (int doc = 0; doc < DOCS; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 40; word++)
@@ -110,7 +109,7 @@ static void open_place(scratch *s)
 {
     size_t n_warnings = 0;
     bm_error err = {0};
-    scratch_open(s);
+    *s = scratch_open();
     cr_assert_eq(chdir(s->root), 0);
     make_input(s, "in.jsonl");
     sign(s);
@@ -223,7 +222,7 @@ static char *with_groups(const char *input)
 
 static void fail_all(bool memory)
 {
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     char *input = scratch_get(&s, "there/in.jsonl", NULL), *end = input;
     char *annotated = with_groups(input);
@@ -237,7 +236,6 @@ static void fail_all(bool memory)
     }
     free(annotated);
     free(input);
-    scratch_close(&s);
 }
 
 Test(staged_calls, every_failing_allocation_is_out_of_memory)

@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "wrap_calls.h"
 
 #define FIRST_PAGE 4096
@@ -105,7 +105,7 @@ typedef struct work {
     uint32_t removed[8];
 } work;
 
-static void prepare(work *w, model *m, numbers *r)
+static void prepare(work *w, model *m, uint64_t *r)
 {
     for (uint32_t i = 0; i < 40; i++) {
         model_doc *d = &m->docs[m->n + i];
@@ -172,12 +172,11 @@ static void begin_anew(scratch *s, const files *f)
 /* The number of calls, each of which failed in its turn. */
 static long fail_each_write(int code, bool memory)
 {
-    scratch s;
-    numbers r = {21};
+    SCRATCH s = scratch_open();
+    uint64_t r = 21;
     model *before = calloc(1, sizeof *before), *after = malloc(sizeof *after);
     work *w = malloc(sizeof *w);
     long n = 0;
-    scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     for (int i = 0; i < 3; i++) {
@@ -232,7 +231,6 @@ static long fail_each_write(int code, bool memory)
     free(f.data);
     free(f.record);
     free(w);
-    scratch_close(&s);
     return n;
 }
 
@@ -251,10 +249,9 @@ Test(store_calls, each_allocation_that_fails_leaves_the_last_commit)
  * index is as it was. */
 static void fail_each_copy(int code, bool memory)
 {
-    scratch s;
-    numbers r = {23};
+    SCRATCH s = scratch_open();
+    uint64_t r = 23;
     model *m = calloc(1, sizeof *m), *copied = calloc(1, sizeof *m);
-    scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     for (int i = 0; i < 2; i++) {
@@ -299,7 +296,6 @@ static void fail_each_copy(int code, bool memory)
     bm_store_close(store);
     free(m);
     free(copied);
-    scratch_close(&s);
 }
 
 Test(store_calls, each_call_that_fails_leaves_no_half_copy)
@@ -311,11 +307,10 @@ Test(store_calls, each_call_that_fails_leaves_no_half_copy)
 /* A disk of every size between the present size and the size needed. */
 Test(store_calls, a_full_disk_leaves_the_last_commit)
 {
-    scratch s;
-    numbers r = {22};
+    SCRATCH s = scratch_open();
+    uint64_t r = 22;
     model *before = calloc(1, sizeof *before), *after = malloc(sizeof *after);
     work *w = malloc(sizeof *w);
-    scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     cr_assert_eq(model_add(before, store, 10, &r, NULL), BM_OK);
@@ -355,19 +350,17 @@ Test(store_calls, a_full_disk_leaves_the_last_commit)
     free(f.data);
     free(f.record);
     free(w);
-    scratch_close(&s);
 }
 
 /* A disk of 1 MiB in memory, if the test may mount one. LMDB itself only reports an input/output
  * error. */
 Test(store_calls, a_disk_that_is_full_is_named_as_the_cause)
 {
-    scratch s;
-    numbers r = {31};
+    SCRATCH s = scratch_open();
+    uint64_t r = 31;
     model *m = calloc(1, sizeof *m), *before = malloc(sizeof *before);
     bm_error err = {0};
     bm_status status = BM_OK;
-    scratch_open(&s);
     scratch_folder(&s, "disk");
     if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
         mount("tmpfs", scratch_at(&s, "disk"), "tmpfs", 0, "size=1m") == 0) {
@@ -390,5 +383,4 @@ Test(store_calls, a_disk_that_is_full_is_named_as_the_cause)
     }
     free(m);
     free(before);
-    scratch_close(&s);
 }

@@ -9,16 +9,15 @@
 
 #include <bandmill/tune.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "failed_run.h"
 
 #define OLD "low\thigh\tpairs\n" /* recognised as a file of ours */
 
 static void open_place(scratch *s)
 {
-    scratch_open(s);
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    *s = scratch_open();
+    FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0; doc < 40; doc++) {
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
         for (int word = 0; word < 30; word++)
@@ -84,7 +83,7 @@ static bool fits(bool memory, bm_status status)
 
 static void fail_each(bool memory)
 {
-    scratch s;
+    SCRATCH s;
     char *right = NULL, *table = NULL;
     open_place(&s);
     cr_assert_eq(run(&s, &right, NULL), BM_OK);
@@ -109,7 +108,6 @@ static void fail_each(bool memory)
     cr_assert_gt(n, 10);
     free(picture);
     free(right);
-    scratch_close(&s);
 }
 
 Test(tune_calls, every_failing_allocation_is_out_of_memory)

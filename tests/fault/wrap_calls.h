@@ -2,8 +2,7 @@
 /* wrap_calls.h -- makes one system call or one allocation of a program fail: the N-th, counted from
  * 0 over all functions of that sort that the linker redirects to a WRAP, on any thread. Header
  * only, for one source file per program. */
-#ifndef BM_TESTS_WRAP_CALLS_H
-#define BM_TESTS_WRAP_CALLS_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ static inline bool fails(const char *which, bool memory)
     WRAP(void *, malloc, (size_t n), (n), NULL, true)                                              \
     WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)                           \
     WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
-
-#endif

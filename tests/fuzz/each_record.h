@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* each_record.h -- passes on all records of an input, as one thread of a job reads them. */
-#ifndef TEST_FUZZ_EACH_RECORD_H
-#define TEST_FUZZ_EACH_RECORD_H
+#pragma once
 
 #include "input/input_set.h"
 #include "input/parser.h"
@@ -37,5 +36,3 @@ static inline bm_status each_record(const bm_input_options *options, record_batc
     bm_input_set_close(set);
     return status;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  *     byte 0 … 3   the types of the signatures, of their words, of the ids and of n_shingles
  *     then         for each array: a byte with rows, offset and nulls, and then its cells */
-#ifndef TEST_FUZZ_ARROW_H
-#define TEST_FUZZ_ARROW_H
+#pragma once
 
 #include <bandmill/arrow.h>
 
@@ -293,5 +292,3 @@ static inline void fuzz_open_table(fuzz_span table, const char *key, fuzz_span v
     *out = (struct ArrowArrayStream){fuzz_get_schema, fuzz_get_next, fuzz_last_error,
                                      fuzz_release_stream, t};
 }
-
-#endif

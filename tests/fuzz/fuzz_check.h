@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_check.h -- a check that stops the program, in every build. */
-#ifndef TEST_FUZZ_CHECK_H
-#define TEST_FUZZ_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ static inline bool fuzz_same(const void *a, size_t n_a, const void *b, size_t n_
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#endif

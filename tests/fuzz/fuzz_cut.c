@@ -24,7 +24,7 @@ typedef struct cutting {
 
 static uint64_t draw(cutting *c, uint64_t below)
 {
-    const uint64_t drawn = world_congruent(&c->random);
+    const uint64_t drawn = world_random(&c->random);
     return below == 0 ? 0 : drawn % below;
 }
 

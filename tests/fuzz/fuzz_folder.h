@@ -2,8 +2,7 @@
 /* fuzz_folder.h -- files for targets that read by path: each process has its own directory, in
  * memory where the system has such a place, removed when the process exits normally. Header only.
  */
-#ifndef TEST_FUZZ_FOLDER_H
-#define TEST_FUZZ_FOLDER_H
+#pragma once
 
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz_check.h"
-#include "tests/unit/base/remove_tree.h"
+#include "tests/world/world_folder.h"
 
 #define FUZZ_PATH 256u
 
@@ -19,7 +18,7 @@ static char fuzz_folder_path[64];
 
 static inline void fuzz_folder_end(void)
 {
-    remove_tree(fuzz_folder_path);
+    world_folder_remove(fuzz_folder_path);
 }
 
 /* Writes "FOLDER/NAME" to `out` and returns it. */
@@ -27,8 +26,7 @@ static inline const char *fuzz_path(const char *name, char out[FUZZ_PATH])
 {
     if (fuzz_folder_path[0] == '\0') {
         const char *root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-        snprintf(fuzz_folder_path, sizeof fuzz_folder_path, "%s/bandmill-fuzz-XXXXXX", root);
-        CHECK(mkdtemp(fuzz_folder_path) != NULL);
+        CHECK(world_folder_make(root, fuzz_folder_path, sizeof fuzz_folder_path));
         atexit(fuzz_folder_end);
     }
     CHECK((size_t)snprintf(out, FUZZ_PATH, "%s/%s", fuzz_folder_path, name) < FUZZ_PATH);
@@ -57,5 +55,3 @@ static inline fuzz_parts fuzz_split(const uint8_t *data, size_t size)
     const size_t n = (size_t)(at - data) + 1;
     return (fuzz_parts){data, at + 5, n, size - n - 4};
 }
-
-#endif

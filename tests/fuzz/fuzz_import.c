@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_made(data[0], &out);
     else
         CHECK(out.n == 0 && err.message[0] != '\0' && status != BM_ERR_INTERNAL);
-    remove_tree(out.path);
+    world_folder_remove(out.path);
     reset_folder(&out);
     return 0;
 }

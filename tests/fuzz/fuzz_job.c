@@ -276,7 +276,7 @@ static void run(const job *j, result *r, bm_error *err)
 {
     const bool left = j->base >= LEFT_BY_DEDUP;
     const char *target = left ? here.resumed[j->base] : here.target;
-    remove_tree(target);
+    world_folder_remove(target);
     *err = (bm_error){0};
     memcpy(r->files.path, target, FUZZ_PATH);
     r->text.len = 0;
@@ -333,7 +333,7 @@ static void interrupt(base which, const char *name, run_fn *run_job)
         stop s = {.at = at};
         const bm_callbacks callbacks = {.ctx = &s, .cancelled = cancelled};
         bm_error err = {0};
-        remove_tree(f->path);
+        world_folder_remove(f->path);
         const bm_status status = run_job(target, false, &callbacks, &err);
         if (status == BM_OK)
             break;

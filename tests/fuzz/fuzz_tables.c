@@ -16,7 +16,7 @@
 #include "fuzz_folder.h"
 #include "results/result_tables.h"
 #include "jobs/group_labels.h"
-#include "tests/unit/base/file_digests.h"
+#include "tests/world/file_digests.h"
 
 static void check_error(bm_status status, const bm_error *err, const char *path)
 {

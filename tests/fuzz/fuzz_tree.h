@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tree.h -- the files of a directory, kept in memory: to write them again, and to compare.
  * Header only. */
-#ifndef TEST_FUZZ_TREE_H
-#define TEST_FUZZ_TREE_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,7 +91,7 @@ static inline void restore(folder *f)
     char path[FUZZ_PATH];
     if (!f->touched)
         return;
-    remove_tree(f->path);
+    world_folder_remove(f->path);
     CHECK(mkdir(f->path, 0700) == 0);
     for (size_t i = 0; i < f->n; i++) {
         char *slash = strrchr(strcpy(path, f->files[i].name), '/'), below[FUZZ_PATH];
@@ -105,5 +104,3 @@ static inline void restore(folder *f)
     }
     f->touched = false;
 }
-
-#endif

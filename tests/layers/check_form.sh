@@ -8,6 +8,7 @@
 #     prototype   a source declares no function of another one: headers do
 #     section     a part of a source begins with "=== words ===", not as the head of a file does
 #     drawing     a line of a comment has no runs of blanks but in a drawing, which is indented; there, a reflow has wrecked one
+#     world       tests make temporary folders and random numbers by tests/world alone
 #     reflow      clang-format leaves comments alone
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

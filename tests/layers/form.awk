@@ -25,6 +25,12 @@ FNR == 1 {
 # Text at the margin of a comment, in which a word follows several blanks: it was a line of a drawing.
 (was_comment || /^\/\*/) && /^( \*|\/\*) [^ ]/ && /[^ .:;!?]   +[^ *\\|]/ { violation("drawing", "blanks within a sentence (a drawing is indented)") }
 
+# The generators by their constants: SplitMix64, those of Knuth, of Numerical Recipes and of the C standard.
+FILENAME ~ /^tests\// && FILENAME !~ /^tests\/world\// && code ~ /(^|[^a-z_0-9])(mkdtemp|mkstemps?|rand|rand_r|srand|drand48|random)\(/ ||
+FILENAME ~ /^tests\// && FILENAME !~ /^tests\/world\// && code ~ /BF58476D1CE4E5B9|6364136223846793005|1664525|1103515245/ {
+    violation("world", "a temporary file or a random number of its own (tests/world has them)")
+}
+
 !is_source { next }
 
 /^\/\* [a-z][a-z0-9_]* -- / && $2 != stem ".c" { violation("section", "\"" $2 " --\" (write \"=== words ===\")") }

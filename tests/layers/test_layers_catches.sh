@@ -341,7 +341,7 @@ refuses 'another licence' '^src/corpus/b\.h:1: licence: ' sh "$here/check_licenc
 # ---- the form of sources
 
 form=$work/form
-mkdir -p "$form/src/lsh" "$form/tests"
+mkdir -p "$form/src/lsh" "$form/tests/world"
 form() { printf '%s\n' "$@" > "$form/src/lsh/a.c"; }
 check_form() { sh "$here/check_form.sh" "$form"; }
 echo 'ReflowComments: false' > "$form/.clang-format"
@@ -357,6 +357,15 @@ form 'int x;' '/* other -- the head of a file. */'; refuses 'the head of another
 form '/* a.c -- its head.' ' *     memory   chunks that begin' ' * here file     [ keys | frequencies ] */'
 refuses 'a drawing that was wrecked' '^src/lsh/a\.c:3: drawing: ' check_form
 form 'int x;'
+of_test() { printf '%s\n' "$1" > "$form/tests/a.c"; }
+echo 'int a(void) { return mkdtemp(x) + rand_r(&s); }' > "$form/tests/world/b.h"
+of_test 'uint64_t a(uint64_t *state) { return world_random(state) + strand(1); } /* mkdtemp(x) */'
+passes 'tests that ask their world' check_form
+for own in 'mkdtemp(path)' 'mkstemp(path)' 'rand_r(&seed)' 'x * UINT64_C(6364136223846793005)' 'x * 1664525 + 1013904223' \
+    'x * 1103515245u + 12345u' '(z ^ z >> 30) * 0xBF58476D1CE4E5B9u'; do
+    of_test "long a(void) { return $own; }"; refuses "a test with $own" '^tests/a\.c:1: world: ' check_form
+done
+rm "$form/tests/a.c"
 echo 'ReflowComments: true' > "$form/.clang-format"; refuses 'a formatter that wrecks drawings' '^\.clang-format:1: reflow: ' check_form
 
 # ---- functions that are external for tests alone

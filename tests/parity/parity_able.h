@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parity_able.h -- which family of kernels is compared on which device, and where compiled programs
  * are kept. */
-#ifndef TESTS_PARITY_ABLE_H
-#define TESTS_PARITY_ABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -36,5 +35,3 @@ static inline const char *parity_programs(const bm_device_info *device)
     const char *dir = getenv("BANDMILL_TEST_PROGRAMS");
     return dir != NULL && strstr(device->platform, "Portable Computing") == NULL ? dir : "";
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parity_batch.h -- documents from a seeded generator, the right words and keys by the scalar
  * reference, and a comparison with those of a backend. Shared by the tests of backends. */
-#ifndef TESTS_PARITY_BATCH_H
-#define TESTS_PARITY_BATCH_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -20,11 +19,6 @@ typedef struct parity_batch {
     uint64_t *offsets, *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
 } parity_batch;
-
-static uint64_t parity_random(uint64_t *state)
-{
-    return world_split(state);
-}
 
 /* How to make the documents. */
 typedef struct parity_docs {
@@ -72,7 +66,7 @@ static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const p
         b->offsets[i + 1] = b->offsets[i] + sizes[i];
     b->hashes = malloc((b->offsets[n_docs] + 1) * sizeof *b->hashes);
     for (size_t i = 0; i < b->offsets[n_docs]; ++i)
-        b->hashes[i] = distinct > 0 ? parity_random(&seed) % distinct : parity_random(&seed);
+        b->hashes[i] = distinct > 0 ? world_random(&seed) % distinct : world_random(&seed);
     b->words = malloc(n_docs * b->row * sizeof *b->words + 1);
     b->right_words = malloc(n_docs * b->row * sizeof *b->words + 1);
     b->keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
@@ -128,5 +122,3 @@ static void parity_free(parity_batch *b)
     free(b->keys);
     free(b->right_keys);
 }
-
-#endif

@@ -13,20 +13,20 @@
 #include "opencl/cl_program.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
+#include "tests/world/world_folder.h"
 
 #define OCLGRIND "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
 
-static char scratch[64], log_path[128];
+static char scratch[256], log_path[300];
 
 static void begin(void)
 {
-    char path[128];
+    char path[300];
     if (access(OCLGRIND, R_OK) != 0) {
         cr_assert_null(getenv("BANDMILL_REQUIRE_OPENCL"), "%s is required and not there", OCLGRIND);
         cr_skip("no Oclgrind here (" OCLGRIND ")");
     }
-    snprintf(scratch, sizeof scratch, "/tmp/bandmill_oclgrind_XXXXXX");
-    cr_assert_not_null(mkdtemp(scratch));
+    cr_assert(world_folder_make(NULL, scratch, sizeof scratch));
     snprintf(path, sizeof path, "%s/oclgrind.icd", scratch);
     FILE *icd = fopen(path, "w");
     fputs(OCLGRIND "\n", icd);
@@ -40,14 +40,12 @@ static void begin(void)
 /* Reads Oclgrind's messages; "" if there are none. */
 static void read_log(char *out, size_t cap)
 {
-    char command[128];
     FILE *file = fopen(log_path, "r");
     size_t n = file != NULL ? fread(out, 1, cap - 1, file) : 0;
     out[n] = '\0';
     if (file != NULL)
         fclose(file);
-    snprintf(command, sizeof command, "rm -r %s", scratch);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(world_folder_remove(scratch), 0);
 }
 
 static void sign_clean(const char *family, bm_scheme scheme, uint32_t perms, uint32_t bands,

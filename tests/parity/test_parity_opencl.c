@@ -17,6 +17,8 @@
 #include "base/memory.h"
 #include "tests/parity/parity_able.h"
 #include "tests/parity/parity_batch.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_folder.h"
 
 static const char *const families[] = {"cpu", "gpu"};
 
@@ -29,7 +31,7 @@ static devices find_devices(void)
 {
     bm_cl_listing listing;
     bm_error err = {0};
-    cr_assert_eq(bm_cl_list(&listing, &err), BM_OK, "%s", err.message);
+    world_ok(bm_cl_list(&listing, &err), &err);
     devices d = {.infos = listing.rows};
     for (size_t i = 0; i < listing.n; ++i)
         if (d.infos[i].kind != BM_DEVICE_CL_NONE)
@@ -79,8 +81,8 @@ static bm_backend *open_device(const bm_backend_cfg *cfg, const char *family, si
 static void sign(bm_backend *backend, bm_sign_task *task)
 {
     bm_error err = {0};
-    cr_assert_eq(backend->ops->submit(backend, task, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(backend->ops->wait(backend, task, &err), BM_OK, "%s", err.message);
+    world_ok(backend->ops->submit(backend, task, &err), &err);
+    world_ok(backend->ops->wait(backend, task, &err), &err);
 }
 
 /* Sizes for each path: empty, one hash, incomplete quads, packed, a chunk of its own, in parts. */
@@ -93,10 +95,10 @@ static size_t make_sizes(uint32_t *sizes, uint32_t longest)
     for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
         sizes[n++] = edges[i];
     for (size_t i = 0; i < 200; ++i)
-        sizes[n++] = (uint32_t)(parity_random(&state) % 240);
+        sizes[n++] = (uint32_t)(world_random(&state) % 240);
     sizes[n++] = longest;
     for (size_t i = 0; i < 20; ++i)
-        sizes[n++] = (uint32_t)(parity_random(&state) % 3);
+        sizes[n++] = (uint32_t)(world_random(&state) % 3);
     sizes[n++] = 70000;
     sizes[n++] = 0;
     return n;
@@ -197,7 +199,7 @@ Test(parity_opencl, values_at_the_modulus_equal_the_reference)
     for (size_t i = 0; i < DOCS; ++i)
         sizes[i] = 1;
     parity_make(&batch, &cfg, sizes, DOCS, 1);
-    cr_assert_eq(bm_scheme_draw(&cfg.sketch, &params, &err), BM_OK, "%s", err.message);
+    world_ok(bm_scheme_draw(&cfg.sketch, &params, &err), &err);
     uint64_t *hash = batch.hashes + batch.offsets[0];
     size_t odd = 0;
     for (size_t k = 0; k < PERMS; ++k) {
@@ -249,7 +251,7 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
     uint32_t sizes[DOCS];
     uint64_t state = 5;
     for (size_t i = 0; i < DOCS; ++i)
-        sizes[i] = i < 40 ? (uint32_t)i : (uint32_t)(parity_random(&state) % 3000);
+        sizes[i] = i < 40 ? (uint32_t)i : (uint32_t)(world_random(&state) % 3000);
     bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 3}, .bands = 16, .rows = 8};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, DOCS, 6);
@@ -287,7 +289,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     static uint32_t sizes[TASKS * DOCS];
     uint64_t state = 77;
     for (size_t i = 0; i < TASKS * DOCS; ++i)
-        sizes[i] = (uint32_t)(parity_random(&state) % 200) * (i % 7 != 0);
+        sizes[i] = (uint32_t)(world_random(&state) % 200) * (i % 7 != 0);
     bm_backend_cfg cfg = {
         .sketch = {.perms = 256, .seed = 9}, .perms_used = 100, .bands = 33, .rows = 3};
     parity_batch batch;
@@ -307,8 +309,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
                 if (t >= backend->depth)
                     cr_assert_eq(backend->ops->wait(backend, &tasks[t - backend->depth], &err),
                                  BM_OK);
-                cr_assert_eq(backend->ops->submit(backend, &tasks[t], &err), BM_OK, "%s",
-                             err.message);
+                world_ok(backend->ops->submit(backend, &tasks[t], &err), &err);
             }
             cr_assert_eq(backend->ops->drain(backend, &err), BM_OK);
             for (size_t t = 0; t < TASKS; ++t) {
@@ -383,8 +384,8 @@ Test(parity_opencl, tasks_of_the_schemes_of_others_beyond_the_limits_are_cut_and
 Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_again)
 {
     devices d = find_devices();
-    char dir[] = "/tmp/bandmill_cache_XXXXXX", command[256];
-    cr_assert_not_null(mkdtemp(dir));
+    char dir[256], command[2048];
+    cr_assert(world_folder_make(NULL, dir, sizeof dir));
     bm_backend_cfg cfg = {
         .sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
     for (size_t i = 0; i < d.n; ++i) {
@@ -443,8 +444,8 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
 {
     devices d = find_devices();
     for (size_t i = 0; i < d.n; ++i) {
-        char dir[] = "/tmp/bandmill_foreign_XXXXXX", command[64];
-        cr_assert_not_null(mkdtemp(dir));
+        char dir[256];
+        cr_assert(world_folder_make(NULL, dir, sizeof dir));
         bm_backend_cfg ours = {.sketch = {.perms = 32, .seed = 1},
                                .bands = 4,
                                .rows = 8,
@@ -473,8 +474,7 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
                          d.infos[i].name);
             backend->ops->close(backend);
         }
-        snprintf(command, sizeof command, "rm -r %s", dir);
-        cr_assert_eq(system(command), 0);
+        cr_assert_eq(world_folder_remove(dir), 0);
     }
     bm_free(d.infos);
 }
@@ -500,8 +500,7 @@ Test(parity_opencl, the_rate_of_copies_is_measured_both_ways_and_needs_a_device_
     double up = 0, down = 0;
     bm_error err = {0};
     for (size_t i = 0; i < d.n; ++i) {
-        cr_assert_eq(bm_opencl_link_rate(d.infos[i].spec, 1 << 20, &up, &down, &err), BM_OK, "%s",
-                     err.message);
+        world_ok(bm_opencl_link_rate(d.infos[i].spec, 1 << 20, &up, &down, &err), &err);
         cr_assert(up > 1e6 && down > 1e6, "%s: %g and %g bytes a second", d.infos[i].name, up,
                   down);
     }

@@ -98,8 +98,8 @@ static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
     char *data = malloc(n * 12 + 1);
     size_t len = 0;
     for (size_t i = 0; i < n; ++i) {
-        const char *piece =
-            pieces[kind == 0 ? world_split(state) % 3 : world_split(state) % (kind == 1 ? 10 : 21)];
+        const char *piece = pieces[kind == 0 ? world_random(state) % 3
+                                             : world_random(state) % (kind == 1 ? 10 : 21)];
         memcpy(data + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -116,7 +116,7 @@ static corpus make_corpus(uint32_t k, uint64_t seed)
         for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
             add_random(&c, &seed, edges[i], kind);
     for (size_t i = 0; i < 60; ++i)
-        add_random(&c, &seed, world_split(&seed) % 300, (int)(world_split(&seed) % 3));
+        add_random(&c, &seed, world_random(&seed) % 300, (int)(world_random(&seed) % 3));
     add_random(&c, &seed, 80000, 1);
     add_random(&c, &seed, 0, 1);
     return c;

@@ -9,6 +9,7 @@
 #include "opencl/cl_listing.h"
 #include "opencl/cl_backend.h"
 #include "base/memory.h"
+#include "tests/world/world_folder.h"
 
 static void shell(const char *format, const char *dir)
 {
@@ -54,9 +55,9 @@ static bm_device_info *find(const char *platform, size_t *n)
 
 Test(probe_opencl, every_device_opens_behind_a_probe)
 {
-    char dir[] = "/tmp/bandmill_probe_XXXXXX";
+    char dir[256];
     size_t n;
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(world_folder_make(NULL, dir, sizeof dir));
     bm_device_info *devices = find("", &n);
     for (size_t i = 0; i < n; ++i) {
         bm_error err = {0};
@@ -64,14 +65,14 @@ Test(probe_opencl, every_device_opens_behind_a_probe)
     }
     shell("test $(ls %s/opencl/*.clbin | wc -l) -gt 0", dir);
     bm_free(devices);
-    shell("rm -r %s", dir);
+    cr_assert_eq(world_folder_remove(dir), 0);
 }
 
 Test(probe_opencl, a_broken_cache_of_pocl_is_an_error_not_an_abort)
 {
-    char dir[] = "/tmp/bandmill_pocl_XXXXXX", ours[64];
+    char dir[256], ours[300];
     size_t n;
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(world_folder_make(NULL, dir, sizeof dir));
     snprintf(ours, sizeof ours, "%s/ours", dir);
     setenv("POCL_CACHE_DIR", dir, 1);
     bm_device_info *devices = find("Portable", &n);
@@ -83,5 +84,5 @@ Test(probe_opencl, a_broken_cache_of_pocl_is_an_error_not_an_abort)
     cr_assert_not_null(strstr(err.message, "ended a trial run with signal"), "%s", err.message);
     cr_assert_not_null(strstr(err.message, "POCL_CACHE_DIR"), "%s", err.message);
     bm_free(devices);
-    shell("rm -r %s", dir);
+    cr_assert_eq(world_folder_remove(dir), 0);
 }

@@ -13,7 +13,8 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/quiet_fork.h"
+#include "tests/world/quiet_fork.h"
+#include "tests/world/world_folder.h"
 
 enum { N = 600, READERS = 3, ROUNDS = 8 };
 
@@ -181,12 +182,12 @@ static void close_beside_queries(const char *path)
 
 int main(void)
 {
-    char folder[] = "/tmp/bm-race-XXXXXX", path[300], command[300];
+    char folder[256], path[300];
     pthread_t readers[READERS];
     bm_index_options options;
     bm_index *index = NULL;
     bm_error err = {0};
-    if (mkdtemp(folder) == NULL)
+    if (!world_folder_make(NULL, folder, sizeof folder))
         return 1;
     make_texts();
     init_pause();
@@ -205,6 +206,5 @@ int main(void)
         pthread_join(readers[i], NULL);
     bm_index_close(index);
     close_beside_queries(path);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command) != 0 || atomic_load(&failures) > 0;
+    return world_folder_remove(folder) != 0 || atomic_load(&failures) > 0;
 }

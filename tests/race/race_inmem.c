@@ -14,6 +14,8 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/world/world_random.h"
+
 enum { N = 3000, PERMS = 32, BANDS = 8, ROWS = 4, LENGTH = 600 };
 
 static atomic_uint passed, failed;
@@ -37,12 +39,11 @@ typedef struct rows {
 
 static void make_texts(void)
 {
-    unsigned state = 99;
+    uint64_t state = 99;
     for (size_t i = 0; i < N; i++) {
         size_t len = 0;
         for (unsigned w = 0; i % 7 != 6 && w < 5 + i % 70; w++) {
-            state = state * 1103515245u + 12345u;
-            unsigned word = w % 10 != 0 ? (unsigned)i / 5 * 100 + w : (state >> 16) % 3000u;
+            unsigned word = w % 10 != 0 ? (unsigned)i / 5 * 100 + w : world_below(&state, 3000);
             len += (size_t)snprintf(data[i] + len, LENGTH - len, "w%u ", word % 100000);
         }
         texts[i] = (bm_str){data[i], len};

@@ -23,11 +23,13 @@
 #include "output/out_file.h"
 #include "lsh/all_pairs.h"
 #include "match/match.h"
+#include "tests/world/world_folder.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_reader.h"
 
 #define N_DOCS 4000u
 
-static char root[64], input[96];
+static char root[100], input[128];
 static atomic_uint passed, failed;
 
 static void check(bool ok, const char *what)
@@ -40,13 +42,13 @@ static void check(bool ok, const char *what)
 static void write_input(void)
 {
     FILE *file = fopen(input, "w");
-    unsigned state = 99;
+    uint64_t state = 99;
     char text[1500] = "";
     for (unsigned i = 0; i < N_DOCS; i++) {
         size_t len = 0;
         for (unsigned w = 0; i % 3 != 0 && w < 10 + i % 90; w++) {
-            state = state * 1103515245u + 12345u;
-            len += (size_t)snprintf(text + len, sizeof text - len, "w%u ", (state >> 16) % 3000u);
+            len +=
+                (size_t)snprintf(text + len, sizeof text - len, "w%u ", world_below(&state, 3000));
         }
         fprintf(file, "{\"id\":\"d%u\",\"text\":\"%s%s\"}\n", i, text, i % 2 == 0 ? " more" : "");
     }
@@ -660,8 +662,7 @@ static void test_two_jobs(void)
 
 int main(void)
 {
-    snprintf(root, sizeof root, "/tmp/bm_race_XXXXXX");
-    if (mkdtemp(root) == NULL)
+    if (!world_folder_make(NULL, root, sizeof root))
         return 1;
     snprintf(input, sizeof input, "%s/in.jsonl", root);
     write_input();
@@ -687,9 +688,7 @@ int main(void)
         bm_device_list_close(devices);
     }
     check(atomic_load(&n_progress) > 0, "progress was told");
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    check(system(command) == 0, "cleaned up");
+    check(world_folder_remove(root) == 0, "cleaned up");
     printf("%u passed, %u failed\n", atomic_load(&passed), atomic_load(&failed));
     return atomic_load(&failed) == 0 ? 0 : 1;
 }

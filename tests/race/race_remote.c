@@ -5,6 +5,7 @@
 
 #include "remote/remote_file.h"
 #include "tests/unit/remote/fake_provider.h"
+#include "tests/world/world_random.h"
 
 #define N_FILES   12u
 #define N_THREADS 4u
@@ -31,11 +32,11 @@ static void *read_all(void *ctx)
 {
     const unsigned parts = (SIZE + PART - 1) / PART;
     char *bytes = malloc(PART);
-    uint64_t random = (uint64_t)(uintptr_t)ctx + 1;
+    uint64_t state = (uint64_t)(uintptr_t)ctx;
     for (unsigned i = atomic_fetch_add(&next, 1); i < N_FILES * parts;
          i = atomic_fetch_add(&next, 1)) {
         read_at(i / parts, (uint64_t)(i % parts) * PART, bytes);
-        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t random = world_random(&state);
         if (random >> 62 == 0)
             read_at((unsigned)(random >> 40) % N_FILES, (random >> 20) % SIZE, bytes);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* set_pairs.h -- shared by the tests of both schemes: pairs of signatures of known similarity, and
  * whether they become candidates under the tested plans. Header only. */
-#ifndef BM_TESTS_SET_PAIRS_H
-#define BM_TESTS_SET_PAIRS_H
+#pragma once
 
 #include <criterion/criterion.h>
 
@@ -48,5 +47,3 @@ static inline void sign_trial(bm_scheme scheme, uint32_t trial, bm_sign_task *ta
     cr_assert_eq(bm_backend_cpu.submit(backend, task, NULL), BM_OK);
     bm_backend_cpu.close(backend);
 }
-
-#endif

@@ -32,10 +32,10 @@ static void draw_pairs(uint64_t *state, size_t set, size_t common, uint64_t *has
 {
     for (size_t t = 0; t < PAIRS; t++, hashes += 2 * set) {
         for (size_t i = 0; i < set; i++)
-            hashes[i] = world_split(state);
+            hashes[i] = world_random(state);
         memcpy(hashes + set, hashes, common * sizeof *hashes);
         for (size_t i = common; i < set; i++)
-            hashes[set + i] = world_split(state);
+            hashes[set + i] = world_random(state);
     }
 }
 

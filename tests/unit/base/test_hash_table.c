@@ -7,7 +7,7 @@
 
 #include "base/hash_table.h"
 #include "base/random.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 /* Keys by number. Until a seed is drawn, their hashes are predictable. */
 typedef struct keys {

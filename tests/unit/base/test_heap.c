@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/random.h"
+#include "tests/world/world_random.h"
 
 #define MOST 300
 
@@ -26,11 +27,9 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static uint64_t state = 7;
-
 static entry draw(void)
 {
-    const uint32_t key = (uint32_t)bm_splitmix64(&state) % 100; /* repeats */
+    const uint32_t key = world_pick(100); /* repeats */
     return (entry){key, ~key};
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/idle.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 enum { MORE = BM_IDLE_PLACES + 3 };
 

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/machine_limits.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 enum { FILES = 9 };
 
@@ -182,9 +182,8 @@ Test(machine_limits, the_least_of_all_groups_above_counts)
 {
     for (size_t i = 0; i < sizeof situations / sizeof situations[0]; i++) {
         const situation *of = &situations[i];
-        scratch s;
+        SCRATCH s = scratch_open();
         bm_machine_limits found;
-        scratch_open(&s);
         if (of->groups != NULL)
             put(&s, "proc/self/cgroup", of->groups);
         if (of->mounts != NULL)
@@ -198,7 +197,6 @@ Test(machine_limits, the_least_of_all_groups_above_counts)
         cr_expect_eq(found.memory, of->memory, "%s: %llu bytes", of->name,
                      (unsigned long long)found.memory);
         cr_expect_eq(found.cpus, of->cpus, "%s: %u processors", of->name, found.cpus);
-        scratch_close(&s);
     }
 }
 

@@ -14,15 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-
-static char folder[] = "/tmp/bm_open_file_XXXXXX";
-
-static const char *below(const char *name)
-{
-    static char path[sizeof folder + 32];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
+#include "tests/world/scratch.h"
 
 static void refused(const char *path, const char *kind)
 {
@@ -38,35 +30,30 @@ static void refused(const char *path, const char *kind)
 
 Test(open_file, only_regular_files_are_opened)
 {
+    SCRATCH s = scratch_open();
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     bm_error err = {0};
     int fd;
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(mkfifo(below("fifo"), 0600), 0);
+    cr_assert_eq(mkfifo(scratch_at(&s, "fifo"), 0600), 0);
     const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    snprintf(name.sun_path, sizeof name.sun_path, "%s", below("socket"));
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", scratch_at(&s, "socket"));
     cr_assert_eq(bind(listener, (const struct sockaddr *)&name, sizeof name), 0);
-    refused(below("fifo"), "(it is a FIFO)");
-    refused(below("socket"), "(it is a socket)");
-    cr_expect_eq(bm_open_regular(folder, BM_ERR_FORMAT, &fd, &err), BM_ERR_IO);
+    refused(scratch_at(&s, "fifo"), "(it is a FIFO)");
+    refused(scratch_at(&s, "socket"), "(it is a socket)");
+    cr_expect_eq(bm_open_regular(s.root, BM_ERR_FORMAT, &fd, &err), BM_ERR_IO);
     cr_expect_eq(err.code, EISDIR);
     refused("/dev/null", "(it is a character device)");
     refused("/dev/../dev/zero", "(it is a character device)");
-    cr_expect_eq(bm_open_regular(below("none"), BM_ERR_FORMAT, &fd, &err), BM_ERR_IO);
+    cr_expect_eq(bm_open_regular(scratch_at(&s, "none"), BM_ERR_FORMAT, &fd, &err), BM_ERR_IO);
     cr_expect_eq(err.code, ENOENT);
-    close(open(below("file"), O_CREAT | O_WRONLY, 0600));
-    cr_assert_eq(symlink("fifo", below("to_fifo")), 0);
-    cr_assert_eq(symlink("file", below("to_file")), 0);
-    refused(below("to_fifo"), "(it is a FIFO)");
-    cr_expect_eq(bm_open_regular(below("to_file"), BM_ERR_FORMAT, &fd, NULL), BM_OK);
+    close(open(scratch_at(&s, "file"), O_CREAT | O_WRONLY, 0600));
+    cr_assert_eq(symlink("fifo", scratch_at(&s, "to_fifo")), 0);
+    cr_assert_eq(symlink("file", scratch_at(&s, "to_file")), 0);
+    refused(scratch_at(&s, "to_fifo"), "(it is a FIFO)");
+    cr_expect_eq(bm_open_regular(scratch_at(&s, "to_file"), BM_ERR_FORMAT, &fd, NULL), BM_OK);
     cr_expect_geq(fd, 0);
     close(fd);
     close(listener);
-    for (const char *const *at =
-             (const char *const[]){"to_file", "to_fifo", "file", "fifo", "socket", NULL};
-         *at != NULL; at++)
-        unlink(below(*at));
-    rmdir(folder);
 }
 
 /* A descriptor that the process inherited may be a pipe, under each of its names. */

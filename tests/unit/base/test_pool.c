@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "tests/world/world_calls.h"
 
 typedef struct tally {
     atomic_uint calls[16];
@@ -23,8 +24,7 @@ Test(pool, each_thread_runs_once_a_round)
 {
     for (uint32_t n = 1; n <= 8; n++) {
         tally t = {0};
-        bm_pool *pool;
-        cr_assert_eq(bm_pool_open(n, &pool, NULL), BM_OK);
+        bm_pool *pool = world_open(bm_pool, n);
         cr_assert_eq(bm_pool_size(pool), n);
         for (int round = 0; round < 100; round++)
             cr_assert_eq(bm_pool_run(pool, count_thread, &t, NULL), BM_OK);
@@ -48,8 +48,7 @@ static bm_status add_range(void *ctx, uint32_t thread, size_t begin, size_t end,
 
 Test(pool, ranges_cover_every_item_once)
 {
-    bm_pool *pool;
-    cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 3);
     for (size_t n = 0; n < 2000; n += 111) {
         for (size_t grain = 1; grain < 300; grain += 98) {
             tally t = {.fail_at = SIZE_MAX};
@@ -62,9 +61,8 @@ Test(pool, ranges_cover_every_item_once)
 
 Test(pool, a_failure_comes_back_with_its_words)
 {
-    bm_pool *pool;
     bm_error err = {0};
-    cr_assert_eq(bm_pool_open(4, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 4);
     tally t = {.fail_at = 77};
     cr_assert_eq(bm_pool_for(pool, (bm_pool_split){100, 10}, add_range, &t, &err), BM_ERR_INPUT);
     cr_assert_str_eq(err.message, "item 77");

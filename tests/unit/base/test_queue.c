@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/threads.h"
+#include "tests/world/world_calls.h"
 
 #define N_ITEMS 20000u
 
@@ -18,9 +19,8 @@ static void *produce(void *arg)
 
 Test(queue, two_producers_one_consumer_lose_nothing)
 {
-    bm_queue *queue;
     pthread_t threads[2];
-    cr_assert_eq(bm_queue_open(3, &queue, NULL), BM_OK);
+    bm_queue *queue = world_open(bm_queue, 3);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, produce, queue);
     uint64_t sum = 0;
@@ -39,9 +39,8 @@ Test(queue, two_producers_one_consumer_lose_nothing)
 
 Test(queue, items_come_out_in_order_and_a_closed_queue_empties)
 {
-    bm_queue *queue;
     void *item;
-    cr_assert_eq(bm_queue_open(4, &queue, NULL), BM_OK);
+    bm_queue *queue = world_open(bm_queue, 4);
     for (uintptr_t i = 1; i <= 4; i++)
         cr_assert(bm_queue_try_push(queue, (void *)i));
     cr_assert_not(bm_queue_try_push(queue, (void *)9), "a full queue takes no more");
@@ -57,9 +56,8 @@ Test(queue, items_come_out_in_order_and_a_closed_queue_empties)
 
 Test(queue, an_item_for_one_waits_for_no_room_and_is_popped_by_that_one_alone)
 {
-    bm_queue *queue;
     void *item;
-    cr_assert_eq(bm_queue_open(1, &queue, NULL), BM_OK);
+    bm_queue *queue = world_open(bm_queue, 1);
     cr_assert(bm_queue_try_push(queue, (void *)1));
     for (uintptr_t i = 2; i <= 9; i++)
         cr_assert(bm_queue_push_for(queue, i % 2, (void *)i));
@@ -91,10 +89,9 @@ static void *pop_one(void *arg)
 
 Test(queue, an_abort_wakes_who_waits_and_leaves_what_is_inside)
 {
-    bm_queue *queue;
     pthread_t thread;
     void *result, *item;
-    cr_assert_eq(bm_queue_open(2, &queue, NULL), BM_OK);
+    bm_queue *queue = world_open(bm_queue, 2);
     pthread_create(&thread, NULL, pop_one, queue);
     bm_queue_abort(queue);
     pthread_join(thread, &result);

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "base/random.h"
-#include "sha1_hex.h"
+#include "tests/world/sha1_hex.h"
 
 #define M61 ((UINT64_C(1) << 61) - 1)
 

@@ -7,16 +7,15 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "tests/world/scratch.h"
 
 Test(read_file, gives_all_bytes_up_to_the_bound)
 {
-    char path[] = "/tmp/bm_read_file_XXXXXX";
+    SCRATCH s = scratch_open();
     static char data[200000];
-    const int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (char)(i * 7 % 251);
-    cr_assert_eq(write(fd, data, sizeof data), (ssize_t)sizeof data);
+    const char *path = scratch_put(&s, "data", data, sizeof data);
     bm_buf out = {0};
     bm_error err = {0};
     cr_assert_eq(bm_buf_add(&out, "x", 1, NULL), BM_OK);
@@ -27,10 +26,9 @@ Test(read_file, gives_all_bytes_up_to_the_bound)
     cr_expect_eq(bm_read_file(path, sizeof data - 1, &out, &err), BM_ERR_INPUT);
     cr_expect_str_eq(err.file, path);
     out.len = 0;
-    cr_assert_eq(ftruncate(fd, 0), 0);
+    cr_assert_eq(truncate(path, 0), 0);
     cr_expect_eq(bm_read_file(path, 10, &out, &err), BM_OK);
     cr_expect_eq(out.len, 0);
-    close(fd);
     unlink(path);
     cr_expect_eq(bm_read_file(path, 10, &out, &err), BM_ERR_IO);
     cr_expect_eq(bm_read_file("/tmp", 10, &out, &err), BM_ERR_IO);

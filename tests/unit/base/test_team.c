@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
 
 enum { PIECES = 50 };
 
@@ -50,12 +51,11 @@ Test(team, a_helper_does_a_piece_of_each_callers_work_in_turn)
     char log[3 * PIECES + 1] = "";
     held h;
     sem_t done;
-    bm_team *team = NULL;
     bm_team_work holding, works[3];
     sem_init(&h.inside, 0, 0);
     sem_init(&h.go_on, 0, 0);
     sem_init(&done, 0, 0);
-    cr_assert_eq(bm_team_open(1, &team, NULL), BM_OK);
+    bm_team *team = world_open(bm_team, 1);
     bm_team_begin(team, hold, &h, 1, &holding);
     sem_wait(&h.inside);
     logged of[3] = {
@@ -122,9 +122,8 @@ Test(team, any_number_of_callers_get_each_piece_done_once)
 {
     enum { CALLERS = 5 };
     for (uint32_t helpers = 0; helpers < 4; helpers++) {
-        bm_team *team = NULL;
         pthread_t callers[CALLERS];
-        cr_assert_eq(bm_team_open(helpers, &team, NULL), BM_OK);
+        bm_team *team = world_open(bm_team, helpers);
         for (size_t i = 0; i < CALLERS; i++)
             cr_assert_eq(pthread_create(&callers[i], NULL, call_often, team), 0);
         for (size_t i = 0; i < CALLERS; i++) {

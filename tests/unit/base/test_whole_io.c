@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_whole_io.c -- blocks at offsets of a file, its end, unusable descriptors, a full disk. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,11 +12,9 @@
 
 static int temporary_file(void)
 {
-    char name[] = "/tmp/bandmill-whole-io-XXXXXX";
-    int fd = mkstemp(name);
-    cr_assert_geq(fd, 0);
-    unlink(name);
-    return fd;
+    FILE *file = tmpfile();
+    cr_assert_not_null(file);
+    return fileno(file);
 }
 
 Test(whole_io, writes_and_reads_at_a_place_and_leaves_the_position)

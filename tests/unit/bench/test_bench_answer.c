@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "tests/world/scratch.h"
 #include "bench/bench_answer.c"
 
 static const bm_bench_options options = {.price = 3, .watts = 500};
@@ -138,14 +139,13 @@ Test(bench_answer, the_words_name_each_device_and_only_what_was_asked_for)
 Test(bench_answer, a_folder_is_cleared_with_all_in_it_and_nothing_behind_a_link)
 {
     char folder[BM_BENCH_FOLDER_BYTES], path[BM_BENCH_FOLDER_BYTES + 16];
-    char outside[] = "/tmp/bench_answer_XXXXXX";
-    FILE *file = fdopen(mkstemp(outside), "w");
-    fclose(file);
+    SCRATCH s = scratch_open();
+    const char *outside = scratch_put_text(&s, "outside", "");
     cr_assert_eq(bm_bench_folder_make("test", folder, NULL), BM_OK);
     snprintf(path, sizeof path, "%s/below", folder);
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/below/file", folder);
-    file = fopen(path, "w");
+    FILE *file = fopen(path, "w");
     fputs("seven b", file);
     fclose(file);
     snprintf(path, sizeof path, "%s/below/link", folder);
@@ -154,5 +154,4 @@ Test(bench_answer, a_folder_is_cleared_with_all_in_it_and_nothing_behind_a_link)
     cr_expect_float_eq(bytes, 7 + strlen(outside), 0, "the file and the link itself");
     cr_expect_neq(access(folder, F_OK), 0);
     cr_expect_eq(access(outside, F_OK), 0);
-    unlink(outside);
 }

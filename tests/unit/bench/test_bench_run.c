@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "tests/world/scratch.h"
 
 /* Only 3 MB of documents, because whole jobs run over them. */
-static char path[] = "/tmp/bench_run_XXXXXX.jsonl";
-static const char *const paths[] = {path};
+static scratch place;
+static const char *paths[1];
 
 static void write_documents(void)
 {
-    FILE *file = fdopen(mkstemps(path, 6), "w");
+    place = scratch_open();
+    paths[0] = scratch_at(&place, "in.jsonl");
+    FILE *file = scratch_write(&place, "in.jsonl");
     for (int i = 0; i < 5000; i++) {
         fprintf(file, "{\"text\":\"document");
         for (int w = 0; w < 80; w++)
@@ -27,7 +30,7 @@ static void write_documents(void)
 
 static void remove_documents(void)
 {
-    unlink(path);
+    scratch_close(&place);
 }
 
 TestSuite(bench_run, .init = write_documents, .fini = remove_documents);

@@ -8,25 +8,15 @@
 
 #include "base/utf8.h"
 #include "bench/bench_work.h"
-
-static char *write_file(const char *ending, const char *content)
-{
-    static char path[64];
-    snprintf(path, sizeof path, "/tmp/bm-bench-text-XXXXXX%s", ending);
-    int fd = mkstemps(path, (int)strlen(ending));
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(write(fd, content, strlen(content)), (ssize_t)strlen(content));
-    close(fd);
-    return path;
-}
+#include "tests/world/scratch.h"
 
 static bm_status open_file(const char *ending, const char *content, bm_bench_text *text,
                            bm_error *err)
 {
-    const char *path = write_file(ending, content);
-    bm_status status = bm_bench_text_open(&path, 1, NULL, text, err);
-    unlink(path);
-    return status;
+    SCRATCH s = scratch_open();
+    char name[32] = "in";
+    const char *path = scratch_put_text(&s, strcat(name, ending), content);
+    return bm_bench_text_open(&path, 1, NULL, text, err);
 }
 
 Test(bench_text, made_documents_have_40_to_240_words_between_single_spaces)
@@ -104,7 +94,7 @@ Test(bench_text, a_bad_record_is_named_by_file_and_line)
     cr_expect_eq(open_file(".jsonl", "{\"text\":\"fine\"}\n{\"text\":7}\n", &text, &err),
                  BM_ERR_INPUT);
     cr_expect_eq(err.line, 2);
-    cr_expect_not_null(strstr(err.file, "bm-bench-text"));
+    cr_expect_not_null(strstr(err.file, "/in.jsonl"));
     cr_expect_eq(text.n, 0);
 }
 

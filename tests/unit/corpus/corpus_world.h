@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_world.h -- random documents with their sets, keys, words and copies: the model that a
  * corpus is compared with. Header only. */
-#ifndef BM_TESTS_CORPUS_WORLD_H
-#define BM_TESTS_CORPUS_WORLD_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/world/world_random.h"
 #include "corpus/corpus.h"
 #include "match/edges.h"
@@ -31,7 +30,7 @@ typedef struct world {
 
 static inline uint64_t random_next(uint64_t *state)
 {
-    return world_congruent(state);
+    return world_random(state);
 }
 
 /* Draws a document: one with a set of its own, a copy of an earlier document, or an earlier
@@ -77,7 +76,7 @@ static inline world *open_world(uint64_t seed)
     }
     bm_meter_init(&w->meter, NULL);
     cr_assert_eq(bm_pool_open(2, &w->pool, NULL), BM_OK);
-    scratch_open(&w->temp);
+    w->temp = scratch_open();
     return w;
 }
 
@@ -176,5 +175,3 @@ static inline void expect_same_groups(const bm_grouping *x, const bm_grouping *y
         cr_assert(x->label[i] == y->label[i] && x->kept[i] == y->kept[i] &&
                   x->reason[i] == y->reason[i] && x->similarity[i] == y->similarity[i]);
 }
-
-#endif

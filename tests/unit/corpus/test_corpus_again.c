@@ -10,7 +10,8 @@
 #include "input/batch_source.h"
 #include "sign/ingest.h"
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_random.h"
 
 #define N_LINES 2500u /* in each of the first two files; the others are small */
 #define N_SMALL 30u
@@ -31,9 +32,8 @@ static void put_words(bm_buf *out, size_t i)
         n = i % 5 == 0 ? 300000 : 40000; /* 300000: longer than a batch, too */
     for (size_t k = 0; k < n; k++) {
         char word[32];
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        snprintf(word, sizeof word, "%sw%llu", k > 0 ? " " : "",
-                 (unsigned long long)(state >> 33) % (differs && k == 2 ? 1000 : 60));
+        snprintf(word, sizeof word, "%sw%u", k > 0 ? " " : "",
+                 world_below(&state, differs && k == 2 ? 1000 : 60));
         bm_buf_add_text(out, word, NULL);
     }
 }
@@ -81,7 +81,7 @@ static void open_world(world *w, form of)
     static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_LINES, BM_FORMAT_TSV,
                                         BM_FORMAT_TSV};
     memset(w, 0, sizeof *w);
-    scratch_open(&w->dir);
+    w->dir = scratch_open();
     for (size_t i = 0, first = 0; i < N_FILES; i++) {
         const char name[] = {(char)('a' + i), '\0'};
         const size_t n = i < 2 ? N_LINES : N_SMALL;
@@ -164,9 +164,8 @@ static void draw_pairs(const bm_corpus *corpus, bm_pair *pairs)
 {
     uint64_t state = 5;
     for (size_t k = 0; k < N_PAIRS;) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        const uint32_t a = (uint32_t)((state >> 33) % corpus->n),
-                       b = k % 2 == 0 ? a + 1 : (uint32_t)((state >> 40) % corpus->n);
+        const uint32_t a = world_below(&state, corpus->n),
+                       b = k % 2 == 0 ? a + 1 : world_below(&state, corpus->n);
         if (b >= corpus->n || a == b || corpus->sizes[a] == 0 || corpus->sizes[b] == 0)
             continue;
         pairs[k++] = (bm_pair){.a = a, .b = b};

@@ -10,7 +10,9 @@
 #include "corpus/corpus_parts.h"
 #include "input/input_set.h"
 #include "input/batch_source.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 #define N_DOCS  3000u
 #define N_TEXTS 900u /* distinct texts, at most */
@@ -48,11 +50,10 @@ static void open_world(world *w)
     bm_buf out = {0};
     uint64_t state = 3;
     memset(w, 0, sizeof *w);
-    scratch_open(&w->dir);
+    w->dir = scratch_open();
     for (size_t i = 0; i < N_DOCS; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        const uint64_t text = (state >> 33) % N_TEXTS;
-        w->texts[i] = text % 50 == 0 ? 0 : (uint32_t)text * 0x9E3779B1u >> (32 - N_WORDS);
+        const uint32_t text = world_below(&state, N_TEXTS);
+        w->texts[i] = text % 50 == 0 ? 0 : text * 0x9E3779B1u >> (32 - N_WORDS);
         for (size_t broken = i % 200 == 7 ? 20 : i % 5 == 0; broken > 0; broken--)
             bm_buf_add_text(&out, "{\"text\":\n", NULL);
         bm_buf_add_text(&out, "{\"text\":\"", NULL);
@@ -80,7 +81,7 @@ static void open_collision(world *w)
         {"aagrv", "hgxpw", "obcfr", "qmamk", "jkbgj", "ciqkf", "reorx", "mdzoe"}};
     bm_buf out = {0};
     memset(w, 0, sizeof *w);
-    scratch_open(&w->dir);
+    w->dir = scratch_open();
     for (size_t i = 0; i < 4; i++) {
         for (size_t word = 0; word < 8; word++)
             bm_buf_add_format(&out, NULL, "%s%s", word > 0 ? " so so so so so so so " : "",
@@ -121,8 +122,7 @@ static void check(const world *w, bm_corpus *corpus)
 {
     static bm_pair pairs[N_DOCS];
     size_t n_pairs = 0, n_copies = 0;
-    bm_pool *pool;
-    cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 2);
     cr_assert_eq(corpus->n, N_DOCS);
     for (uint32_t i = 0; i < N_DOCS; i++) {
         uint32_t first = 0;
@@ -179,7 +179,6 @@ Test(corpus_copies, documents_that_were_made_alike_are_compared_as_sets)
         const bm_corpus_cfg cfg = {
             .hashes = true, .find_identical = true, .temp_dir = w.dir.root, .spill_now = c >= 2};
         bm_doc_table docs = {0};
-        bm_pool *pool;
         bm_corpus corpus;
         bm_corpus_init(&corpus, &cfg);
         corpus.cfg.docs = &docs;
@@ -188,7 +187,7 @@ Test(corpus_copies, documents_that_were_made_alike_are_compared_as_sets)
         for (uint32_t i = 0; i < 4; i++)
             cr_expect_eq(corpus.rep[i], i % 2, "document %u", i);
         bm_pair pair = {.a = 0, .b = 1};
-        cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
+        bm_pool *pool = world_open(bm_pool, 1);
         const bm_comparison how = {.rule = {.verify = BM_VERIFY_EXACT}, .pool = pool};
         cr_assert_eq(bm_corpus_compare(&corpus, &how, &pair, 1, NULL), BM_OK);
         cr_expect_eq(pair.similarity, 1.0 / 17, "they share one word of 9");

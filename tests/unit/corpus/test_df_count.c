@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/colliding.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 
 /* The number of steps that insertions took past slots of other keys. Call it while no thread
@@ -29,12 +31,6 @@ static uint64_t df_count_steps(const bm_df_count *count)
 #define PER_TURN (DOCS / BATCHES)
 #define THREADS  3u
 
-static int ascending(const void *x, const void *y)
-{
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* Documents of distinct hashes. Most hashes are small numbers, which several documents share. */
 typedef struct corpus {
     bm_shingle_batch batches[BATCHES];
@@ -44,12 +40,12 @@ typedef struct corpus {
 
 static void add_document(bm_shingle_batch *batch, uint64_t *state)
 {
-    const size_t n = world_split(state) % PER_DOC; /* sometimes 0 */
+    const size_t n = world_random(state) % PER_DOC; /* sometimes 0 */
     cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
     uint64_t *to = n > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
     size_t made = 0;
     while (made < n) {
-        uint64_t bits = 4 + world_split(state) % 28, hash = world_split(state) >> (64 - bits);
+        uint64_t bits = 4 + world_random(state) % 28, hash = world_random(state) >> (64 - bits);
         size_t i = 0;
         for (; i < made && to[i] != hash; i++)
             ;
@@ -75,7 +71,7 @@ static void make_corpus(corpus *c, uint64_t seed)
         memcpy(c->hashes + c->n, c->batches[b].hashes, n * sizeof *c->hashes);
         c->n += n;
     }
-    qsort(c->hashes, c->n, sizeof *c->hashes, ascending);
+    qsort(c->hashes, c->n, sizeof *c->hashes, world_ascending);
 }
 
 static void free_corpus(corpus *c)
@@ -101,11 +97,10 @@ static void *add_batches(void *ctx)
 
 static bm_df_table *count_all(const corpus *c, const bm_df_cfg *cfg, size_t n_threads)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     pthread_t threads[THREADS];
     turn turns[THREADS];
-    cr_assert_eq(bm_df_count_open(cfg, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, cfg);
     for (size_t i = 0; i < n_threads; i++) {
         turns[i] = (turn){count, c, i, n_threads};
         cr_assert_eq(pthread_create(&threads[i], NULL, add_batches, &turns[i]), 0);
@@ -143,8 +138,7 @@ static void check_table(const corpus *c, const bm_df_table *table)
 
 Test(df_count, are_those_of_a_sorted_list_whatever_the_memory_and_the_threads)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus c;
     make_corpus(&c, 1);
     bm_hash128 digest = {0};
@@ -165,7 +159,6 @@ Test(df_count, are_those_of_a_sorted_list_whatever_the_memory_and_the_threads)
             bm_df_table_close(table);
         }
     free_corpus(&c);
-    scratch_close(&s);
 }
 
 Test(df_count, of_other_documents_have_another_digest)
@@ -189,10 +182,9 @@ Test(df_count, without_files_too_little_memory_is_said)
 {
     corpus c;
     make_corpus(&c, 5);
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){.table_memory = 1}, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, &(bm_df_cfg){.table_memory = 1});
     for (size_t b = 0; b < BATCHES; b++)
         cr_assert_eq(bm_df_count_add(count, &c.batches[b], NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, &err), BM_ERR_NOMEM);
@@ -204,11 +196,10 @@ Test(df_count, without_files_too_little_memory_is_said)
 
 Test(df_count, of_no_documents_are_none)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     const uint64_t hash = 5;
     uint32_t df = 0;
-    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, &(bm_df_cfg){0});
     cr_assert_eq(bm_df_count_add(count, &(bm_shingle_batch){0}, NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
     cr_assert_eq(bm_df_table_facts(table)->n_docs, 0);
@@ -232,7 +223,6 @@ static uint64_t hash_of_key(uint64_t key)
  * keys collide, and in the list they are between few of its start entries. */
 static void check_crowded(const bm_df_cfg *cfg, size_t n)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     bm_shingle_batch batch = {0};
     uint32_t *df = malloc(n * sizeof *df);
@@ -244,7 +234,7 @@ static void check_crowded(const bm_df_cfg *cfg, size_t n)
     }
     batch.offsets[1] = n;
     batch.n_docs = 1;
-    cr_assert_eq(bm_df_count_open(cfg, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, cfg);
     for (int round = 0; round < 2; round++)
         cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
     const uint64_t steps = df_count_steps(count);
@@ -265,11 +255,9 @@ static void check_crowded(const bm_df_cfg *cfg, size_t n)
 
 Test(df_count, hashes_that_meet_in_one_place_take_no_more_than_a_factor)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t n = 4000; n <= sized(64000, 8000); n *= 2) {
         check_crowded(&(bm_df_cfg){0}, n);
         check_crowded(&(bm_df_cfg){.table_memory = 1, .temp_dir = s.root}, n);
     }
-    scratch_close(&s);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define N_KEYS 60000u /* 11 to 38 bytes each: more than fit in memory */
 
@@ -72,10 +72,9 @@ static const bm_keep_rules rules = {
 
 Test(keep_keys, those_that_were_not_saved_outlive_the_ranks)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_keep_keys keys;
     bm_keep_rank rank;
-    scratch_open(&s);
     cr_assert_eq(bm_keep_keys_open(&rules, s.root, 1 << 20, &keys, NULL), BM_OK);
     keys.saves = true;
     add(&keys, 0, 1000); /* in memory */
@@ -87,7 +86,6 @@ Test(keep_keys, those_that_were_not_saved_outlive_the_ranks)
     save(&keys, 1000, N_KEYS);
     bm_keep_rank_reset(&rank);
     bm_keep_keys_close(&keys);
-    scratch_close(&s);
 }
 
 Test(keep_keys, none_are_held_where_nobody_saves_them)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "corpus/sample.h"
+#include "tests/world/world_order.h"
 
 Test(sample, priorities_are_the_outputs_of_splitmix64)
 {
@@ -66,19 +67,13 @@ static void add_documents(input *in, bm_sample *sample, size_t first, size_t end
     cr_assert_eq(bm_sample_add(sample, b, first, NULL), BM_OK);
 }
 
-static int by_number(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* Sets in[i] if the priority of document i is among the `wanted` least of n. */
 static void naive(uint64_t seed, size_t n, size_t wanted, bool in[MOST])
 {
     uint64_t sorted[MOST];
     for (size_t i = 0; i < n; i++)
         sorted[i] = bm_sample_priority(seed, i);
-    qsort(sorted, n, sizeof *sorted, by_number);
+    qsort(sorted, n, sizeof *sorted, world_ascending);
     for (size_t i = 0; i < n; i++)
         in[i] = wanted >= n || bm_sample_priority(seed, i) < sorted[wanted];
 }

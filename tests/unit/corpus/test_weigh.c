@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "corpus/df_table.h"
+#include "tests/world/world_calls.h"
 
 #define N 5u
 
@@ -51,10 +52,9 @@ static double weight_of(size_t d, uint64_t hash)
 
 Test(weigh, is_the_number_of_occurrences_times_the_logarithm_of_n_over_df)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     bm_shingle_batch batch;
-    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, &(bm_df_cfg){0});
     make_batch(&batch, 0, N);
     cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
@@ -79,10 +79,9 @@ Test(weigh, is_the_number_of_occurrences_times_the_logarithm_of_n_over_df)
 
 Test(weigh, what_stands_in_every_document_is_no_element)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     bm_shingle_batch batch;
-    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, &(bm_df_cfg){0});
     make_batch(&batch, 0, 3); /* 9 and 1 are in all of them */
     cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
@@ -124,10 +123,9 @@ static void make_long_batch(bm_shingle_batch *batch, uint32_t kind, uint32_t n)
 /* No element of the first document is in the other, so the weight of each tells its number. */
 static void expect_sorted(uint32_t kind, uint32_t n)
 {
-    bm_df_count *count = NULL;
     bm_df_table *table = NULL;
     bm_shingle_batch batch;
-    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+    bm_df_count *count = world_open(bm_df_count, &(bm_df_cfg){0});
     make_long_batch(&batch, kind, n);
     cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
     cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 

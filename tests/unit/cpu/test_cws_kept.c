@@ -10,7 +10,7 @@
 #include "cpu/cws_kept.h"
 #include "base/random.h"
 #include "sketch/scheme.h"
-#include "tests/unit/base/colliding.h"
+#include "tests/world/colliding.h"
 
 enum { PERMS = 70, SMALL = 64 << 10, N_DOCS = 40, N_ELEMENTS = 300, N_THREADS = 4 };
 

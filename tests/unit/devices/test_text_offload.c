@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cpu/cpu_backend.h"
 #include "devices/text_offload.c"
+#include "tests/world/world_calls.h"
 
 typedef struct slow_device {
     bm_backend base;
@@ -55,10 +56,9 @@ static slow_device make(long hash_ms, long text_ms, bm_device_kind kind)
 
 static bm_text_offload try_on(slow_device *devices, size_t n)
 {
-    bm_text_trial *trial = NULL;
     bm_text_offload path = {0};
     const bm_text_trial_cfg cfg = {.text = &chars, .texts = true, .row_uints = 16, .bands = 4};
-    cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+    bm_text_trial *trial = world_open(bm_text_trial, &cfg);
     for (size_t i = 0; i < n; ++i)
         cr_assert_eq(bm_text_trial_run(trial, &devices[i].base, NULL), BM_OK);
     bm_text_trial_judge(trial, &path);
@@ -113,12 +113,11 @@ Test(text_offload, rates_of_several_devices_add_up)
 Test(text_offload, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hashes)
 {
     const bm_text_trial_cfg cfg = {.text = &chars, .texts = true, .row_uints = 16};
-    bm_text_trial *trial = NULL;
     bm_text_offload path = {.taken = true};
     slow_device broken = make(1, 1, BM_DEVICE_CL_GPU), old = broken;
     broken.answer = BM_ERR_DEVICE;
     old.answer = BM_ERR_UNSUPPORTED;
-    cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+    bm_text_trial *trial = world_open(bm_text_trial, &cfg);
     cr_assert_eq(bm_text_trial_run(trial, &broken.base, NULL), BM_ERR_DEVICE);
     cr_assert_eq(bm_text_trial_run(trial, &old.base, NULL), BM_OK);
     bm_text_trial_judge(trial, &path);
@@ -209,11 +208,10 @@ Test(text_offload, the_latency_of_a_device_does_not_count)
         .name = "far", .submit = far_submit, .wait = far_wait, .drain = far_drain};
     double rate = 0;
     for (int i = 0; i < 20 && rate < 60e6; ++i) {
-        bm_text_trial *trial = NULL;
         bm_text_offload path = {0};
         far_device device = {.base = {.ops = &far_ops, .depth = DEPTH}};
         const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16, .threads = 2};
-        cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+        bm_text_trial *trial = world_open(bm_text_trial, &cfg);
         cr_assert_eq(bm_text_trial_run(trial, &device.base, NULL), BM_OK);
         bm_text_trial_judge(trial, &path);
         bm_text_trial_close(trial);
@@ -233,13 +231,12 @@ Test(text_offload, native_code_is_measured_on_all_threads_and_devices_are_droppe
     cr_assert_eq(bm_backend_cpu.open(&native, &cpu, NULL), BM_OK);
     double rates[3];
     for (size_t i = 0; i < 3; ++i) {
-        bm_text_trial *trial = NULL;
         const bm_text_trial_cfg cfg = {.text = &chars,
                                        .texts = true,
                                        .row_uints = 128,
                                        .threads = i < 2 ? 1 : 4,
                                        .native = i == 0 ? NULL : cpu};
-        cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
+        bm_text_trial *trial = world_open(bm_text_trial, &cfg);
         rates[i] = bm_text_trial_cpu_rate(trial);
         if (i == 2) {
             slow_device devices[2] = {make(100, 100, BM_DEVICE_CL_GPU),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* split_rows.h -- for the tests of src/distributed: rows of documents as Arrow arrays, and blocks
  * as bytes. */
-#ifndef BM_TESTS_SPLIT_ROWS_H
-#define BM_TESTS_SPLIT_ROWS_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 
 #include <bandmill/bandmill.h>
 
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 
 enum { ROWS_MAX = 1200, ROW_BYTES = 400 };
@@ -99,11 +99,6 @@ static inline int32_t part_of_block(const made_rows *rows, size_t i)
     return ((const int32_t *)column_of(rows, "part", "i")->buffers[1])[i];
 }
 
-static inline uint64_t draw(uint64_t *state)
-{
-    return world_congruent(state);
-}
-
 /* Fills the table with n texts of words. Every third is an edited copy of an earlier one; some are
  * empty. */
 static inline void make_documents(row_table *t, size_t n, uint64_t seed)
@@ -115,15 +110,15 @@ static inline void make_documents(row_table *t, size_t n, uint64_t seed)
     for (size_t i = 0; i < n; i++) {
         char id[16], text[ROW_BYTES] = "";
         if (i % 3 == 2) {
-            const size_t of = draw(&state) % i;
+            const size_t of = world_random(&state) % i;
             sizes[i] = sizes[of];
             memcpy(words[i], words[of], sizeof words[i]);
             if (sizes[i] > 0)
-                snprintf(words[i][draw(&state) % sizes[i]], 4, "x%u", (unsigned)(i % 10));
+                snprintf(words[i][world_random(&state) % sizes[i]], 4, "x%u", (unsigned)(i % 10));
         } else {
-            sizes[i] = i % 50 == 7 ? 0 : 8 + draw(&state) % 30;
+            sizes[i] = i % 50 == 7 ? 0 : 8 + world_random(&state) % 30;
             for (size_t w = 0; w < sizes[i]; w++)
-                snprintf(words[i][w], 4, "w%u", (unsigned)(draw(&state) % 90));
+                snprintf(words[i][w], 4, "w%u", (unsigned)(world_random(&state) % 90));
         }
         for (size_t w = 0; w < sizes[i]; w++) {
             strcat(text, w > 0 ? " " : "");
@@ -150,10 +145,7 @@ static inline bm_splitter_options splitter_options(uint32_t parts)
 
 static inline bm_splitter *open_splitter(const bm_splitter_options *o)
 {
-    bm_splitter *splitter = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_splitter_open(o, &splitter, &err), BM_OK, "%s", err.message);
-    return splitter;
+    return world_open(bm_splitter, o);
 }
 
 static inline made_rows take(bm_splitter *splitter)
@@ -175,5 +167,3 @@ static inline made_rows split(row_table *t, uint32_t parts)
     bm_splitter_close(splitter);
     return rows;
 }
-
-#endif

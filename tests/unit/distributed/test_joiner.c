@@ -230,7 +230,7 @@ Test(joiner, labels_are_right_and_sorted_wherever_hashes_differ)
         uint64_t seed = m + 1;
         for (size_t i = 0; i < ENDS; i++)
             hashes[i] =
-                (world_split(&seed) & masks[m]) | (UINT64_C(0xABCDEF0123456789) & ~masks[m]);
+                (world_random(&seed) & masks[m]) | (UINT64_C(0xABCDEF0123456789) & ~masks[m]);
         make_links(seed, hashes, links, block);
         label(links, least);
         bm_joiner *joiner = open_joiner();

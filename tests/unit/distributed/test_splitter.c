@@ -3,6 +3,7 @@
  * refuses. */
 #include "tests/unit/distributed/split_rows.h"
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/world_random.h"
 
 /* Expected: XXH64 with seed 42, computed with the Python package xxhash. */
 Test(splitter, hashes_of_ids_are_those_of_spark)
@@ -83,11 +84,11 @@ static uint32_t u32_at(const char *at)
     return word;
 }
 
+/* The output function of SplitMix64, whose first step adds the constant. */
 static uint64_t mixed(uint64_t x)
 {
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+    x -= UINT64_C(0x9E3779B97F4A7C15);
+    return world_random(&x);
 }
 
 /* The number of entries with this key and hash in the blocks of a part. */

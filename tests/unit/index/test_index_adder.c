@@ -10,7 +10,8 @@
 
 #include "base/error.h"
 #include "input/input_set.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
@@ -195,27 +196,20 @@ typedef struct near_world {
     uint32_t words[N * WORDS];
 } near_world;
 
-static uint64_t state = 99;
-
-static uint32_t draw(uint32_t n)
-{
-    return world_below(&state, n);
-}
-
 static near_world *near_make_world(void)
 {
     near_world *w = calloc(1, sizeof *w);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t n = 0;
         for (uint64_t value = 0; n < MOST && value < 20; value++)
-            if (draw(3) != 0)
+            if (world_pick(3) != 0)
                 w->hashes[i][n++] = value * UINT64_C(0x0101010101010101);
-        w->docs[i].n_shingles = draw(15) == 0 ? 0 : n;
+        w->docs[i].n_shingles = world_pick(15) == 0 ? 0 : n;
         w->sets[i] = w->hashes[i];
         for (uint32_t b = 0; b < NEAR_BANDS; b++) /* few keys, some in several bands */
-            w->keys[i * NEAR_BANDS + b] = draw(12) + UINT64_C(1024) * draw(2);
+            w->keys[i * NEAR_BANDS + b] = world_pick(12) + UINT64_C(1024) * world_pick(2);
         for (uint32_t k = 0; k < WORDS; k++)
-            w->words[i * WORDS + k] = draw(2);
+            w->words[i * WORDS + k] = world_pick(2);
     }
     w->g =
         (bm_gathered){.n = N, .docs = w->docs, .sets = w->sets, .words = w->words, .keys = w->keys};
@@ -255,7 +249,7 @@ static void expect_as_model(const bm_gather_shape *shape, double threshold)
     uint64_t candidates = 0, n_found = 0;
     cr_assert_eq(index_near_begin(&near, &w->g, N, shape, NULL), BM_OK);
     for (size_t i = 0; i < N; i++) {
-        const size_t but = draw(3) == 0 ? draw(N) : SIZE_MAX;
+        const size_t but = world_pick(3) == 0 ? world_pick(N) : SIZE_MAX;
         size_t best = SIZE_MAX, wanted = SIZE_MAX;
         double most = 0, similarity = 0;
         for (size_t k = 0; k < i; k++) {
@@ -273,12 +267,12 @@ static void expect_as_model(const bm_gather_shape *shape, double threshold)
         cr_assert(wanted == SIZE_MAX || (best == wanted && similarity == most),
                   "document %zu: %zu, wanted %zu", i, best, wanted);
         n_found += wanted != SIZE_MAX;
-        if (draw(4) != 0) {
+        if (world_pick(4) != 0) {
             index_near_add(&near, i);
             in[i] = true;
         }
-        const uint32_t out = draw(N);
-        if (in[out] && draw(5) == 0) {
+        const uint32_t out = world_pick(N);
+        if (in[out] && world_pick(5) == 0) {
             index_near_remove(&near, out);
             in[out] = false;
         }
@@ -347,8 +341,7 @@ static void open_inputs(notes_world *w, const char *const *names, size_t n)
     job->inputs.set = NULL;
     w->settings.input.paths = w->paths;
     w->settings.input.n_paths = n;
-    cr_assert_eq(bm_input_set_open(&w->settings.input, NULL, 0, NULL, &job->inputs.set, &err),
-                 BM_OK, "%s", err.message);
+    world_ok(bm_input_set_open(&w->settings.input, NULL, 0, NULL, &job->inputs.set, &err), &err);
     job->inputs.names = (bm_file_names){.names = w->paths, .n = n};
 }
 
@@ -360,7 +353,7 @@ static void open_world(notes_world *w)
     bm_error err = {0};
     const char *paths[N_INPUTS];
     memset(w, 0, sizeof *w);
-    scratch_open(&w->s);
+    w->s = scratch_open();
     for (size_t i = 0; i < N_INPUTS; i++) {
         scratch_put_text(&w->s, inputs[i], "{\"text\":\"some\"}\n");
         paths[i] = scratch_at(&w->s, inputs[i]);
@@ -370,11 +363,11 @@ static void open_world(notes_world *w)
     options.input.paths = paths;
     options.input.n_paths = N_INPUTS;
     options.path = scratch_at(&w->s, "index");
-    cr_assert_eq(bm_settings_of_index_add(&options, &w->settings, &err), BM_OK, "%s", err.message);
+    world_ok(bm_settings_of_index_add(&options, &w->settings, &err), &err);
     w->job.settings = &w->settings;
     open_inputs(w, paths, N_INPUTS);
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .temp_dir = w->s.root};
-    cr_assert_eq(bm_store_create_unnamed(&facts, &cfg, &w->store, &err), BM_OK, "%s", err.message);
+    world_ok(bm_store_create_unnamed(&facts, &cfg, &w->store, &err), &err);
 }
 
 static void close_world(notes_world *w)
@@ -386,9 +379,7 @@ static void close_world(notes_world *w)
 
 static bm_store_view *view_of(notes_world *w)
 {
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(w->store, &view, NULL), BM_OK);
-    return view;
+    return world_open(bm_store_view, w->store);
 }
 
 /* --- inputs --- */
@@ -487,7 +478,7 @@ static void expect_place(notes_world *w, uint64_t records)
 {
     bm_index_add_place place;
     bm_error err = {0};
-    cr_assert_eq(resume(w, &place, &err), BM_OK, "%s", err.message);
+    world_ok(resume(w, &place, &err), &err);
     cr_assert_eq(place.records, records);
     if (records == half.records) {
         cr_assert_eq(place.place.file, half.place.file);
@@ -542,14 +533,12 @@ Test(index_notes, other_options_and_changed_inputs_are_refused)
     open_world(&w);
     save(&w, half); /* in the middle of the second input */
     w.settings.index.unique = !w.settings.index.unique;
-    cr_assert_eq(resume(&w, &place, &err), BM_ERR_FORMAT);
-    cr_assert_not_null(strstr(err.message, "other options"));
+    world_refused(resume(&w, &place, &err), BM_ERR_FORMAT, &err, "other options");
     w.settings.index.unique = !w.settings.index.unique;
     cr_assert_eq(utime(w.paths[2], &(struct utimbuf){1000, 1000}),
                  0); /* not read yet: may change */
     expect_place(&w, 12);
     cr_assert_eq(utime(w.paths[0], &(struct utimbuf){1000, 1000}), 0);
-    cr_assert_eq(resume(&w, &place, &err), BM_ERR_FORMAT);
-    cr_assert_not_null(strstr(err.message, "changed"));
+    world_refused(resume(&w, &place, &err), BM_ERR_FORMAT, &err, "changed");
     close_world(&w);
 }

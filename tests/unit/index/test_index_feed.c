@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "index/index_feed.h"
 #include "job/job_steps.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 #define N 500
 
@@ -28,9 +29,8 @@ static void open_world(world *w, int broken)
     bm_index_build_options options;
     bm_error err = {0};
     memset(w, 0, sizeof *w);
-    scratch_open(&w->s);
-    FILE *file = fopen(scratch_at(&w->s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    w->s = scratch_open();
+    FILE *file = scratch_write(&w->s, "in.jsonl");
     for (int i = 0; i < N; i++) {
         fprintf(file, i == broken ? "{\"id\":\"d%d\",\"text\":7}\n" : "{\"id\":\"d%d\",\"text\":\"",
                 i);
@@ -49,12 +49,10 @@ static void open_world(world *w, int broken)
     options.resources.threads = 3;
     options.resources.batch_docs = 3;
     options.output.path = scratch_at(&w->s, "index");
-    cr_assert_eq(bm_settings_of_index_build(&options, &w->settings, &err), BM_OK, "%s",
-                 err.message);
-    cr_assert_eq(bm_settings_plan(&w->settings, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(bm_job_open(&w->settings, &w->job, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(bm_job_begin(&w->job, BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS, &err),
-                 BM_OK, "%s", err.message);
+    world_ok(bm_settings_of_index_build(&options, &w->settings, &err), &err);
+    world_ok(bm_settings_plan(&w->settings, &err), &err);
+    world_ok(bm_job_open(&w->settings, &w->job, &err), &err);
+    world_ok(bm_job_begin(&w->job, BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS, &err), &err);
 }
 
 static void close_world(world *w)
@@ -107,7 +105,7 @@ Test(index_feed, all_documents_come_in_order_however_little_is_full)
         bm_index_feed feed = make_feed(&w, &t);
         feed.full_bytes = full[i][0];
         feed.full_input = full[i][1];
-        cr_assert_eq(bm_index_feed_run(&feed, &err), BM_OK, "%s", err.message);
+        world_ok(bm_index_feed_run(&feed, &err), &err);
         cr_assert_eq(t.n, N);
         if (i < 2) /* at most three documents a batch: each is full, apart from empty documents */
             cr_assert_gt(t.calls, N / 7);
@@ -125,7 +123,7 @@ Test(index_feed, what_is_due_is_handed_over_before_it_is_full)
     open_world(&w, N);
     bm_index_feed feed = make_feed(&w, &t);
     feed.due = &due;
-    cr_assert_eq(bm_index_feed_run(&feed, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_feed_run(&feed, &err), &err);
     cr_assert_eq(t.n, N);
     close_world(&w);
 }

@@ -9,19 +9,13 @@
 
 #include "index/index_feed.c"
 
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 
 #define BANDS 3u
 #define WORDS 5u
 #define N     40u /* documents of a batch */
 #define ALL   (3 * N)
-
-static uint64_t state = 7;
-
-static uint32_t draw(uint32_t n)
-{
-    return world_below(&state, n);
-}
 
 /* Values computed from the number of a document. */
 static uint32_t size_of(size_t i)
@@ -62,7 +56,7 @@ static void make_batch(made *m, size_t first)
         for (uint32_t h = 0; h < size_of(i); h++)
             set[h] = hash_of(i, h);
         for (uint32_t h = size_of(i); h > 1; h--) {
-            const uint32_t other = draw(h);
+            const uint32_t other = world_pick(h);
             const uint64_t swapped = set[h - 1];
             set[h - 1] = set[other];
             set[other] = swapped;
@@ -128,8 +122,7 @@ static void expect_all(bm_gather_shape shape)
 {
     bm_gathered g = {0};
     bool stays[ALL];
-    bm_pool *pool = NULL;
-    cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 2);
     for (int round = 0; round < 2; round++) { /* in the same memory */
         bm_gathered_clear(&g);
         gather(&g, &shape);
@@ -174,8 +167,7 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     m->batch.keys = NULL;
     m->batch.shingles = (bm_shingle_batch){0};
     cr_assert_eq(gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
-    bm_pool *pool = NULL;
-    cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 1);
     cr_assert_eq(bm_gathered_finish(&g, &shape, pool, NULL), BM_OK);
     bm_pool_close(pool);
     cr_assert(g.broken);

@@ -15,9 +15,11 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/quiet_fork.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/quiet_fork.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/inmem/held_text.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
 #define N_DOCS    400u
@@ -38,8 +40,7 @@ static corpus *make_corpus(void)
         const uint32_t family = i % 40;
         char *at = c->texts[i];
         for (uint32_t w = 0; i % 97 != 96 && w < N_WORDS; w++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            const bool own = (state >> 60) < 3;
+            const bool own = world_below(&state, 16) < 3;
             at += sprintf(at, "%s%u ", own ? "x" : "f", own ? i * 50 + w : family * 50 + w);
         }
         sprintf(c->ids[i], "doc%u", i);
@@ -52,7 +53,7 @@ static corpus *make_corpus(void)
 /* Builds an index of the first n documents. */
 static void build(scratch *s, const corpus *c, uint32_t n, bm_index_store store)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    FILE *file = scratch_write(s, "in.jsonl");
     for (uint32_t i = 0; i < n; i++)
         fprintf(file, "{\"id\":\"%s\",\"text\":\"%s\"}\n", c->ids[i], c->texts[i]);
     fclose(file);
@@ -70,7 +71,7 @@ static void build(scratch *s, const corpus *c, uint32_t n, bm_index_store store)
     options.device.device = "cpu";
     options.resources.threads = 1;
     options.output.path = scratch_at(s, "index");
-    cr_assert_eq(bm_job_index_build(&options, &summary, &err), BM_OK, "%s", err.message);
+    world_ok(bm_job_index_build(&options, &summary, &err), &err);
     bm_summary_free(summary);
 }
 
@@ -82,8 +83,7 @@ static bm_index *open_index(scratch *s, bool write, uint32_t threads)
     bm_index_options_init(&options);
     options.write = write;
     options.resources.threads = threads;
-    cr_assert_eq(bm_index_open(scratch_at(s, "index"), &options, &index, &err), BM_OK, "%s",
-                 err.message);
+    world_ok(bm_index_open(scratch_at(s, "index"), &options, &index, &err), &err);
     return index;
 }
 
@@ -140,15 +140,14 @@ static void query_all(bm_index *index, const bm_documents *docs, const bm_hash_s
 {
     bm_matches *m = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_index_query(index, NULL, docs, &m, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_query(index, NULL, docs, &m, &err), &err);
     expect_matches(m, sets, c, there);
     bm_matches_free(m);
 }
 
 Test(index_handle, answers_texts_and_hashes_with_all_that_is_near)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     bm_hash_sets *sets = sets_of(c);
     bool there[N_DOCS] = {false};
@@ -169,13 +168,11 @@ Test(index_handle, answers_texts_and_hashes_with_all_that_is_near)
     }
     bm_hash_sets_free(sets);
     free(c);
-    scratch_close(&s);
 }
 
 Test(index_handle, a_rule_chooses_among_the_answers)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, N_DOCS, BM_INDEX_SETS);
     bm_index *index = open_index(&s, false, 1);
@@ -206,13 +203,11 @@ Test(index_handle, a_rule_chooses_among_the_answers)
     cr_expect_eq(stats.store, BM_INDEX_SETS);
     bm_index_close(index);
     free(c);
-    scratch_close(&s);
 }
 
 Test(index_handle, signatures_give_estimates)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 100, BM_INDEX_SIGNATURES);
     bm_index *index = open_index(&s, false, 1);
@@ -227,13 +222,11 @@ Test(index_handle, signatures_give_estimates)
     bm_matches_free(m);
     bm_index_close(index);
     free(c);
-    scratch_close(&s);
 }
 
 Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     bm_hash_sets *sets = sets_of(c);
     bool there[N_DOCS] = {false};
@@ -246,21 +239,20 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     bm_error err = {0};
     query_all(index, &all, sets, c, there);
     /* with an id that exists, or that is given twice, nothing is added */
-    cr_expect_eq(bm_index_add(index, c->id + 99, &more, &err), BM_ERR_INPUT);
-    cr_expect_not_null(strstr(err.message, "'doc99'"), "%s", err.message);
+    world_refused(bm_index_add(index, c->id + 99, &more, &err), BM_ERR_INPUT, &err, "'doc99'");
     const bm_str twice[] = {c->id[200], c->id[200]};
     const bm_documents two = bm_documents_of_texts(c->text, 2);
     cr_expect_eq(bm_index_add(index, twice, &two, NULL), BM_ERR_INPUT);
-    cr_assert_eq(bm_index_add(index, c->id + 100, &more, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_add(index, c->id + 100, &more, &err), &err);
     cr_expect_eq(bm_index_add(index, c->id + 399, &one, NULL), BM_ERR_INPUT);
     query_all(index, &all, sets, c, there); /* as before */
-    cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_commit(index, &err), &err);
     memset(there, true, N_DOCS);
     query_all(index, &all, sets, c, there);
     /* remove documents committed and not committed; an id may return with another document */
-    cr_assert_eq(bm_index_remove(index, c->id + 5, 50, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_remove(index, c->id + 5, 50, &err), &err);
     cr_expect_eq(bm_index_remove(index, c->id + 54, 2, NULL), BM_NOT_FOUND); /* 54 is gone */
-    cr_assert_eq(bm_index_add(index, c->id + 7, &one, &err), BM_OK, "%s", err.message);
+    world_ok(bm_index_add(index, c->id + 7, &one, &err), &err);
     cr_assert_eq(bm_index_remove(index, c->id + 7, 1, NULL), BM_OK);
     cr_assert_eq(bm_index_add(index, c->id + 7, &one, NULL), BM_OK);
     query_all(index, &all, sets, c, there);
@@ -277,13 +269,11 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
     bm_index_close(index);
     bm_hash_sets_free(sets);
     free(c);
-    scratch_close(&s);
 }
 
 Test(index_handle, hashes_whose_low_halves_are_the_same_are_not_added)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 10, BM_INDEX_SETS);
     bm_index *index = open_index(&s, true, 1);
@@ -292,14 +282,13 @@ Test(index_handle, hashes_whose_low_halves_are_the_same_are_not_added)
     const bm_documents one = bm_documents_of_hashes(offsets, hashes, 1);
     bm_error err = {0};
     bm_matches *m = NULL;
-    cr_expect_eq(bm_index_add(index, c->id + 10, &one, &err), BM_ERR_INPUT);
-    cr_expect_not_null(strstr(err.message, "distinct low halves"), "%s", err.message);
+    world_refused(bm_index_add(index, c->id + 10, &one, &err), BM_ERR_INPUT, &err,
+                  "distinct low halves");
     cr_expect_eq(bm_index_query(index, NULL, &one, &m, NULL), BM_OK, "a question is answered");
     cr_expect_eq(bm_matches_offsets(m)[1], 0);
     bm_matches_free(m);
     bm_index_close(index);
     free(c);
-    scratch_close(&s);
 }
 
 /* --- threads --- */
@@ -331,8 +320,7 @@ static bm_status another_adds(bm_index *index)
 
 Test(index_handle, what_one_thread_adds_another_does_not_commit)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 50, BM_INDEX_SETS);
     bm_index *index = open_index(&s, true, 1);
@@ -345,14 +333,12 @@ Test(index_handle, what_one_thread_adds_another_does_not_commit)
     cr_expect_eq(another_adds(index), BM_ERR_BUSY);
     bm_index_close(index);
     free(c);
-    scratch_close(&s);
 }
 
 /* LMDB's locks belong to the process, so closing a second handle must not release the first's. */
 Test(index_handle, handles_of_one_process_read_beside_each_other_and_write_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 50, BM_INDEX_SETS);
     for (int writes = 0; writes < 4; writes++) {
@@ -383,12 +369,10 @@ Test(index_handle, handles_of_one_process_read_beside_each_other_and_write_alone
             bm_matches_free(matches);
             bm_index_close(second);
         }
-        cr_assert_eq(bm_index_open(scratch_at(&s, "index"), none, &second, &err), BM_OK, "%s",
-                     err.message);
+        world_ok(bm_index_open(scratch_at(&s, "index"), none, &second, &err), &err);
         bm_index_close(second);
     }
     free(c);
-    scratch_close(&s);
 }
 
 typedef struct reader {
@@ -425,8 +409,7 @@ static void *read_on(void *arg)
 
 Test(index_handle, many_query_while_one_writes)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, N_DOCS, BM_INDEX_SETS);
     bm_index *index = open_index(&s, true, 2);
@@ -443,8 +426,8 @@ Test(index_handle, many_query_while_one_writes)
         sprintf(name, "copy%d", round);
         const bm_str id = {name, strlen(name)};
         const bm_documents copy = bm_documents_of_texts(c->text, 1);
-        cr_assert_eq(bm_index_add(index, &id, &copy, &err), BM_OK, "%s", err.message);
-        cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
+        world_ok(bm_index_add(index, &id, &copy, &err), &err);
+        world_ok(bm_index_commit(index, &err), &err);
     }
     for (int i = 0; i < 3; i++) /* on a busy machine a reader may not have begun */
         while (atomic_load(&readers[i].rounds) == 0)
@@ -459,7 +442,6 @@ Test(index_handle, many_query_while_one_writes)
     cr_expect_eq(stats.documents, N_DOCS + 30);
     bm_index_close(index);
     free(c);
-    scratch_close(&s);
 }
 
 /* --- forks --- */
@@ -510,8 +492,7 @@ static int exit_code_of_child(bm_index *index, scratch *s, const corpus *c)
 
 Test(index_handle, a_child_is_refused_closes_and_opens_it_again)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     bm_hash_sets *sets = sets_of(c);
     bool there[N_DOCS] = {false};
@@ -533,7 +514,6 @@ Test(index_handle, a_child_is_refused_closes_and_opens_it_again)
     }
     bm_hash_sets_free(sets);
     free(c);
-    scratch_close(&s);
 }
 
 /* --- callbacks --- */
@@ -562,8 +542,7 @@ static bool call_back(void *ctx)
 
 Test(index_handle, a_callback_cannot_use_the_index_that_calls_it)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 200, BM_INDEX_SETS);
     called own = {.c = c};
@@ -591,7 +570,6 @@ Test(index_handle, a_callback_cannot_use_the_index_that_calls_it)
     bm_matches_free(m);
     bm_index_close(own.index);
     free(c);
-    scratch_close(&s);
 }
 
 /* --- close --- */
@@ -627,8 +605,7 @@ static void *close_it(void *arg)
 
 Test(index_handle, close_waits_for_a_query_that_is_under_way)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     corpus *c = make_corpus();
     build(&s, c, 100, BM_INDEX_SETS);
     bm_index *index = open_index(&s, false, 2);
@@ -654,5 +631,4 @@ Test(index_handle, close_waits_for_a_query_that_is_under_way)
     cr_assert_eq(q.status, BM_OK);
     held_text_drop(0);
     free(c);
-    scratch_close(&s);
 }

@@ -10,7 +10,9 @@
 
 #include "index/search.h"
 #include "store/store_write.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
@@ -40,38 +42,25 @@ typedef struct world {
     bm_store_facts facts;
 } world;
 
-static uint64_t state = 12345;
-
-static uint32_t draw(uint32_t n)
-{
-    return world_below(&state, n);
-}
-
-static int by_value(const void *x, const void *y)
-{
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static void make_doc(doc *d, const char *prefix, uint32_t i)
 {
     snprintf(d->id, sizeof d->id, "%s%u", prefix, i);
     d->n = 0;
-    for (uint32_t k = draw(20) == 0 ? 0 : 1 + draw(MOST - 1); k > 0; k--) {
-        const uint64_t hash = 1 + draw(40) * UINT64_C(0x0400000000000001);
+    for (uint32_t k = world_pick(20) == 0 ? 0 : 1 + world_pick(MOST - 1); k > 0; k--) {
+        const uint64_t hash = 1 + world_pick(40) * UINT64_C(0x0400000000000001);
         bool there = false;
         for (uint32_t j = 0; j < d->n; j++)
             there = there || d->set[j] == hash;
         if (!there)
             d->set[d->n++] = hash;
     }
-    qsort(d->set, d->n, sizeof *d->set, by_value);
+    qsort(d->set, d->n, sizeof *d->set, world_ascending);
     for (uint32_t b = 0; b < BANDS; b++)
-        d->keys[b] = draw(10) == 0 ? 7 : draw(N_KEYS) * UINT64_C(0x9E3779B97F4A7C15);
-    if (draw(3) == 0) /* keys that differ only in their lowest bits */
-        d->keys[draw(BANDS)] = draw(20);
+        d->keys[b] = world_pick(10) == 0 ? 7 : world_pick(N_KEYS) * UINT64_C(0x9E3779B97F4A7C15);
+    if (world_pick(3) == 0) /* keys that differ only in their lowest bits */
+        d->keys[world_pick(BANDS)] = world_pick(20);
     for (uint32_t w = 0; w < WORDS; w++)
-        d->words[w] = draw(2);
+        d->words[w] = world_pick(2);
 }
 
 static void add(world *w, uint32_t begin, uint32_t end)
@@ -112,11 +101,11 @@ static world make_world(bm_store_kind kind)
         make_doc(&w.docs[i], "d", i);
     for (uint32_t i = 0; i < N_ASKED; i++) {
         if (i % 5 == 0)
-            w.asked[i] = w.docs[draw(N_DOCS)]; /* a document of the index */
+            w.asked[i] = w.docs[world_pick(N_DOCS)]; /* a document of the index */
         else
             make_doc(&w.asked[i], "q", i);
-        if (i > 0 && draw(3) == 0) { /* asked before, under another id */
-            w.asked[i] = w.asked[draw(i)];
+        if (i > 0 && world_pick(3) == 0) { /* asked before, under another id */
+            w.asked[i] = w.asked[world_pick(i)];
             snprintf(w.asked[i].id, sizeof w.asked[i].id, "again%u", i);
         }
     }
@@ -261,7 +250,7 @@ static void fill(question *q, const doc *asked, size_t n)
         used += d->n;
         memcpy(set, d->set, d->n * sizeof *set);
         for (uint32_t k = d->n; k > 1; k--) {
-            const uint32_t other = draw(k);
+            const uint32_t other = world_pick(k);
             const uint64_t swapped = set[k - 1];
             set[k - 1] = set[other];
             set[other] = swapped;
@@ -342,8 +331,7 @@ static void try_all(bm_store_kind kind)
                                          {.threshold = 0.1, .first = 350, .skip_same_id = true},
                                          {.threshold = 0.1, .top = 7, .skip_same_id = true}};
     world w = make_world(kind);
-    bm_pool *pool = NULL;
-    cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 3);
     for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {
         bm_search_cfg cfg = cfgs[i];
         const bool all = !sized_small(); /* else two of the four, alternately */
@@ -462,8 +450,7 @@ Test(search, joins_tell_the_best_who_was_found_and_who_found_the_same)
     static const bm_search_cfg cfgs[] = {{.threshold = 0.7, .joins = true},
                                          {.threshold = 0.9, .joins = true, .memory = 1},
                                          {.threshold = 0.3, .joins = true, .first = 30}};
-    bm_pool *pool = NULL;
-    cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 3);
     for (size_t i = 0; i < 2 * (sizeof cfgs / sizeof cfgs[0]); i++) {
         bm_search_cfg cfg = cfgs[i / 2];
         world w = make_world(i % 2 == 0 ? BM_STORE_SETS : BM_STORE_SIGNATURES);
@@ -494,7 +481,6 @@ static uint64_t steps_of(uint32_t n, bm_search_cfg cfg)
     const bm_store_cfg store_cfg = {.mode = BM_STORE_WRITE, .temp_dir = "/tmp"};
     const bm_store_facts facts = {.kind = BM_STORE_SETS, .bands = 1, .settings = {"{}", 2}};
     bm_store *store;
-    bm_store_view *view;
     bm_store_doc *docs = calloc(n, sizeof *docs);
     const uint64_t **sets = calloc(n, sizeof *sets);
     uint64_t *hashes = malloc(n * NEAR * sizeof *hashes), *keys = calloc(n, sizeof *keys);
@@ -513,7 +499,7 @@ static uint64_t steps_of(uint32_t n, bm_search_cfg cfg)
     cr_assert_eq(bm_store_create_unnamed(&facts, &store_cfg, &store, NULL), BM_OK);
     cr_assert_eq(bm_store_add(store, &added, &first, NULL), BM_OK);
     cr_assert_eq(bm_store_commit(store, NULL), BM_OK);
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     cfg.view = view;
     cfg.facts = &facts;
     const bm_search_batch batch = {.n = n, .keys = keys, .n_shingles = sizes, .sets = sets};

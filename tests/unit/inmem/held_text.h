@@ -5,8 +5,7 @@
  *
  * The pages of the text are unreadable at first. The first thread that reads them gets SIGSEGV; the
  * handler waits for the test, then makes the pages readable. */
-#ifndef BM_TESTS_HELD_TEXT_H
-#define BM_TESTS_HELD_TEXT_H
+#pragma once
 
 #include <semaphore.h>
 #include <signal.h>
@@ -77,5 +76,3 @@ static inline void held_text_drop(size_t i)
     munmap(held_texts[i].data, held_texts[i].size);
     held_texts[i].data = NULL;
 }
-
-#endif

@@ -10,13 +10,6 @@
 
 #include "tests/world/world_random.h"
 
-static uint64_t state = 5;
-
-static uint64_t draw(void)
-{
-    return world_congruent(&state);
-}
-
 static bm_status take(const bm_documents *given, bm_error *err)
 {
     bm_documents docs;
@@ -76,7 +69,7 @@ static bm_str *texts_of(size_t n, size_t most, size_t every, size_t len)
 {
     bm_str *texts = calloc(n + 1, sizeof *texts);
     for (size_t i = 0; i < n; i++)
-        texts[i] = (bm_str){"", every != 0 && i % every == every - 1 ? len : draw() % most};
+        texts[i] = (bm_str){"", every != 0 && i % every == every - 1 ? len : world_draw() % most};
     return texts;
 }
 

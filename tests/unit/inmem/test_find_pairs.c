@@ -12,15 +12,8 @@
 
 #include <bandmill/sketch.h>
 
-#include "tests/unit/base/shared_counts.h"
+#include "tests/world/shared_counts.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 11;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 typedef struct corpus {
     size_t n;
@@ -29,9 +22,7 @@ typedef struct corpus {
 
 static uint64_t word(void)
 {
-    uint64_t z = (draw() % 400 + 1) * 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    return z ^ z >> 31;
+    return world_random_at(world_pick(400));
 }
 
 /* n documents with hashes unsorted and repeated; some are empty, many are edited copies. */
@@ -40,21 +31,21 @@ static corpus make(size_t n)
     corpus c = {n, calloc(n + 1, 8), malloc(n * 48 * 8 + 8)};
     for (size_t i = 0; i < n; i++) {
         uint64_t *doc = c.hashes + c.offsets[i];
-        size_t size = draw() % 8 == 0 ? 0 : draw() % 40;
-        if (i > 0 && draw() % 2 != 0) {
-            size_t from = draw() % i;
+        size_t size = world_draw() % 8 == 0 ? 0 : world_draw() % 40;
+        if (i > 0 && world_draw() % 2 != 0) {
+            size_t from = world_draw() % i;
             size = (size_t)(c.offsets[from + 1] - c.offsets[from]);
             if (size > 40)
                 size = 40;
             memcpy(doc, c.hashes + c.offsets[from], size * 8);
-            for (size_t edits = draw() % 5; size > 0 && edits > 0; edits--)
-                doc[draw() % size] = word();
+            for (size_t edits = world_draw() % 5; size > 0 && edits > 0; edits--)
+                doc[world_draw() % size] = word();
         } else {
             for (size_t k = 0; k < size; k++)
                 doc[k] = word();
         }
-        for (size_t repeats = size == 0 ? 0 : draw() % 5; repeats > 0; repeats--, size++)
-            doc[size] = doc[draw() % size];
+        for (size_t repeats = size == 0 ? 0 : world_draw() % 5; repeats > 0; repeats--, size++)
+            doc[size] = doc[world_draw() % size];
         c.offsets[i + 1] = c.offsets[i] + size;
     }
     return c;
@@ -170,7 +161,7 @@ Test(find_pairs, all_candidates_equal_comparing_every_two)
 {
     for (int round = 0; round < 12; round++) {
         static const double thresholds[] = {.1, .5, .8, 1};
-        corpus c = make(draw() % 150);
+        corpus c = make(world_draw() % 150);
         bm_find_options config = defaults();
         config.candidates = round / 4 % 2 == 0 ? BM_CANDIDATES_ALL : BM_CANDIDATES_LENGTH;
         config.bands.threshold = thresholds[round % 4];

@@ -14,13 +14,6 @@
 #define WORDS  64u /* words in all; each document has some of them */
 #define REPEAT 3u  /* every third document has a second entry of a word, with half its weight */
 
-static uint64_t state = 3;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
-
 typedef struct world {
     double weight[N][WORDS]; /* 0: the document lacks the word */
     uint64_t offsets[N + 1], hashes[N * (WORDS + 1)];
@@ -35,8 +28,8 @@ static world *make(void)
         if (d % 3 == 1 && d > 0)
             memcpy(w->weight[d], w->weight[d - 1], sizeof w->weight[d]);
         for (size_t k = 0; k < WORDS; k++)
-            if (d % 3 != 1 ? draw() % 4 == 0 : draw() % 20 == 0)
-                w->weight[d][k] = d % 17 == 0 ? 0 : 0.25 + (double)(draw() % 4096) / 256;
+            if (d % 3 != 1 ? world_draw() % 4 == 0 : world_draw() % 20 == 0)
+                w->weight[d][k] = d % 17 == 0 ? 0 : 0.25 + (double)(world_draw() % 4096) / 256;
         for (size_t k = WORDS; k-- > 0;) /* in no order */
             if (w->weight[d][k] > 0) {
                 w->hashes[n] = (k + 1) * 0x9E3779B97F4A7C15u;

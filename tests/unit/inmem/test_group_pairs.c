@@ -10,13 +10,6 @@
 #include "tests/world/world_random.h"
 
 enum { N = 60 };
-static uint64_t state;
-
-static uint32_t draw(uint32_t below)
-{
-    return world_below(&state, below);
-}
-
 typedef struct corpus {
     bm_pair pairs[100];
     size_t n_pairs;
@@ -25,14 +18,14 @@ typedef struct corpus {
 
 static corpus make(uint64_t seed)
 {
-    state = seed;
-    corpus c = {.n_pairs = draw(90)};
+    world_state = seed;
+    corpus c = {.n_pairs = world_pick(90)};
     for (size_t i = 0; i < c.n_pairs; i++) {
-        c.pairs[i].a = draw(N);
-        c.pairs[i].b = draw(N);
+        c.pairs[i].a = world_pick(N);
+        c.pairs[i].b = world_pick(N);
     }
     for (size_t i = 0; i < N; i++)
-        c.sizes[i] = draw(9);
+        c.sizes[i] = world_pick(9);
     return c;
 }
 

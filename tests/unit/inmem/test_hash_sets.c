@@ -11,6 +11,8 @@
 #include <bandmill/sketch.h>
 
 #include "model/stream_hash.h"
+#include "tests/world/world_order.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
 #define XXH_INLINE_ALL
@@ -83,17 +85,10 @@ static void make(void)
     for (size_t i = 0; i < N; i++) {
         size_t words = i == 4321 ? 200000 : i % 10 == 0 ? 0 : i % 97 * 3, begin = at;
         for (size_t w = 0; w < words; w++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            at += (size_t)sprintf(data + at, "%d ", (int)(state >> 33) % 1000);
+            at += (size_t)sprintf(data + at, "%u ", world_below(&state, 1000));
         }
         texts[i] = (bm_str){data + begin, at - begin};
     }
-}
-
-static int by_value(const void *p, const void *q)
-{
-    uint64_t x = *(const uint64_t *)p, y = *(const uint64_t *)q;
-    return (x > y) - (x < y);
 }
 
 Test(hash_sets, any_threads_make_the_same_and_sorted_is_the_same_sorted)
@@ -110,7 +105,7 @@ Test(hash_sets, any_threads_make_the_same_and_sorted_is_the_same_sorted)
     for (int sorted = 0; sorted < 2; sorted++) {
         options.sorted = sorted == 1;
         for (size_t i = 0; sorted && i < N; i++)
-            qsort(hashes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), 8, by_value);
+            qsort(hashes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), 8, world_ascending);
         for (uint32_t threads = 1; threads <= 8; threads++) {
             options.resources.threads = threads;
             cr_assert_eq(bm_shingle_texts(&options, texts, N, &other, NULL), BM_OK);

@@ -14,7 +14,6 @@
 enum { SETS = 24, WORDS = 20 };
 
 typedef struct world {
-    uint64_t state;
     uint64_t hashes[SETS * WORDS], offsets[SETS + 1];
     uint32_t bits[SETS]; /* bit w of bits[i]: word w is in set i */
     bm_hash128 contents[SETS];
@@ -22,21 +21,16 @@ typedef struct world {
     double links[SETS][SETS];      /* the links found */
 } world;
 
-static uint32_t draw(world *w, uint32_t below)
-{
-    return world_below(&w->state, below);
-}
-
 static void make(world *w, uint64_t seed, double threshold)
 {
     bool copy[SETS] = {false};
     memset(w, 0, sizeof *w);
-    w->state = seed;
+    world_state = seed;
     for (uint32_t i = 0; i < SETS; i++) {
         for (uint32_t k = 0; k < WORDS; k++)
-            w->bits[i] |= (uint32_t)(draw(w, 4) > 0) << k;
-        if (i > 0 && draw(w, 4) == 0)
-            w->bits[i] = w->bits[draw(w, i)];
+            w->bits[i] |= (uint32_t)(world_pick(4) > 0) << k;
+        if (i > 0 && world_pick(4) == 0)
+            w->bits[i] = w->bits[world_pick(i)];
         w->offsets[i + 1] = w->offsets[i];
         for (uint32_t k = 0; k < WORDS; k++)
             if (w->bits[i] >> k & 1)

@@ -14,15 +14,10 @@
 
 #include "sketch/scheme.h"
 
+#include "tests/world/world_calls.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
-
-static uint64_t state = 21;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 static bm_signer *open(uint32_t perms, uint32_t bands, uint32_t rows)
 {
@@ -33,10 +28,7 @@ static bm_signer *open(uint32_t perms, uint32_t bands, uint32_t rows)
     options.bands.rows = rows;
     options.band_keys = bands != 0;
     options.resources.threads = 2;
-    bm_signer *signer = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
-    return signer;
+    return world_open(bm_signer, &options);
 }
 
 static bm_status sign32(bm_signer *signer, const uint64_t *offsets, const uint32_t *hashes,
@@ -87,17 +79,11 @@ static void naive_keys(const uint32_t *words, bool empty, uint32_t bands, uint32
     }
 }
 
-static int by_value(const void *p, const void *q)
-{
-    uint32_t x = *(const uint32_t *)p, y = *(const uint32_t *)q;
-    return (x > y) - (x < y);
-}
-
 static uint32_t naive_distinct(const uint32_t *x, size_t n)
 {
     uint32_t *copy = malloc(n * 4 + 4), distinct = n != 0;
     memcpy(copy, x, n * 4);
-    qsort(copy, n, 4, by_value);
+    qsort(copy, n, 4, world_ascending32);
     for (size_t i = 1; i < n; i++)
         distinct += copy[i] != copy[i - 1];
     free(copy);
@@ -137,9 +123,9 @@ static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
     uint32_t *x = malloc((n * 60 + n / 100 * 5000 + 5000) * 4);
     for (size_t i = 0; i < n; i++) {
         offsets[i] = total;
-        size_t size = draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : draw() % 60;
+        size_t size = world_draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : world_draw() % 60;
         for (size_t k = 0; k < size; k++, total++)
-            x[total] = k > 0 && draw() % 16 == 0 ? x[total - 1] : (uint32_t)draw();
+            x[total] = k > 0 && world_draw() % 16 == 0 ? x[total - 1] : (uint32_t)world_draw();
     }
     offsets[n] = total;
     *out = x;
@@ -155,7 +141,7 @@ Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
     size_t total = make(N, offsets, &x);
     uint64_t *wide = malloc(total * 8);
     for (size_t i = 0; i < total; i++) /* the high half must not matter to words */
-        wide[i] = draw() << 32 | x[i];
+        wide[i] = world_draw() << 32 | x[i];
     bm_signer *signer = open(K, B, R);
     for (int round = 0; round < 2; round++) { /* nothing may be left over from the first round */
         bm_signer_out out32 = {.struct_size = sizeof out32,
@@ -249,8 +235,7 @@ Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_s
     config.text.shingle = BM_SHINGLE_CHAR;
     config.text.shingle_k = 3;
     config.sketch.perms = 16;
-    bm_signer *signer = NULL;
-    cr_assert_eq(bm_signer_open(&config, &signer, NULL), BM_OK);
+    bm_signer *signer = world_open(bm_signer, &config);
 #define LETTERS                                                                                    \
     "efghijklmnopqrstuvwxyz0123456789zyxwvutsrqponmlkjihgfe" /* so that it is readable */
     bm_str texts[] = {world_str("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64" LETTERS),
@@ -378,7 +363,7 @@ Test(signer, hashes_whose_low_halves_are_the_same_are_refused_in_any_number_of_c
         doc++;
     cr_expect_lt(doc, N);
     for (size_t i = 0; i < (size_t)N * EACH; i++) /* refused hashes are not counted */
-        hashes[i] = draw();
+        hashes[i] = world_draw();
     cr_expect_eq(sign64(signer, offsets, hashes, N, &out), BM_OK);
     bm_signer_close(signer);
 }
@@ -395,9 +380,8 @@ Test(signer, a_scheme_of_64_bits_fills_words_of_64_bits_and_takes_no_hashes_of_3
     options.text.hash = bm_scheme_hash(BM_SCHEME_AFFINE64);
     options.sketch.perms = PERMS_64;
     options.sketch.scheme = BM_SCHEME_AFFINE64;
-    bm_signer *signer = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
+    bm_signer *signer = world_open(bm_signer, &options);
     cr_expect_eq(bm_signer_describe(signer)->value_bytes, 8);
     const bm_signer_out out = {.struct_size = sizeof out, .signatures64 = words};
     const bm_documents documents = bm_documents_of_hashes(offsets, hashes, DOCS_64);

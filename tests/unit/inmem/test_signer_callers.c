@@ -11,8 +11,10 @@
 
 #include <bandmill/sketch.h>
 
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/unit/inmem/held_text.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 enum { N = 1600, PERMS = 16, LENGTH = 300, LARGE = 1 << 20 };
 
@@ -23,14 +25,12 @@ static uint32_t wanted[N * PERMS];
 static bm_signer *open_signer(uint32_t threads, const bm_callbacks *callbacks)
 {
     bm_signer_options options;
-    bm_signer *signer = NULL;
     bm_signer_options_init(&options);
     options.sketch.perms = PERMS;
     options.resources.threads = threads;
     if (callbacks != NULL)
         options.callbacks = *callbacks;
-    cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
-    return signer;
+    return world_open(bm_signer, &options);
 }
 
 static bm_status sign(bm_signer *signer, const bm_str *from, size_t n, uint32_t *words,
@@ -43,11 +43,7 @@ static bm_status sign(bm_signer *signer, const bm_str *from, size_t n, uint32_t 
 /* Makes the texts, and their words by a signer with one thread and one caller. */
 static void make(void)
 {
-    uint64_t state = 5;
-    for (size_t i = 0; i < sizeof data; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state >> 61 == 0 ? ' ' : (char)('a' + (state >> 40) % 26);
-    }
+    world_fill(data, sizeof data, 5, "    abcdefghijklmnopqrstuvwxyz");
     for (size_t i = 0; i < N; i++)
         texts[i] = (bm_str){data + i * LENGTH, i % 17 == 0 ? 0 : LENGTH - i % 100};
     bm_signer *signer = open_signer(1, NULL);
@@ -336,10 +332,9 @@ Test(signer_callers, a_call_that_is_cancelled_stops_no_other)
     bm_signer_options_init(&options);
     options.sketch.perms = PERMS;
     options.resources.threads = 2;
-    bm_signer *signer = NULL;
     options.callbacks = callbacks;
     s.thread = (pthread_t)0;
-    cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
+    bm_signer *signer = world_open(bm_signer, &options);
     s.thread = pthread_self();
     caller c = {signer, 100, false, false};
     pthread_t other;

@@ -11,6 +11,8 @@
 #include <bandmill/device.h>
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 enum { N = 4000, PERMS = 48, BANDS = 6, ROWS = 8 };
 
 static bm_str texts[N];
@@ -18,11 +20,7 @@ static char data[N * 500];
 
 static void make(void)
 {
-    uint64_t state = 77;
-    for (size_t i = 0; i < sizeof data; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state >> 61 == 0 ? ' ' : (char)('a' + (state >> 40) % 6);
-    }
+    world_fill(data, sizeof data, 77, " abcdef");
     for (size_t i = 0; i < N; i++)
         texts[i] = (bm_str){data + i * 500, i % 13 == 0 ? 0 : i * 7 % 500};
     texts[100] = (bm_str){data, sizeof data / 2}; /* longer than a range */

@@ -12,8 +12,9 @@
 #include <bandmill/device.h>
 #include <bandmill/sketch.h>
 
-#include "tests/unit/base/quiet_fork.h"
+#include "tests/world/quiet_fork.h"
 #include "tests/unit/inmem/held_text.h"
+#include "tests/world/world_random.h"
 
 enum { N = 2000, PERMS = 16, LENGTH = 200 };
 
@@ -48,11 +49,7 @@ static bool signs_all(bm_signer *signer)
 
 static void make(void)
 {
-    uint64_t state = 6;
-    for (size_t i = 0; i < sizeof data; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state >> 61 == 0 ? ' ' : (char)('a' + (state >> 40) % 26);
-    }
+    world_fill(data, sizeof data, 6, "    abcdefghijklmnopqrstuvwxyz");
     for (size_t i = 0; i < N; i++)
         texts[i] = (bm_str){data + i * LENGTH, LENGTH};
     bm_signer *signer = open_on(NULL, 1);

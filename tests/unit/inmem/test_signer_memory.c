@@ -9,6 +9,8 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 #if defined(__GLIBC__) && !defined(BM_SANITIZED)
 static atomic_size_t n_allocations;
 
@@ -53,8 +55,8 @@ static void make(void)
 {
     uint64_t state = 4;
     for (size_t i = 0; i < sizeof data; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state % 5 == 0 ? ' ' : state % 4001 == 0 ? (char)0xFF : (char)('a' + state % 26);
+        const uint32_t r = world_below(&state, 1 << 20);
+        data[i] = r % 5 == 0 ? ' ' : r % 4001 == 0 ? (char)0xFF : (char)('a' + r % 26);
     }
     for (size_t i = 0; i < N; i++) {
         texts[i] = (bm_str){data + i * 700, i % 701};

@@ -10,6 +10,8 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/world_random.h"
+
 enum { N = 700, PERMS = 32, TASKS = BM_SIGNER_TASKS_MAX };
 
 static bm_str texts[N];
@@ -31,11 +33,7 @@ static bm_signer *open_signer(uint32_t threads, const bm_callbacks *callbacks)
 
 static void make(void)
 {
-    uint64_t state = 1;
-    for (size_t i = 0; i < sizeof data; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = state >> 61 == 0 ? ' ' : (char)('a' + (state >> 40) % 26);
-    }
+    world_fill(data, sizeof data, 1, "    abcdefghijklmnopqrstuvwxyz");
     for (size_t i = 0; i < N; i++)
         texts[i] = (bm_str){data + i * 400, i % 11 == 0 ? 0 : 400 - i % 300};
     bm_signer *signer = open_signer(1, NULL);

@@ -8,22 +8,16 @@
 #include <string.h>
 
 #include <bandmill/sketch.h>
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 22;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 /* A text of `len` bytes, of which about one in a thousand is not UTF-8. */
 static char *prose(size_t len)
 {
     char *data = malloc(len + 1);
     for (size_t i = 0; i < len; i++) {
-        uint64_t z = draw() % 7000;
+        uint64_t z = world_draw() % 7000;
         data[i] = z < 7 ? (char)0xC3 : z < 1200 ? ' ' : (char)('a' + z % 20);
     }
     return data;
@@ -41,7 +35,7 @@ static texts make_texts(size_t n, size_t most, size_t whole, size_t whole_len)
     texts t = {.n = n, .data = prose(n * most + whole_len), .texts = calloc(n, sizeof *t.texts)};
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t len = i == whole ? whole_len : draw() % 5 == 0 ? 0 : draw() % most;
+        size_t len = i == whole ? whole_len : world_draw() % 5 == 0 ? 0 : world_draw() % most;
         t.texts[i] = (bm_str){t.data + at, len};
         at += len;
     }
@@ -99,10 +93,7 @@ static bm_signer *open_with(bm_text_options text, const char *cpu, bm_resource_o
     options.band_keys = true;
     options.device.cpu = cpu;
     options.resources = resources;
-    bm_signer *signer = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
-    return signer;
+    return world_open(bm_signer, &options);
 }
 
 /* The expected rows: one text per call, one thread, scalar loops. */
@@ -212,9 +203,9 @@ static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
     uint32_t *x = malloc((n * 60 + n / 100 * 5000 + 5000) * 4);
     for (size_t i = 0; i < n; i++) {
         offsets[i] = total;
-        size_t size = draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : draw() % 60;
+        size_t size = world_draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : world_draw() % 60;
         for (size_t k = 0; k < size; k++, total++)
-            x[total] = k > 0 && draw() % 4 == 0 ? x[total - 1] : (uint32_t)draw();
+            x[total] = k > 0 && world_draw() % 4 == 0 ? x[total - 1] : (uint32_t)world_draw();
     }
     offsets[n] = total;
     *out = x;
@@ -290,8 +281,7 @@ Test(signer_threads, a_call_cancelled_at_any_time_says_so_and_the_next_is_as_if_
     options.band_keys = true;
     options.resources.threads = 3;
     options.callbacks = (bm_callbacks){.ctx = &a, .cancelled = stop, .progress = tell};
-    bm_signer *signer = NULL;
-    cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
+    bm_signer *signer = world_open(bm_signer, &options);
     bm_signer_out out = out_of(&got);
     int cancelled = 0;
     for (int at = 0;; at++, cancelled++) {

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "sketch/scheme.h"
+#include "tests/world/world_calls.h"
 
 enum { DOCS = 300, PERMS = 60, BANDS = 12, ROWS = 5, HASHES = 20000 };
 
@@ -39,10 +40,7 @@ static bm_signer *open(bm_scheme scheme, const char *device, uint32_t threads)
     options.band_keys = true;
     options.device.device = device;
     options.resources.threads = threads;
-    bm_signer *signer = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
-    return signer;
+    return world_open(bm_signer, &options);
 }
 
 Test(signer_weights, words_and_keys_are_those_of_the_reference_for_any_threads)

@@ -9,6 +9,9 @@
 
 #include <bandmill/sketch.h>
 
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
+
 static const bm_str texts[] = {{"x y x x z y x w", 15}, {"w w y y y x x q", 15}, {"", 0}, {"x", 1}};
 enum { N = sizeof texts / sizeof texts[0] };
 
@@ -98,7 +101,6 @@ Test(special_texts, bags_of_hashes_are_candidates_as_bags)
 static void sign(bool bag, const bm_documents *docs, uint32_t *words, uint32_t *n_shingles)
 {
     bm_signer_options options;
-    bm_signer *signer = NULL;
     bm_error err = {0};
     bm_signer_options_init(&options);
     options.text.shingle_k = 1;
@@ -106,7 +108,7 @@ static void sign(bool bag, const bm_documents *docs, uint32_t *words, uint32_t *
     options.sketch.perms = 64;
     options.resources.threads = 2;
     options.resources.batch_docs = 3;
-    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
+    bm_signer *signer = world_open(bm_signer, &options);
     const bm_signer_out out = {
         .struct_size = sizeof out, .signatures = words, .n_shingles = n_shingles};
     cr_assert_eq(bm_signer_sign(signer, docs, &out, &err), BM_OK, "%s", err.message);
@@ -150,10 +152,8 @@ static size_t count_shingles(const bm_shingle_options *options, const char *text
 
 Test(special_texts, stop_words_are_english_or_those_of_a_file)
 {
-    char path[] = "/tmp/bm_special_XXXXXX";
-    const int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(write(fd, "Cat\n\nmat\r\n", 10), 10);
+    SCRATCH s = scratch_open();
+    const char *path = scratch_put_text(&s, "words", "Cat\n\nmat\r\n");
     bm_shingle_options options;
     bm_shingle_options_init(&options);
     options.text.shingle = BM_SHINGLE_STOPWORD;
@@ -175,11 +175,9 @@ Test(special_texts, stop_words_are_english_or_those_of_a_file)
     cr_expect_eq(bm_pair_set_count(pairs), 1);
     bm_pair_set_free(pairs);
     bm_signer_options signing;
-    bm_signer *signer = NULL;
     bm_signer_options_init(&signing);
     signing.text = options.text;
-    cr_assert_eq(bm_signer_open(&signing, &signer, NULL), BM_OK);
-    close(fd);
+    bm_signer *signer = world_open(bm_signer, &signing);
     unlink(path); /* the signer has read the stop words */
     uint32_t n[2];
     const bm_signer_out out = {.struct_size = sizeof out, .n_shingles = n};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read_lanes.h -- for the tests of reading: every record of an input, read by several threads that
  * take batches in turn. */
-#ifndef TEST_INPUT_READ_LANES_H
-#define TEST_INPUT_READ_LANES_H
+#pragma once
 
 #include <pthread.h>
 
@@ -175,5 +174,3 @@ static inline void test_assert_same(const records *a, const records *b, const ch
         cr_assert(x->text.len == 0 || memcmp(x->text.data, y->text.data, x->text.len) == 0);
     }
 }
-
-#endif

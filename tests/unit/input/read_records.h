@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_records.h -- for the tests of reading: files made in a fresh directory, and every record of
- * an input as plain values. */
-#ifndef TEST_IO_READ_RECORDS_H
-#define TEST_IO_READ_RECORDS_H
+/* read_records.h -- for the tests of reading: every record of an input as plain values. */
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 
 #include "input/input_set.h"
 #include "input/parser.h"
-#include "tests/unit/base/remove_tree.h"
+#include "tests/world/scratch.h"
 #include "tests/world/world_reader.h"
 
 typedef struct record {
@@ -122,34 +120,6 @@ static inline void test_free(records *r)
 
 #define CLEANED __attribute__((cleanup(test_free)))
 
-/* Makes a fresh directory. The caller frees the name. It remains only if a test fails. */
-static inline char *test_dir(void)
-{
-    const char *base = getenv("TMPDIR");
-    char path[512];
-    snprintf(path, sizeof path, "%s/bandmill-test-XXXXXX", base != NULL ? base : "/tmp");
-    cr_assert(mkdtemp(path));
-    return strdup(path);
-}
-
-static inline void test_dir_remove(char *dir)
-{
-    cr_assert_eq(remove_tree(dir), 0);
-    free(dir);
-}
-
-/* Writes these bytes to DIR/name. The caller frees the path. */
-static inline char *test_file(const char *dir, const char *name, const void *data, size_t len)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "wb");
-    cr_assert(f, "%s", path);
-    cr_assert_eq(fwrite(data, 1, len, f), len);
-    cr_assert_eq(fclose(f), 0);
-    return strdup(path);
-}
-
 /* Makes standard input a pipe, into which a child writes the data, `step` bytes at a time. */
 static inline pid_t test_feed_stdin(const char *data, size_t len, size_t step)
 {
@@ -185,15 +155,13 @@ static inline bm_input_options test_options(const char *const *paths, size_t n, 
 static inline records test_read_bytes(bm_format format, const void *data, size_t len,
                                       const bm_input_options *options)
 {
-    char *dir = test_dir(), *path = test_file(dir, "in", data, len);
-    const char *paths[] = {path};
+    SCRATCH dir = scratch_open();
+    const char *paths[] = {scratch_put(&dir, "in", data, len)};
     bm_input_options o = options != NULL ? *options : test_options(NULL, 0, format);
     o.paths = paths;
     o.n_paths = 1;
     o.format = format;
     records out = test_read(&o, 1 << 20, 0, false);
-    free(path);
-    test_dir_remove(dir);
     return out;
 }
 
@@ -211,5 +179,3 @@ static inline records test_read_bytes(bm_format format, const void *data, size_t
         cr_assert(r_->bad);                                                                        \
         cr_assert(strstr(r_->reason, words), "%s", r_->reason);                                    \
     } while (0)
-
-#endif

@@ -47,11 +47,8 @@ static bm_status cut_first(void *ctx, const bm_record *r, bm_error *err)
 static void cut(bm_format format, bm_str bytes, const char *const *fields, size_t n_fields,
                 cutting *c)
 {
-    char *dir = test_dir(), path[600];
-    snprintf(path, sizeof path, "%s/in", dir);
-    FILE *f = fopen(path, "wb");
-    cr_assert(f != NULL && fwrite(bytes.data, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
-    const char *paths[] = {path};
+    SCRATCH dir = scratch_open();
+    const char *paths[] = {scratch_put(&dir, "in", bytes.data, bytes.len)};
     bm_input_options options = {.paths = paths,
                                 .n_paths = 1,
                                 .format = format,
@@ -72,7 +69,6 @@ static void cut(bm_format format, bm_str bytes, const char *const *fields, size_
     bm_parser_close(c->parser);
     world_reader_close(reader);
     bm_input_set_close(set);
-    test_dir_remove(dir);
 }
 
 #define STR(s) ((bm_str){s, sizeof(s) - 1})

@@ -11,7 +11,9 @@
 #include <zstd.h>
 
 #include "input/decompress.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 static size_t gz(const char *data, size_t len, char *out, size_t cap)
 {
@@ -82,8 +84,7 @@ typedef struct unpacked_bytes {
 
 static bm_status unpack(packed_bytes p, unpacked_bytes *out, bm_error *err)
 {
-    bm_decompress *d;
-    cr_assert_eq(bm_decompress_open(p.kind, &d, NULL), BM_OK);
+    bm_decompress *d = world_open(bm_decompress, p.kind);
     bm_decompress_begin(d, "file.x");
     bm_status status = BM_OK;
     out->n = 0;
@@ -115,21 +116,10 @@ static const bm_compression kinds[N_KINDS] = {BM_COMPRESSION_GZ, BM_COMPRESSION_
                                               BM_COMPRESSION_XZ, BM_COMPRESSION_BZ2,
                                               BM_COMPRESSION_LZ4};
 
-static char *sample(size_t len)
-{
-    char *data = malloc(len);
-    uint32_t x = 1;
-    for (size_t i = 0; i < len; i++) {
-        x = x * 1664525 + 1013904223;
-        data[i] = (char)("the quick\n"[(x >> 24) % 10]);
-    }
-    return data;
-}
-
 Test(decompress, members_and_frames_one_after_another_at_every_block_size)
 {
     enum { LEN = 3000, CAP = 20000 };
-    char *data = sample(LEN), packed[CAP], out[CAP];
+    char *data = world_filled(LEN, 1, "the quick\n"), packed[CAP], out[CAP];
     for (int k = 0; k < N_KINDS; k++) {
         size_t n = pack(kinds[k], data, 1000, packed, CAP);
         n += pack(kinds[k], data, 0, packed + n, CAP - n); /* an empty member between */
@@ -150,7 +140,7 @@ Test(decompress, members_and_frames_one_after_another_at_every_block_size)
 Test(decompress, cut_anywhere_is_said_to_be_cut)
 {
     enum { LEN = 500, CAP = 4000 };
-    char *data = sample(LEN), packed[CAP], out[CAP];
+    char *data = world_filled(LEN, 1, "the quick\n"), packed[CAP], out[CAP];
     for (int k = 0; k < N_KINDS; k++) {
         size_t n = pack(kinds[k], data, LEN, packed, CAP);
         for (size_t cut = 0; cut < n; cut++) {
@@ -295,12 +285,8 @@ Test(decompress, what_comes_before_damage_is_the_same_for_any_sizes_of_steps)
     enum { LEN = 400000, CAP = 1 << 20 };
     static const size_t steps[][2] = {
         {1 << 20, 1 << 20}, {1 << 20, 777}, {4096, 1 << 16}, {1009, 1 << 20}, {60000, 100000}};
-    char *data = malloc(LEN), *packed = malloc(CAP), *first = malloc(CAP), *out = malloc(CAP);
-    uint32_t x = 7;
-    for (size_t i = 0; i < LEN; i++) {
-        x = x * 1664525 + 1013904223;
-        data[i] = (char)("etaoin shrdlu\n.,"[x >> 28]);
-    }
+    char *data = world_filled(LEN, 7, "etaoin shrdlu\n.,");
+    char *packed = malloc(CAP), *first = malloc(CAP), *out = malloc(CAP);
     for (int k = 0; k < N_KINDS; k++) {
         size_t n = pack(kinds[k], data, LEN, packed, CAP), most = 0;
         for (size_t i = 1; i < 40; i += sized(1, 3)) {
@@ -330,7 +316,7 @@ Test(decompress, what_comes_before_damage_is_the_same_for_any_sizes_of_steps)
 Test(decompress, any_single_damaged_byte_ends_in_a_status_and_never_in_more_than_asked)
 {
     enum { LEN = 400, CAP = 1 << 20 };
-    char *data = sample(LEN), packed[4000], *out = malloc(CAP);
+    char *data = world_filled(LEN, 1, "the quick\n"), packed[4000], *out = malloc(CAP);
     for (int k = 0; k < N_KINDS; k++) {
         size_t n = pack(kinds[k], data, LEN, packed, sizeof packed);
         unpacked_bytes got = {out, CAP, 0};
@@ -348,10 +334,9 @@ Test(decompress, any_single_damaged_byte_ends_in_a_status_and_never_in_more_than
 Test(decompress, one_handle_serves_many_files)
 {
     for (int k = 0; k < N_KINDS; k++) {
-        bm_decompress *d;
         char packed[200], out[100];
         size_t n = pack(kinds[k], "abc", 3, packed, sizeof packed);
-        cr_assert_eq(bm_decompress_open(kinds[k], &d, NULL), BM_OK);
+        bm_decompress *d = world_open(bm_decompress, kinds[k]);
         for (int i = 0; i < 3; i++) {
             size_t len = i == 1 ? n / 2 : n; /* the second is left in the middle */
             bm_decompress_step s = {.in = {packed, len}, .end = i != 1, .out = out, .out_cap = 100};

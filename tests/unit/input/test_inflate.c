@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "input/inflate.h"
+#include "tests/world/world_random.h"
 
 #define CAP ((size_t)1 << 16)
 
@@ -277,23 +278,17 @@ static size_t pack(const char *text, size_t n, int level, int strategy, char *ou
     return 2 * CAP - z.avail_out;
 }
 
-static unsigned next(unsigned *seed)
-{
-    *seed = *seed * 1103515245u + 12345u;
-    return *seed >> 16;
-}
-
 /* Writes `n` bytes: words over two alphabets, and runs. */
-static void write_text(char *out, size_t n, unsigned seed)
+static void write_text(char *out, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n;) {
-        const unsigned kind = next(&seed) % 16, len = 1 + next(&seed) % 40;
-        const size_t back = 1 + next(&seed) % 9000;
+        const uint32_t kind = world_below(&seed, 16), len = 1 + world_below(&seed, 40);
+        const size_t back = 1 + world_below(&seed, 9000);
         for (size_t j = 0; j < len && i < n; j++, i++)
             out[i] = kind < 7 && i >= back ? out[i - back]
                      : kind == 7 && i > 0  ? out[i - 1]
-                     : kind == 8           ? (char)next(&seed)
-                                           : "etaoin shrdlu,cmfwyp.vbgkqjxz"[next(&seed) % 29];
+                     : kind == 8           ? (char)world_random(&seed)
+                                 : "etaoin shrdlu,cmfwyp.vbgkqjxz"[world_below(&seed, 29)];
     }
 }
 
@@ -303,7 +298,8 @@ Test(inflate, whatever_zlib_packs_is_unpacked_and_damage_is_found_where_zlib_fin
     static const size_t sizes[] = {0, 1, 5, 300, 2000, 60000};
     static char text[CAP], packed[2 * CAP];
     bm_inflate *inflate = open();
-    unsigned seed = 1, n_whole = 0, n_runs = 0;
+    uint64_t seed = 1;
+    unsigned n_whole = 0, n_runs = 0;
     for (size_t s = 0; s < 6; s++)
         for (int level = 0; level <= 9; level += 3)
             for (size_t k = 0; k < 4; k++) {
@@ -311,10 +307,10 @@ Test(inflate, whatever_zlib_packs_is_unpacked_and_damage_is_found_where_zlib_fin
                 const size_t n = pack(text, sizes[s], level, strategies[k], packed);
                 cr_assert(same(inflate, (bm_str){packed, n}, "whole"));
                 for (unsigned i = 0; i < 25; i++) {
-                    const size_t at = (next(&seed) | next(&seed) << 16) % n;
+                    const size_t at = world_random(&seed) % n;
                     same(inflate, (bm_str){packed, at}, "cut short");
                     const char before = packed[at];
-                    packed[at] = (char)(before ^ 1 << next(&seed) % 8);
+                    packed[at] = (char)(before ^ 1 << world_below(&seed, 8));
                     n_whole += same(inflate, (bm_str){packed, n}, "damaged");
                     packed[at] = before;
                     n_runs++;

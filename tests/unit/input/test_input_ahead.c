@@ -11,21 +11,23 @@
 #include "input/input_ahead.h"
 #include "input/input_digest.h"
 #include "read_records.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 #define MIB       ((uint64_t)1 << 20)
 #define MANY      (UINT64_C(1) << 40)
 #define N_SOURCES 9u
 
 /* Words that compress to about a third. */
-static char *words(size_t n, unsigned seed)
+static char *words(size_t n, uint64_t seed)
 {
     char *text = malloc(n + 16);
     cr_assert_not_null(text);
     for (size_t len = 0; len < n;) {
-        seed = seed * 1103515245u + 12345u;
-        for (unsigned bits = seed >> 12 & 0xFFF; bits != 0; bits >>= 4)
+        const uint32_t drawn = (uint32_t)world_random(&seed);
+        for (unsigned bits = drawn >> 12 & 0xFFF; bits != 0; bits >>= 4)
             text[len++] = "etaoinshrdlucmfw"[bits & 15];
-        text[len++] = (seed >> 24 & 15) != 0 ? ' ' : '\n';
+        text[len++] = (drawn >> 24 & 15) != 0 ? ' ' : '\n';
     }
     return text;
 }
@@ -71,7 +73,9 @@ typedef struct source {
 } source;
 
 typedef struct sources {
-    char *dir, *plain[N_SOURCES], *paths[N_SOURCES];
+    scratch dir;
+    char *plain[N_SOURCES];
+    const char *paths[N_SOURCES];
     size_t n[N_SOURCES];
     bm_input_set *set;
 } sources;
@@ -80,12 +84,12 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
 {
     static const char *const endings[BM_COMPRESSIONS] = {
         [BM_COMPRESSION_NONE] = "txt", [BM_COMPRESSION_GZ] = "gz", [BM_COMPRESSION_ZST] = "zst"};
-    *s = (sources){.dir = test_dir()};
+    *s = (sources){.dir = scratch_open()};
     for (size_t i = 0; i < n; i++) {
         const size_t cap = 2 * ZSTD_compressBound(of[i].n) + 4096;
         char *packed = malloc(cap), name[32];
         s->n[i] = of[i].n;
-        s->plain[i] = words(of[i].n, (unsigned)i);
+        s->plain[i] = words(of[i].n, i);
         if (of[i].fault == TAR)
             memcpy(s->plain[i] + 257, "ustar", 6);
         size_t len = of[i].members != 0 ? pack_members(of[i].kind, of[i].members, s->plain[i],
@@ -94,10 +98,10 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
         if (of[i].fault == DAMAGED)
             memset(packed + len / 2, 0xFF, 64);
         sprintf(name, "%zu.%s", i, endings[of[i].kind]);
-        s->paths[i] = test_file(s->dir, name, packed, of[i].fault == CUT ? len - 9 : len);
+        s->paths[i] = scratch_put(&s->dir, name, packed, of[i].fault == CUT ? len - 9 : len);
         free(packed);
     }
-    bm_input_options o = test_options((const char *const *)s->paths, n, BM_FORMAT_LINES);
+    bm_input_options o = test_options(s->paths, n, BM_FORMAT_LINES);
     o.on_error = on_error;
     bm_error err = {0};
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &s->set, &err), BM_OK, "%s", err.message);
@@ -114,11 +118,9 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
 static void unmake(sources *s)
 {
     bm_input_set_close(s->set);
-    for (size_t i = 0; i < N_SOURCES; i++) {
+    for (size_t i = 0; i < N_SOURCES; i++)
         free(s->plain[i]);
-        free(s->paths[i]);
-    }
-    test_dir_remove(s->dir);
+    scratch_close(&s->dir);
 }
 
 /* The result of reading a source. */
@@ -170,11 +172,10 @@ static void end_helpers(helpers *h)
 static void read_all(sources *s, size_t n, size_t cap, bool skips, size_t n_helpers, outcome *out)
 {
     helpers h;
-    bm_input_ahead *ahead = NULL;
     bm_error err = {0};
     char *block = malloc(cap);
     uint64_t stored = 0;
-    cr_assert_eq(bm_input_ahead_open(s->set, &ahead, &err), BM_OK);
+    bm_input_ahead *ahead = world_open(bm_input_ahead, s->set);
     start_helpers(&h, ahead, n_helpers);
     for (size_t i = 0; i < n; i++) {
         outcome *o = &out[i];
@@ -339,11 +340,10 @@ Test(input_ahead, who_waits_for_the_reader_unpacks_other_files_whatever_their_co
                              {kinds[k], 9000000, WHOLE, 0},
                              {kinds[k], 9000000, WHOLE, 0}};
         sources s;
-        bm_input_ahead *ahead = NULL;
         size_t n = 0;
         make(&s, of, 3, BM_ON_ERROR_FAIL);
         cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
-        cr_assert_eq(bm_input_ahead_open(s.set, &ahead, NULL), BM_OK);
+        bm_input_ahead *ahead = world_open(bm_input_ahead, s.set);
         bm_input_ahead_set_helped(ahead);
         cr_assert_eq(bm_input_ahead_begin(ahead, 0, NULL), BM_OK);
         while (bm_input_ahead_help(ahead))
@@ -386,9 +386,8 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
     n += ZSTD_compress2(c, packed + n, cap - n, s.plain[1] + 1000, of[1].n - 1000);
     ZSTD_freeCCtx(c);
     bm_input_set_close(s.set);
-    free(s.paths[1]);
-    s.paths[1] = test_file(s.dir, "1.zst", packed, n);
-    bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
+    s.paths[1] = scratch_put(&s.dir, "1.zst", packed, n);
+    bm_input_options o = test_options(s.paths, 3, BM_FORMAT_LINES);
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
     for (size_t k = 0; k < 4; k++) {
@@ -409,13 +408,12 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
     for (size_t at = 1, k = 0; at < 11700000; at = at * 2 + 99991, k++) {
         sources s;
         helpers h;
-        bm_input_ahead *ahead = NULL;
         bm_error err = {0};
         size_t all = 0;
         char *block = malloc(100000);
         make(&s, of, 4, BM_ON_ERROR_FAIL);
         cr_assert_gt(bm_input_ahead_grant(s.set, 8, 64 * MIB), 0);
-        cr_assert_eq(bm_input_ahead_open(s.set, &ahead, &err), BM_OK);
+        bm_input_ahead *ahead = world_open(bm_input_ahead, s.set);
         start_helpers(&h, ahead, k % 2 == 0 ? 3 : NOT_HELPED);
         for (size_t i = 0; i < 4; i++) {
             size_t n = 0, got = 1;
@@ -454,7 +452,7 @@ Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
     make(&s, of, 3, BM_ON_ERROR_FAIL);
     bm_input_set_close(s.set);
     const bm_callbacks callbacks = {.cancelled = is_asked, .ctx = &asked};
-    bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
+    bm_input_options o = test_options(s.paths, 3, BM_FORMAT_LINES);
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, &callbacks, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 4, MANY), 0);
     outcome got[3];
@@ -466,9 +464,8 @@ Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
             i++;
         cr_assert(i < 3 && got[i].status == BM_ERR_CANCELLED && !got[i].broken);
     }
-    bm_input_ahead *ahead = NULL;
     asked = 0;
-    cr_assert_eq(bm_input_ahead_open(s.set, &ahead, NULL), BM_OK);
+    bm_input_ahead *ahead = world_open(bm_input_ahead, s.set);
     cr_assert_eq(bm_input_ahead_begin(ahead, 0, NULL), BM_OK);
     bm_input_ahead_close(ahead);
     unmake(&s);

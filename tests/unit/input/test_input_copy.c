@@ -8,6 +8,7 @@
 #include "input/input_bytes.h"
 #include "input/input_digest.h"
 #include "read_records.h"
+#include "tests/world/world_calls.h"
 
 #define N_BYTES ((size_t)700001)
 
@@ -26,9 +27,7 @@ static bm_input_set *open_stdin(const char *spool)
 {
     static const char *const paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
-    bm_input_set *set = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, spool, 0, NULL, &set, &err), BM_OK, "%s", err.message);
+    bm_input_set *set = world_open(bm_input_set, &o, spool, 0, NULL);
     cr_assert_eq(bm_input_set_format(set), BM_FORMAT_PARQUET);
     return set;
 }
@@ -49,13 +48,14 @@ static void assert_copied(const bm_source *source, const char *data)
 
 Test(input_copy, all_of_it_can_be_opened_again_and_its_digest_is_known)
 {
-    char *data = table_bytes(), *dir = test_dir();
+    SCRATCH dir = scratch_open();
+    char *data = table_bytes();
     for (int spool = 0; spool < 2; spool++) {
         pid_t child = test_feed_stdin(data, N_BYTES, 4093);
-        bm_input_set *set = open_stdin(spool ? dir : NULL);
+        bm_input_set *set = open_stdin(spool ? dir.root : NULL);
         bm_error err = {0};
         bm_hash128 digest;
-        bm_input_set_assign(set, &(bm_input_resources){.temp_dir = dir});
+        bm_input_set_assign(set, &(bm_input_resources){.temp_dir = dir.root});
         for (int time = 0; time < 2; time++)
             cr_assert_eq(bm_input_copy(set, 0, &err), BM_OK, "%s", err.message);
         const bm_source *source = bm_input_set_source(set, 0);
@@ -70,8 +70,7 @@ Test(input_copy, all_of_it_can_be_opened_again_and_its_digest_is_known)
         bm_input_set_close(set);
         waitpid(child, NULL, 0);
     }
-    cr_assert_eq(rmdir(dir), 0); /* the directory is empty */
-    free(dir);
+    cr_assert_eq(scratch_count(&dir, "."), 0);
     free(data);
 }
 
@@ -92,15 +91,13 @@ Test(input_copy, a_directory_that_cannot_hold_it_is_named)
 
 Test(input_copy, a_regular_file_is_read_where_it_is)
 {
-    char *dir = test_dir(), *path = test_file(dir, "a.parquet", "PAR1", 4);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a.parquet", "PAR1", 4);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     cr_assert_eq(bm_input_copy(set, 0, NULL), BM_OK);
     cr_assert_str_eq(bm_source_place(bm_input_set_source(set, 0)), path);
     cr_assert_eq(bm_input_set_copied(set), 0);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }

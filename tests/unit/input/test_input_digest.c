@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "input/input_digest.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[33])
 {
@@ -23,22 +23,19 @@ static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[
 /* Expected: the output of xxhsum -H2 and of Python's xxhash. */
 Test(input_digest, is_xxh3_128)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     char hex[BM_HASH128_HEX];
-    scratch_open(&s);
     cr_assert_eq(digest_text(&s, "", 0, hex), BM_OK);
     cr_expect_str_eq(hex, "99aa06d3014798d86001c324468d497f");
     cr_assert_eq(digest_text(&s, "abc", 3, hex), BM_OK);
     cr_expect_str_eq(hex, "06b05ab6733a618578af5f94892f3950");
-    scratch_close(&s);
 }
 
 Test(input_digest, of_files_round_the_size_of_a_block)
 {
     const size_t block = (size_t)1 << 20, sizes[] = {block - 1, block, block + 1, 3 * block + 7};
     char *data = malloc(4 * block);
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t i = 0; i < 4 * block; i++)
         data[i] = (char)(i * 2654435761u >> 13);
     for (size_t i = 0; i < 4; i++) {
@@ -50,7 +47,6 @@ Test(input_digest, of_files_round_the_size_of_a_block)
         cr_expect_str_eq(hex, expected);
     }
     free(data);
-    scratch_close(&s);
 }
 
 static bm_hash128 sum_of(const void *data, size_t len)
@@ -65,8 +61,7 @@ Test(input_digest, of_files_round_the_size_of_a_piece)
 {
     const size_t piece = (size_t)64 << 20, sizes[] = {piece - 1, piece, piece + 1, 2 * piece + 1};
     char *data = malloc(2 * piece + 1);
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     cr_assert(data);
     for (size_t i = 0; i < 2 * piece + 1; i += 8)
         memcpy(data + i, &(uint64_t){i * UINT64_C(0x9E3779B97F4A7C15)}, i + 8 <= 2 * piece ? 8 : 1);
@@ -89,7 +84,6 @@ Test(input_digest, of_files_round_the_size_of_a_piece)
         cr_expect_str_eq(hex, expected, "%zu", sizes[i]);
     }
     free(data);
-    scratch_close(&s);
 }
 
 static bool always(void *ctx)
@@ -100,10 +94,9 @@ static bool always(void *ctx)
 
 Test(input_digest, what_cannot_be_read_is_named)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_hash128 digest;
     bm_error err = {0};
-    scratch_open(&s);
     cr_expect_eq(
         bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "none")), NULL, &digest, &err),
         BM_ERR_IO);
@@ -114,5 +107,4 @@ Test(input_digest, what_cannot_be_read_is_named)
     cr_expect_eq(
         bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "file")), &stop, &digest, &err),
         BM_ERR_CANCELLED);
-    scratch_close(&s);
 }

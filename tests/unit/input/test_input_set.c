@@ -5,31 +5,13 @@
 #include <sys/wait.h>
 
 #include "read_records.h"
+#include "tests/world/world_calls.h"
 
 static bm_status open_paths(const char *const *paths, size_t n, bm_input_set **set, bm_error *err)
 {
     bm_input_options o = test_options(paths, n, BM_FORMAT_AUTO);
     *set = NULL;
     return bm_input_set_open(&o, NULL, 0, NULL, set, err);
-}
-
-static void put(const char *dir, const char *name, const char *text)
-{
-    free(test_file(dir, name, text, strlen(text)));
-}
-
-static void make_dir(const char *dir, const char *name)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    cr_assert_eq(mkdir(path, 0700), 0);
-}
-
-static void make_link(const char *to, const char *dir, const char *name)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    cr_assert_eq(symlink(to, path), 0);
 }
 
 /* The names of the set's files below dir, joined by spaces. */
@@ -45,121 +27,108 @@ static void names(const bm_input_set *set, const char *dir, char *out)
 
 Test(input_set, a_directory_is_its_regular_files_in_byte_order_of_their_paths)
 {
-    char *dir = test_dir(), list[1000];
-    make_dir(dir, "a");
-    make_dir(dir, "a/deep");
-    make_dir(dir, ".git");
-    make_dir(dir, "_build");
-    put(dir, "a/z.txt", "");
-    put(dir, "a/deep/x.txt", "");
-    put(dir, "a.txt", "");
-    put(dir, "a-b.txt", "");
-    put(dir, "B.txt", "");
-    put(dir, "\xC3\xA9.txt", "");
-    put(dir, ".hidden", "");
-    put(dir, "_hidden", "");
-    put(dir, "a/.hidden", "");
-    put(dir, ".git/config", "");
-    put(dir, "_build/out", "");
-    make_link("a.txt", dir, "link.txt");
-    make_link("a", dir, "link_to_dir");
-    make_link("nowhere", dir, "dangling");
-    char fifo[1024];
-    snprintf(fifo, sizeof fifo, "%s/pipe", dir);
-    cr_assert_eq(mkfifo(fifo, 0600), 0);
+    SCRATCH dir = scratch_open();
+    char list[1000];
+    scratch_folder(&dir, "a");
+    scratch_folder(&dir, "a/deep");
+    scratch_folder(&dir, ".git");
+    scratch_folder(&dir, "_build");
+    scratch_put_text(&dir, "a/z.txt", "");
+    scratch_put_text(&dir, "a/deep/x.txt", "");
+    scratch_put_text(&dir, "a.txt", "");
+    scratch_put_text(&dir, "a-b.txt", "");
+    scratch_put_text(&dir, "B.txt", "");
+    scratch_put_text(&dir, "\xC3\xA9.txt", "");
+    scratch_put_text(&dir, ".hidden", "");
+    scratch_put_text(&dir, "_hidden", "");
+    scratch_put_text(&dir, "a/.hidden", "");
+    scratch_put_text(&dir, ".git/config", "");
+    scratch_put_text(&dir, "_build/out", "");
+    cr_assert_eq(symlink("a.txt", scratch_at(&dir, "link.txt")), 0);
+    cr_assert_eq(symlink("a", scratch_at(&dir, "link_to_dir")), 0);
+    cr_assert_eq(symlink("nowhere", scratch_at(&dir, "dangling")), 0);
+    cr_assert_eq(mkfifo(scratch_at(&dir, "pipe"), 0600), 0);
     for (int slash = 0; slash < 2; slash++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s%s", dir, slash ? "/" : "");
-        const char *paths[] = {path};
+        const char *paths[] = {slash ? scratch_at(&dir, "") : dir.root};
         bm_input_set *set;
         cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK);
-        names(set, dir, list);
+        names(set, dir.root, list);
         /* '-' 2D, '.' 2E, '/' 2F; capitals before small letters */
         cr_assert_str_eq(list, "B.txt a-b.txt a.txt a/deep/x.txt a/z.txt link.txt \xC3\xA9.txt");
         cr_assert_eq(bm_input_set_hidden(set), 5);
         cr_assert_eq(bm_input_set_format(set), BM_FORMAT_FILES);
         bm_input_set_close(set);
     }
-    test_dir_remove(dir);
 }
 
 Test(input_set, paths_stand_in_the_order_given_and_a_hidden_name_can_be_given)
 {
-    char *dir = test_dir(), list[1000];
-    put(dir, "b", "1");
-    put(dir, ".a", "22");
-    char *b = test_file(dir, "b", "1", 1), *a = test_file(dir, ".a", "22", 2);
+    SCRATCH dir = scratch_open();
+    char list[1000];
+    scratch_put_text(&dir, "b", "1");
+    scratch_put_text(&dir, ".a", "22");
+    const char *b = scratch_put(&dir, "b", "1", 1), *a = scratch_put(&dir, ".a", "22", 2);
     const char *paths[] = {b, a};
     bm_input_set *set;
     cr_assert_eq(open_paths(paths, 2, &set, NULL), BM_OK);
-    names(set, dir, list);
+    names(set, dir.root, list);
     cr_assert_str_eq(list, "b .a");
     cr_assert_eq(bm_input_set_total_bytes(set), 3);
     bm_input_set_close(set);
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(input_set, files_from_reads_a_path_a_line_or_a_path_a_nul)
 {
-    char *dir = test_dir(), text[3000], got[1000];
-    char *a = test_file(dir, "with\nnewline", "", 0), *b = test_file(dir, "b", "", 0);
+    SCRATCH dir = scratch_open();
+    char text[3000], got[1000];
+    const char *a = scratch_put(&dir, "with\nnewline", "", 0), *b = scratch_put(&dir, "b", "", 0);
     size_t n = (size_t)sprintf(text, "%s%c%s", a, 0, b); /* no NUL at the end */
-    char *nul = test_file(dir, "nul", text, n);
-    n = (size_t)sprintf(text, "%s\n\n%s\n", b, dir);
-    char *lines = test_file(dir, ".lines", text, n);
+    const char *nul = scratch_put(&dir, "nul", text, n);
+    n = (size_t)sprintf(text, "%s\n\n%s\n", b, dir.root);
+    const char *lines = scratch_put(&dir, ".lines", text, n);
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
     o.files_from = nul;
     o.files_from_nul = true;
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
-    names(set, dir, got);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
+    names(set, dir.root, got);
     cr_assert_str_eq(got, "with\nnewline b");
     bm_input_set_close(set);
     o.files_from = lines;
     o.files_from_nul = false;
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
-    names(set, dir, got);
+    names(set, dir.root, got);
     cr_assert_str_eq(got, "b b nul with\nnewline");
     bm_input_set_close(set);
     bm_error err = {0};
     n = (size_t)sprintf(text, "%s\n%s%c%s\n", b, b, 0, b);
-    char *mixed = test_file(dir, "mixed", text, n);
+    const char *mixed = scratch_put(&dir, "mixed", text, n);
     o.files_from = mixed;
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
     cr_assert_str_eq(err.file, mixed);
-    free(mixed);
     cr_assert_eq(err.line, 2);
-    free(a);
-    free(b);
-    free(nul);
-    free(lines);
-    test_dir_remove(dir);
 }
 
 Test(input_set, no_input_is_a_usage_error_and_no_files_an_input_error)
 {
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     bm_input_set *set;
     bm_error err = {0};
     cr_assert_eq(open_paths(NULL, 0, &set, &err), BM_ERR_USAGE);
-    put(dir, ".only_hidden", "");
-    const char *paths[] = {dir};
+    scratch_put_text(&dir, ".only_hidden", "");
+    const char *paths[] = {dir.root};
     cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT);
-    cr_assert_str_eq(err.file, dir);
+    cr_assert_str_eq(err.file, dir.root);
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
-    char *empty = test_file(dir, "list", "", 0);
+    const char *empty = scratch_put(&dir, "list", "", 0);
     o.files_from = empty;
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
-    free(empty);
-    test_dir_remove(dir);
 }
 
 Test(input_set, what_cannot_be_read_is_named)
 {
-    char *dir = test_dir(), path[1024];
-    snprintf(path, sizeof path, "%s/missing", dir);
+    SCRATCH dir = scratch_open();
+    char path[1024];
+    snprintf(path, sizeof path, "%s/missing", dir.root);
     const char *paths[] = {path};
     bm_input_set *set;
     bm_error err = {0};
@@ -169,15 +138,13 @@ Test(input_set, what_cannot_be_read_is_named)
     o.files_from = path;
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_IO);
     if (geteuid() != 0) { /* root reads everything */
-        char *closed = test_file(dir, "closed", "x", 1);
+        const char *closed = scratch_put(&dir, "closed", "x", 1);
         chmod(closed, 0);
         paths[0] = closed;
         err = (bm_error){0};
         cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_IO);
         cr_assert_str_eq(err.file, closed);
-        free(closed);
     }
-    test_dir_remove(dir);
 }
 
 Test(input_set, format_follows_the_name_without_its_compression)
@@ -208,42 +175,40 @@ Test(input_set, format_follows_the_name_without_its_compression)
         {"a.JSONL", "{}", BM_FORMAT_JSONL, BM_COMPRESSION_NONE},
         {"short", "\x1F", BM_FORMAT_FILES, BM_COMPRESSION_NONE},
     };
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = test_file(dir, cases[i].name, cases[i].head,
-                               strlen(cases[i].head) + (cases[i].compression == BM_COMPRESSION_XZ));
+        const char *path =
+            scratch_put(&dir, cases[i].name, cases[i].head,
+                        strlen(cases[i].head) + (cases[i].compression == BM_COMPRESSION_XZ));
         const char *paths[] = {path};
         bm_input_set *set;
         cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK, "%s", cases[i].name);
         cr_assert_eq(bm_input_set_format(set), cases[i].format, "%s", cases[i].name);
         cr_assert_eq(bm_input_set_source(set, 0)->compression, cases[i].compression);
         bm_input_set_close(set);
-        free(path);
     }
-    test_dir_remove(dir);
 }
 
 Test(input_set, a_name_in_gz_or_zst_over_other_bytes_is_an_input_error)
 {
     static const char *const names_[] = {"a.gz", "a.jsonl.gz", "a.zst", "b.zst", "empty.gz"};
     static const char *const heads[] = {"text", "\x28\xB5\x2F\xFD", "{}", "\x1F\x8B\x08", ""};
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     for (size_t i = 0; i < 5; i++) {
-        char *path = test_file(dir, names_[i], heads[i], strlen(heads[i]));
+        const char *path = scratch_put(&dir, names_[i], heads[i], strlen(heads[i]));
         const char *paths[] = {path};
         bm_input_set *set;
         bm_error err = {0};
         cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT, "%s", names_[i]);
         cr_assert_str_eq(err.file, path);
-        free(path);
     }
-    test_dir_remove(dir);
 }
 
 Test(input_set, formats_that_differ_are_refused_unless_one_is_given)
 {
-    char *dir = test_dir();
-    char *a = test_file(dir, "a.jsonl", "", 0), *b = test_file(dir, "b.tsv.gz", "\x1F\x8B\x08", 3);
+    SCRATCH dir = scratch_open();
+    const char *a = scratch_put(&dir, "a.jsonl", "", 0),
+               *b = scratch_put(&dir, "b.tsv.gz", "\x1F\x8B\x08", 3);
     const char *paths[] = {a, b};
     bm_input_set *set;
     bm_error err = {0};
@@ -254,9 +219,6 @@ Test(input_set, formats_that_differ_are_refused_unless_one_is_given)
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
     cr_assert_eq(bm_input_set_format(set), BM_FORMAT_LINES);
     bm_input_set_close(set);
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
@@ -273,9 +235,9 @@ Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
                  {"x.jsonl", "{}\n", 3, BM_FORMAT_PARQUET, BM_FORMAT_AUTO, "parquet"},
                  {"x.jsonl", "PAR1\x15\x04", 6, BM_FORMAT_JSONL, BM_FORMAT_AUTO, "parquet"},
                  {"x.parquet", "ARROW1\0\0", 8, BM_FORMAT_AUTO, BM_FORMAT_AUTO, "parquet"}};
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = test_file(dir, cases[i].name, cases[i].head, cases[i].len);
+        const char *path = scratch_put(&dir, cases[i].name, cases[i].head, cases[i].len);
         const char *paths[] = {path};
         bm_input_options o = test_options(paths, 1, cases[i].asked);
         bm_input_set *set = NULL;
@@ -289,9 +251,7 @@ Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
             cr_expect(strstr(err.message, cases[i].refused), "%s", err.message);
         bm_input_set_close(set);
         unlink(path);
-        free(path);
     }
-    test_dir_remove(dir);
 }
 
 Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
@@ -307,39 +267,33 @@ Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
         {"PK\x03\x04", 4, "zip"},
         {tar, 512, "tar"},
     };
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = test_file(dir, "x.jsonl", cases[i].head, cases[i].len);
+        const char *path = scratch_put(&dir, "x.jsonl", cases[i].head, cases[i].len);
         const char *paths[] = {path};
         bm_input_set *set;
         bm_error err = {0};
         cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT, "%s", cases[i].what);
         cr_assert(strstr(err.message, cases[i].what), "%s", err.message);
         cr_assert_str_eq(err.file, path);
-        free(path);
     }
     /* "BZh" alone is text, not bzip2 */
-    char *path = test_file(dir, "bz.txt", "BZhello world", 13);
+    const char *path = scratch_put(&dir, "bz.txt", "BZhello world", 13);
     const char *paths[] = {path};
     bm_input_set *set;
     cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }
 
 Test(input_set, hashes_are_listed_and_not_looked_at)
 {
-    char *dir = test_dir();
-    char *path = test_file(dir, "hashes.gz", "PAR1", 4);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "hashes.gz", "PAR1", 4);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_HASHES);
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     cr_assert_eq(bm_input_set_count(set), 1);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }
 
 Test(input_set, standard_input_can_be_named_once)
@@ -354,8 +308,8 @@ Test(input_set, standard_input_can_be_named_once)
 
 Test(input_set, a_table_without_header_takes_numbers_only)
 {
-    char *dir = test_dir();
-    char *path = test_file(dir, "a.tsv", "1\t2\n", 4);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a.tsv", "1\t2\n", 4);
     const char *paths[] = {path}, *two[] = {"2"}, *name[] = {"body"}, *zero[] = {"0"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     bm_input_set *set;
@@ -374,6 +328,4 @@ Test(input_set, a_table_without_header_takes_numbers_only)
     o.id_field = "none";
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_OK);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }

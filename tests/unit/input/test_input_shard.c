@@ -4,6 +4,7 @@
 #include "read_records.h"
 
 #include "input/input_shard.h"
+#include "tests/world/world_calls.h"
 
 typedef struct kind {
     const char *name, *bytes;
@@ -39,9 +40,8 @@ static void expect_shares(const kind *k, const bm_input_options *o, const record
     size_t n = 0;
     uint64_t at = 0;
     for (unsigned i = 1; i <= of; i++) {
-        bm_input_set *set = NULL;
         records CLEANED share = {0};
-        cr_assert_eq(bm_input_set_open(o, NULL, 0, NULL, &set, NULL), BM_OK);
+        bm_input_set *set = world_open(bm_input_set, o, NULL, 0, NULL);
         cr_assert_eq(bm_input_set_shard(set, i, of, NULL), BM_OK);
         if (bm_input_set_count(set) == 1) {
             const bm_source_cut *cut = &bm_input_set_source(set, 0)->cut;
@@ -96,25 +96,28 @@ Test(input_shard, shares_of_any_number_have_the_records_of_the_file_in_their_ord
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const kind *k = &kinds[i];
         const size_t len = strlen(k->bytes);
-        char *dir = test_dir(), *path = test_file(dir, "in", k->bytes, len);
+        SCRATCH dir = scratch_open();
+        const char *path = scratch_put(&dir, "in", k->bytes, len);
         const char *const paths[] = {path};
         const bm_input_options o = options_of(k, paths, 1);
         records CLEANED whole = test_read(&o, 1 << 20, 0, false);
         cr_assert_eq(whole.status, BM_OK, "%s: %s", k->name, whole.err.message);
         for (unsigned of = 1; of <= len + 2; of++)
             expect_shares(k, &o, &whole, of);
-        free(path);
-        test_dir_remove(dir);
     }
 }
 
 Test(input_shard, a_file_that_is_not_cut_is_in_the_share_of_its_middle)
 {
-    char *dir = test_dir();
-    char *files[] = {test_file(dir, "a.txt", "aaaaaaaaa", 9), test_file(dir, "b.txt", "bbbb", 4),
-                     test_file(dir, "c.txt", "", 0), test_file(dir, "d.txt", "ddddddd", 7),
-                     test_file(dir, "e.txt", "", 0)};
-    const char *const paths[] = {dir};
+    SCRATCH dir = scratch_open();
+    static const char *const files[][2] = {{"a.txt", "aaaaaaaaa"},
+                                           {"b.txt", "bbbb"},
+                                           {"c.txt", ""},
+                                           {"d.txt", "ddddddd"},
+                                           {"e.txt", ""}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        scratch_put_text(&dir, files[i][0], files[i][1]);
+    const char *const paths[] = {dir.root};
     /* the files have 20 bytes in all, and their middles are at 4, 11, 13, 16 and 20 */
     static const struct {
         unsigned i, of;
@@ -123,16 +126,12 @@ Test(input_shard, a_file_that_is_not_cut_is_in_the_share_of_its_middle)
                  {3, 3, "cde"},   {1, 20, ""}, {5, 20, "a"},   {17, 20, "d"}, {20, 20, "e"}};
     const bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bm_input_set *set = NULL;
         char has[8] = "";
-        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+        bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
         cr_assert_eq(bm_input_set_shard(set, cases[i].i, cases[i].of, NULL), BM_OK);
         for (size_t j = 0; j < bm_input_set_count(set); j++)
-            has[j] = bm_input_set_source(set, j)->name[strlen(dir) + 1];
+            has[j] = bm_input_set_source(set, j)->name[strlen(dir.root) + 1];
         cr_expect_str_eq(has, cases[i].has, "%u/%u has %s", cases[i].i, cases[i].of, has);
         bm_input_set_close(set);
     }
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        free(files[i]);
-    test_dir_remove(dir);
 }

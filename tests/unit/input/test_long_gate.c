@@ -81,9 +81,9 @@ static bm_status read_gated(const char *path, uint64_t max_doc_bytes, limit *l, 
 
 Test(long_gate, a_gate_is_asked_about_records_longer_than_a_batch_and_what_it_refuses_is_measured)
 {
-    char *dir = test_dir(), path[600];
-    snprintf(path, sizeof path, "%s/long.txt", dir);
-    FILE *file = fopen(path, "wb");
+    SCRATCH dir = scratch_open();
+    FILE *file = scratch_write(&dir, "long.txt");
+    const char *path = scratch_at(&dir, "long.txt");
     for (int i = 0; i < 30000; i++)
         fputs("a short line\n", file);
     for (int i = 0; i < 100000; i++)
@@ -105,5 +105,4 @@ Test(long_gate, a_gate_is_asked_about_records_longer_than_a_batch_and_what_it_re
                  "too long is a bad record, whatever "
                  "the memory");
     cr_assert_eq(cut.refused.bytes, 0);
-    test_dir_remove(dir);
 }

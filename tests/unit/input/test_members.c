@@ -8,17 +8,16 @@
 
 #include "input/decompress.h"
 #include "input/members.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 #define N_MEMBERS 7u
 #define MOST      ((size_t)1 << 16)
 
 /* Writes `n` bytes of text, different for each seed. */
-static void fill(char *out, size_t n, unsigned seed)
+static void fill(char *out, size_t n, uint64_t seed)
 {
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * 1103515245u + 12345u;
-        out[i] = "etaoin shrdlu"[(seed >> 16) % 13];
-    }
+    world_fill(out, n, seed, "etaoin shrdlu");
 }
 
 static size_t pack(bm_compression kind, int level, const char *data, size_t n, char *out,
@@ -94,11 +93,10 @@ Test(members, a_file_is_cut_and_unpacked_piece_by_piece_however_it_comes)
     for (size_t k = 0; k < 2; k++)
         for (size_t s = 0; s < 4; s++) {
             packed *p = make(kinds[k]);
-            bm_members *members = NULL;
             bm_members_cut cut = {0};
             char *out = malloc(MOST);
             size_t at = 0, read = 0, plain = 0;
-            cr_assert_eq(bm_members_open(kinds[k], &members, NULL), BM_OK);
+            bm_members *members = world_open(bm_members, kinds[k]);
             while (at < p->n) {
                 const bm_str in = {p->data + at, read - at};
                 const bm_members_found found =
@@ -128,10 +126,9 @@ Test(members, damage_and_ends_by_chance_are_found_when_they_are_unpacked)
 {
     for (size_t k = 0; k < 2; k++) {
         packed *p = make(kinds[k]);
-        bm_members *members = NULL;
         bm_members_cut cut = {0};
         char *out = malloc(MOST);
-        cr_assert_eq(bm_members_open(kinds[k], &members, NULL), BM_OK);
+        bm_members *members = world_open(bm_members, kinds[k]);
         cr_assert_eq(bm_members_cut_off(
                          kinds[k],
                          (bm_str){p->data, p->ends[0] + (kinds[k] == BM_COMPRESSION_GZ ? 10 : 0)},
@@ -151,13 +148,12 @@ Test(members, damage_and_ends_by_chance_are_found_when_they_are_unpacked)
     }
     /* A member stored without compression contains the ten bytes of a header. */
     char plain[2000], data[4000], out[MOST];
-    bm_members *members = NULL;
     bm_members_cut cut = {0};
     fill(plain, sizeof plain, 1);
     memcpy(plain + 1000, "\x1F\x8B\x08\0\0\0\0\0\4\3", 10);
     const size_t n = pack(BM_COMPRESSION_GZ, 0, plain, sizeof plain, data, sizeof data);
     data[8] = 4;
-    cr_assert_eq(bm_members_open(BM_COMPRESSION_GZ, &members, NULL), BM_OK);
+    bm_members *members = world_open(bm_members, BM_COMPRESSION_GZ);
     const bm_members_found found =
         bm_members_cut_off(BM_COMPRESSION_GZ, (bm_str){data, n}, true, MOST, &cut);
     cr_assert(found != BM_MEMBERS_CUT ||
@@ -205,13 +201,12 @@ Test(members, what_a_stream_decoder_may_refuse_or_what_is_larger_is_not_cut)
 Test(members, frames_that_are_to_be_skipped_are_empty)
 {
     char plain[1000], data[3000] = "\x55\x2A\x4D\x18\5\0\0\0abcde", out[1000];
-    bm_members *members = NULL;
     bm_members_cut cut = {0};
     fill(plain, sizeof plain, 3);
     size_t n = 13 + pack(BM_COMPRESSION_ZST, 1, plain, sizeof plain, data + 13, sizeof data - 13);
     memcpy(data + n, data, 13);
     n += 13;
-    cr_assert_eq(bm_members_open(BM_COMPRESSION_ZST, &members, NULL), BM_OK);
+    bm_members *members = world_open(bm_members, BM_COMPRESSION_ZST);
     cr_assert_eq(bm_members_cut_off(BM_COMPRESSION_ZST, (bm_str){data, n}, true, MOST, &cut),
                  BM_MEMBERS_CUT);
     cr_assert(cut.stored == n && cut.plain == sizeof plain);
@@ -222,14 +217,12 @@ Test(members, frames_that_are_to_be_skipped_are_empty)
 
 Test(members, any_bytes_can_be_looked_at)
 {
-    unsigned seed = 11;
     for (int round = 0; round < 20000; round++) {
         static const char *const begins[] = {"\x1F\x8B\x08\0\0\0\0\0\0\3", "\x28\xB5\x2F\xFD",
                                              "\x50\x2A\x4D\x18"};
         const size_t n = (size_t)round % 61;
         char *data = malloc(n + 1);
-        for (size_t i = 0; i < n; i++)
-            data[i] = (char)((seed = seed * 1103515245u + 12345u) >> 20);
+        world_fill(data, n, (uint64_t)round, NULL);
         const size_t k = (size_t)round % 3, len = k == 0 ? 10 : 4;
         memcpy(data, begins[k], n < len ? n : len);
         bm_members_cut cut = {0};
@@ -248,8 +241,7 @@ Test(members, any_bytes_can_be_looked_at)
 static bool stream_is_whole(bm_compression kind, bm_str in)
 {
     static char out[1 << 16];
-    bm_decompress *d = NULL;
-    cr_assert_eq(bm_decompress_open(kind, &d, NULL), BM_OK);
+    bm_decompress *d = world_open(bm_decompress, kind);
     bm_decompress_begin(d, "frames");
     bm_decompress_step step = {
         .in = in, .end = true, .out = out, .out_cap = sizeof out, .n_out = 1};
@@ -265,10 +257,9 @@ static bool stream_is_whole(bm_compression kind, bm_str in)
 static bool members_are_whole(bm_compression kind, bm_str in)
 {
     char *out = malloc(FRAMES);
-    bm_members *members = NULL;
     bm_members_cut cut = {0};
     bool whole = true;
-    cr_assert_eq(bm_members_open(kind, &members, NULL), BM_OK);
+    bm_members *members = world_open(bm_members, kind);
     while (whole && in.len > 0) {
         cr_assert_eq(bm_members_cut_off(kind, in, true, FRAMES, &cut), BM_MEMBERS_CUT);
         whole = bm_members_run(members, (bm_str){in.data, cut.stored}, out, cut.plain);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of each format: ids, texts, bad records, repair. */
 #include "read_records.h"
+#include "tests/world/world_calls.h"
 
 #define READ(format, text) test_read_bytes(format, text, sizeof(text) - 1, NULL)
 #define FFFD               "\xEF\xBF\xBD"
@@ -424,10 +425,10 @@ Test(parser, csv_header_names_may_be_quoted_and_repaired_text_keeps_its_quotes)
 
 Test(parser, each_file_has_its_own_header)
 {
-    char *dir = test_dir();
-    char *a = test_file(dir, "a.tsv", "id\ttext\n1\tA\n", 12);
-    char *b = test_file(dir, "b.tsv", "text\tx\tid\nB\t\t2\n", 15);
-    char *c = test_file(dir, "c.tsv", "", 0);
+    SCRATCH dir = scratch_open();
+    const char *a = scratch_put(&dir, "a.tsv", "id\ttext\n1\tA\n", 12);
+    const char *b = scratch_put(&dir, "b.tsv", "text\tx\tid\nB\t\t2\n", 15);
+    const char *c = scratch_put(&dir, "c.tsv", "", 0);
     const char *paths[] = {a, c, b, a};
     bm_input_options o = test_options(paths, 4, BM_FORMAT_AUTO);
     for (size_t size = 1; size < 60; size++) {
@@ -445,16 +446,13 @@ Test(parser, each_file_has_its_own_header)
             cr_assert_eq(r.all[i].is_header, i % 2 == 0);
         test_free(&r);
     }
-    free(a);
-    free(b);
-    free(c);
-    test_dir_remove(dir);
 }
 
 Test(parser, split_gives_back_every_byte_that_belongs_to_a_record)
 {
     const char text[] = "\xEF\xBB\xBF{\"text\":\"a\"}\r\n{broken\n\n{\"text\":1}";
-    char *dir = test_dir(), *path = test_file(dir, "a.jsonl", text, sizeof text - 1);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a.jsonl", text, sizeof text - 1);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     CLEANED records r = test_read(&o, 7, 0, true);
@@ -465,8 +463,6 @@ Test(parser, split_gives_back_every_byte_that_belongs_to_a_record)
     cr_assert(!r.all[1].bad);
     cr_assert_eq(r.all[2].line, 4);
     test_free(&r);
-    free(path);
-    test_dir_remove(dir);
 }
 
 static bm_status stop(void *ctx, const bm_record *r, bm_error *err)
@@ -478,17 +474,16 @@ static bm_status stop(void *ctx, const bm_record *r, bm_error *err)
 
 Test(parser, a_callback_that_fails_ends_the_run_with_its_status)
 {
-    char *dir = test_dir(), *path = test_file(dir, "a", "1\n2\n3\n", 6);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a", "1\n2\n3\n", 6);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
-    bm_input_set *set;
     bm_batch_source *reader;
-    bm_parser *parser;
     bm_raw_batch *batch;
     int n = 0;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     cr_assert_eq(world_reader_open(set, 100, 0, &reader, NULL), BM_OK);
-    cr_assert_eq(bm_parser_open(set, &parser, NULL), BM_OK);
+    bm_parser *parser = world_open(bm_parser, set);
     cr_assert_eq(world_reader_next(reader, &batch, NULL), BM_OK);
     cr_assert_eq(bm_parser_run(parser, batch, stop, &n, NULL), BM_ERR_CANCELLED);
     cr_assert_eq(n, 2);
@@ -496,6 +491,4 @@ Test(parser, a_callback_that_fails_ends_the_run_with_its_status)
     bm_parser_close(parser);
     world_reader_close(reader);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }

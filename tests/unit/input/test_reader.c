@@ -11,7 +11,9 @@
 #include <xxhash.h>
 
 #include "read_lanes.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 typedef struct sample {
     bm_format format;
@@ -51,10 +53,10 @@ static const sample samples[] = {
 
 Test(reader, records_are_the_same_for_every_batch_size_and_every_limit_of_records)
 {
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
-        char *a = test_file(dir, "a", samples[s].text, samples[s].len);
-        char *empty = test_file(dir, "empty", "", 0);
+        const char *a = scratch_put(&dir, "a", samples[s].text, samples[s].len);
+        const char *empty = scratch_put(&dir, "empty", "", 0);
         const char *paths[] = {a, empty, a, a, empty};
         bm_input_options o = test_options(paths, 5, samples[s].format);
         for (int split = 0; split < 2; split++)
@@ -80,26 +82,18 @@ Test(reader, records_are_the_same_for_every_batch_size_and_every_limit_of_record
                     }
                 test_free(&one);
             }
-        free(a);
-        free(empty);
     }
-    test_dir_remove(dir);
 }
 
 /* Rows with random quoting; a plain automaton is the reference for where they end. */
 Test(reader, csv_rows_end_where_a_byte_by_byte_reference_says)
 {
-    char *dir = test_dir();
-    uint32_t x = 7;
+    SCRATCH dir = scratch_open();
+    uint64_t x = 7;
     for (int round = 0; round < 300; round++) {
         char text[400];
-        size_t len = 0, starts[401], n_rows = 0;
-        for (x = x * 1664525 + 1013904223; len < (x >> 8) % 200;) {
-            static const char bytes[] = "\"\"\",,\n\n\r ab";
-            x = x * 1664525 + 1013904223;
-            text[len++] = bytes[(x >> 24) % (sizeof bytes - 1)];
-            x ^= len * 2654435761u;
-        }
+        size_t len = world_below(&x, 200), starts[401], n_rows = 0;
+        world_fill(text, len, x, "\"\"\",,\n\n\r ab");
         int quoted = 0, field_start = 1;
         for (size_t i = 0, row = 1; i < len; i++) {
             if (row)
@@ -118,7 +112,7 @@ Test(reader, csv_rows_end_where_a_byte_by_byte_reference_says)
             field_start = text[i] == ',' || text[i] == '\n';
             row = text[i] == '\n';
         }
-        char *path = test_file(dir, "a.csv", text, len);
+        const char *path = scratch_put(&dir, "a.csv", text, len);
         const char *paths[] = {path}, *one[] = {"1"};
         bm_input_options o = test_options(paths, 1, BM_FORMAT_CSV);
         o.text_fields = one;
@@ -134,20 +128,19 @@ Test(reader, csv_rows_end_where_a_byte_by_byte_reference_says)
             cr_assert_eq((size_t)(pos - text), len);
             test_free(&r);
         }
-        free(path);
     }
-    test_dir_remove(dir);
 }
 
 Test(reader, thousands_of_small_files_share_batches_in_order)
 {
     enum { N = 3000 };
-    char *dir = test_dir(), name[64], text[64];
-    const char *paths[] = {dir};
+    SCRATCH dir = scratch_open();
+    char name[64], text[64];
+    const char *paths[] = {dir.root};
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof name, "%05d", i);
         snprintf(text, sizeof text, "text of %d", i);
-        free(test_file(dir, name, text, i % 7 == 0 ? 0 : strlen(text)));
+        scratch_put(&dir, name, text, i % 7 == 0 ? 0 : strlen(text));
     }
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     records r = test_read(&o, 1 << 20, 0, false);
@@ -155,11 +148,11 @@ Test(reader, thousands_of_small_files_share_batches_in_order)
     cr_assert_eq(r.n, N); /* an empty file is an empty document */
     cr_assert_eq(r.n_batches, 1);
     for (int i = 0; i < N; i++) {
-        snprintf(name, sizeof name, "%s/%05d", dir, i);
+        snprintf(name, sizeof name, "%05d", i);
         snprintf(text, sizeof text, "text of %d", i);
         cr_assert_eq(r.all[i].file, (uint32_t)i);
         cr_assert_eq(r.all[i].line, 1);
-        assert_id(r.all[i], name);
+        assert_id(r.all[i], scratch_at(&dir, name));
         cr_assert_str_eq(r.all[i].text.data, i % 7 == 0 ? "" : text);
     }
     test_free(&r);
@@ -167,7 +160,6 @@ Test(reader, thousands_of_small_files_share_batches_in_order)
     cr_assert_eq(r.n, N);
     cr_assert_eq(r.n_batches, N / 100);
     test_free(&r);
-    test_dir_remove(dir);
 }
 
 /* Lines of about 40 bytes whose text contains their number. */
@@ -183,7 +175,7 @@ static char *many_lines(size_t n, size_t *len)
 static void assert_many_lines(const records *r, size_t n)
 {
     char text[64];
-    cr_assert_eq(r->status, BM_OK, "%s", r->err.message);
+    world_ok(r->status, &r->err);
     cr_assert_eq(r->n, n);
     for (size_t i = 0; i < n; i++) {
         snprintf(text, sizeof text, "this is the text of line number %zu", i + 1);
@@ -220,12 +212,12 @@ static size_t pack_halves(bool gz, const char *data, size_t len, char *out, size
 
 Test(reader, compressed_files_of_several_members_read_like_the_plain_one_and_cut_short_they_fail)
 {
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     size_t len, cap = 4 << 20;
     char *data = many_lines(60000, &len), *packed = malloc(cap);
     for (int gz = 0; gz < 2; gz++) {
         size_t n = pack_halves(gz, data, len, packed, cap);
-        char *path = test_file(dir, gz ? "a.gz" : "a.zst", packed, n);
+        const char *path = scratch_put(&dir, gz ? "a.gz" : "a.zst", packed, n);
         const char *paths[] = {path};
         bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
         for (size_t size = 1000; size < 4000000; size *= 20) {
@@ -238,11 +230,9 @@ Test(reader, compressed_files_of_several_members_read_like_the_plain_one_and_cut
         cr_assert_eq(r.status, BM_ERR_INPUT);
         cr_assert_str_eq(r.err.file, path);
         test_free(&r);
-        free(path);
     }
     free(packed);
     free(data);
-    test_dir_remove(dir);
 }
 
 Test(reader, an_archive_inside_gz_is_refused_like_a_plain_one)
@@ -250,15 +240,13 @@ Test(reader, an_archive_inside_gz_is_refused_like_a_plain_one)
     char tar[1024] = "name", packed[2000];
     memcpy(tar + 257, "ustar", 6);
     size_t n = gz_pack(tar, sizeof tar, packed, sizeof packed);
-    char *dir = test_dir(), *path = test_file(dir, "a.tar.gz", packed, n);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a.tar.gz", packed, n);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     records r = test_read(&o, 100, 0, false);
-    cr_assert_eq(r.status, BM_ERR_INPUT);
-    cr_assert(strstr(r.err.message, "tar"), "%s", r.err.message);
+    world_refused(r.status, BM_ERR_INPUT, &r.err, "tar");
     test_free(&r);
-    free(path);
-    test_dir_remove(dir);
 }
 
 Test(reader, standard_input_is_read_from_a_pipe_in_pieces_of_any_size)
@@ -274,7 +262,7 @@ Test(reader, standard_input_is_read_from_a_pipe_in_pieces_of_any_size)
                               : test_feed_stdin(text, sizeof text - 1, step);
             bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
             records r = test_read(&o, 20, 0, false);
-            cr_assert_eq(r.status, BM_OK, "%s", r.err.message);
+            world_ok(r.status, &r.err);
             cr_assert_eq(r.n, 4);
             assert_id(r.all[0], "-:1");
             assert_id(r.all[1], "-:2");
@@ -289,13 +277,13 @@ Test(reader, standard_input_is_read_from_a_pipe_in_pieces_of_any_size)
 Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
 {
     size_t len;
-    char *data = many_lines(5000, &len), *dir = test_dir();
+    SCRATCH dir = scratch_open();
+    char *data = many_lines(5000, &len);
     const char *paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     for (int spool = 0; spool < 2; spool++) {
         pid_t child = test_feed_stdin(data, len, 1000);
-        bm_input_set *set;
-        cr_assert_eq(bm_input_set_open(&o, spool ? dir : NULL, 0, NULL, &set, NULL), BM_OK);
+        bm_input_set *set = world_open(bm_input_set, &o, spool ? dir.root : NULL, 0, NULL);
         cr_assert_eq(bm_input_set_total_bytes(set), 0);
         for (int pass = 0; pass < 3; pass++) {
             records r = {0};
@@ -310,8 +298,7 @@ Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
         bm_input_set_close(set);
         waitpid(child, NULL, 0);
     }
-    cr_assert_eq(rmdir(dir), 0); /* the directory is empty */
-    free(dir);
+    cr_assert_eq(scratch_count(&dir, "."), 0);
     free(data);
 }
 
@@ -320,8 +307,7 @@ Test(reader, a_spool_directory_that_cannot_be_used_is_named)
     pid_t child = test_feed_stdin("a\nb\n", 4, 4);
     const char *paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, "/nonexistent/dir", 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, "/nonexistent/dir", 0, NULL);
     records r = {0};
     test_read_set(set, 100, 0, false, &r);
     cr_assert_eq(r.status, BM_ERR_IO);
@@ -332,7 +318,8 @@ Test(reader, a_spool_directory_that_cannot_be_used_is_named)
 
 Test(reader, a_pipe_given_as_a_descriptor_is_read_once_and_a_named_one_is_no_document)
 {
-    char *dir = test_dir(), path[1024];
+    SCRATCH dir = scratch_open();
+    char path[1024];
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(write(ends[1], "a\nb\n", 4), 4);
@@ -344,25 +331,24 @@ Test(reader, a_pipe_given_as_a_descriptor_is_read_once_and_a_named_one_is_no_doc
     cr_assert_eq(r.status, BM_OK);
     cr_assert_eq(r.n, 2);
     test_free(&r);
-    snprintf(path, sizeof path, "%s/fifo", dir);
+    snprintf(path, sizeof path, "%s/fifo", dir.root);
     cr_assert_eq(mkfifo(path, 0600), 0);
     bm_input_set *set;
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT);
-    cr_assert_not_null(strstr(err.message, "FIFO"), "%s", err.message);
+    world_refused(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_INPUT, &err, "FIFO");
     close(ends[0]);
-    test_dir_remove(dir);
 }
 
 Test(reader, digests_are_of_the_bytes_as_stored_and_a_changed_file_is_found)
 {
-    char *dir = test_dir(), packed[1000];
+    SCRATCH dir = scratch_open();
+    char packed[1000];
     size_t n = ZSTD_compress(packed, sizeof packed, "a\nb\n", 4, 1);
-    char *a = test_file(dir, "a.zst", packed, n), *b = test_file(dir, "b", "one\ntwo\n", 8);
+    const char *a = scratch_put(&dir, "a.zst", packed, n),
+               *b = scratch_put(&dir, "b", "one\ntwo\n", 8);
     const char *paths[] = {a, b};
     bm_input_options o = test_options(paths, 2, BM_FORMAT_LINES);
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     records r = {0};
     test_read_set(set, 3, 0, false, &r);
     cr_assert_eq(r.status, BM_OK);
@@ -373,45 +359,41 @@ Test(reader, digests_are_of_the_bytes_as_stored_and_a_changed_file_is_found)
     cr_assert(t->digest.lo == y.low64 && t->digest.hi == y.high64);
     cr_assert_eq(s->bytes_read, n);
     cr_assert_eq(t->bytes_read, 8);
-    free(test_file(dir, "b", "one\ntwO\n", 8));
+    scratch_put(&dir, "b", "one\ntwO\n", 8);
     test_read_set(set, 3, 0, false, &r);
     cr_assert_eq(r.status, BM_ERR_INPUT);
     cr_assert_str_eq(r.err.file, b);
     cr_assert(strstr(r.err.message, "changed"));
     test_free(&r);
     bm_input_set_close(set);
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(reader, a_file_that_vanishes_after_opening_is_named)
 {
-    char *dir = test_dir(), *a = test_file(dir, "a", "x\n", 2);
+    SCRATCH dir = scratch_open();
+    const char *a = scratch_put(&dir, "a", "x\n", 2);
     const char *paths[] = {a};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
-    bm_input_set *set;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     unlink(a);
     records r = {0};
     test_read_set(set, 100, 0, false, &r);
     cr_assert_eq(r.status, BM_ERR_IO);
     cr_assert_str_eq(r.err.file, a);
     bm_input_set_close(set);
-    free(a);
-    test_dir_remove(dir);
 }
 
 Test(reader, a_record_over_the_limit_is_bad_is_not_held_and_what_follows_is_right)
 {
     /* 64 MB in one line, in zstd: a batch must stay small, line numbers right */
     size_t len = 64 << 20, cap = ZSTD_compressBound(len);
-    char *data = malloc(len), *packed = malloc(cap), *dir = test_dir();
+    SCRATCH dir = scratch_open();
+    char *data = malloc(len), *packed = malloc(cap);
     memset(data, 'x', len);
     memcpy(data, "one\n", 4);
     memcpy(data + len - 10, "\nlast\nend\n", 10);
     size_t n = ZSTD_compress(packed, cap, data, len, 1);
-    char *path = test_file(dir, "a.zst", packed, n);
+    const char *path = scratch_put(&dir, "a.zst", packed, n);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     o.max_doc_bytes = 100000;
@@ -426,15 +408,13 @@ Test(reader, a_record_over_the_limit_is_bad_is_not_held_and_what_follows_is_righ
     cr_assert_eq(r.all[3].line, 4);
     cr_assert_lt(r.longest_batch, 300000);
     test_free(&r);
-    free(path);
     free(packed);
     free(data);
-    test_dir_remove(dir);
 }
 
 Test(reader, the_limit_is_exact_with_every_line_ending)
 {
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     const char *endings[] = {"\n", "\r\n", ""};
     for (size_t len = 9; len <= 12; len++)
         for (int e = 0; e < 3; e++)
@@ -443,7 +423,7 @@ Test(reader, the_limit_is_exact_with_every_line_ending)
                     char text[64];
                     int n = sprintf(text, "%s%.*s%s", bom ? "\xEF\xBB\xBF" : "", (int)len,
                                     "abcdefghijklmnop", endings[e]);
-                    char *path = test_file(dir, "a", text, (size_t)n);
+                    const char *path = scratch_put(&dir, "a", text, (size_t)n);
                     const char *paths[] = {path};
                     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
                     o.max_doc_bytes = 10;
@@ -451,21 +431,19 @@ Test(reader, the_limit_is_exact_with_every_line_ending)
                     cr_assert_eq(r.n, 1);
                     cr_assert_eq(r.all[0].bad, len > 10, "%zu %d %d %zu", len, e, bom, size);
                     test_free(&r);
-                    free(path);
                 }
-    test_dir_remove(dir);
 }
 
 Test(reader, pieces_cover_every_file_once_and_say_where_it_begins_and_ends)
 {
-    char *dir = test_dir();
-    char *a = test_file(dir, "a", "1\n22\n333\n4444\n", 14), *b = test_file(dir, "b", "", 0);
+    SCRATCH dir = scratch_open();
+    const char *a = scratch_put(&dir, "a", "1\n22\n333\n4444\n", 14),
+               *b = scratch_put(&dir, "b", "", 0);
     const char *paths[] = {a, b, a};
     bm_input_options o = test_options(paths, 3, BM_FORMAT_LINES);
     for (size_t size = 1; size < 40; size++) {
-        bm_input_set *set;
         bm_batch_source *reader;
-        cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+        bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
         cr_assert_eq(world_reader_open(set, size, 0, &reader, NULL), BM_OK);
         char seen[3][20] = {{0}};
         bool open[3] = {0}, done[3] = {0};
@@ -491,9 +469,6 @@ Test(reader, pieces_cover_every_file_once_and_say_where_it_begins_and_ends)
         world_reader_close(reader);
         bm_input_set_close(set);
     }
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(reader, ten_million_empty_lines_are_nothing_in_jsonl)
@@ -513,27 +488,26 @@ Test(reader, ten_million_empty_lines_are_nothing_in_jsonl)
  * same except for these bytes. */
 Test(reader, another_delimiter_only_changes_places_with_the_comma)
 {
-    char *dir = test_dir();
-    uint32_t x = 3;
+    SCRATCH dir = scratch_open();
+    uint64_t x = 3;
     static const char bytes[] = "\"\"\",,,\n\n\r ab;;", delimiters[] = ";|\t :\x01";
     for (int round = 0; round < 200; round++) {
         const char other = delimiters[round % (int)(sizeof delimiters - 1)];
         char text[200], swapped[200];
         size_t len = 20 + (size_t)round % 150;
         for (size_t i = 0; i < len; i++) {
-            x = x * 1664525 + 1013904223;
-            text[i] = bytes[(x >> 20) % (sizeof bytes - 1)];
+            text[i] = bytes[world_below(&x, sizeof bytes - 1)];
             if (text[i] == ';')
                 text[i] = other;
             swapped[i] = text[i] == ',' ? other : text[i] == other ? ',' : text[i];
         }
-        char *a = test_file(dir, "a.csv", text, len);
+        const char *a = scratch_put(&dir, "a.csv", text, len);
         const char *paths[] = {a}, *two[] = {"2"};
         bm_input_options o = test_options(paths, 1, BM_FORMAT_CSV);
         o.text_fields = two;
         o.n_text_fields = 1;
         records commas = test_read(&o, 1 << 16, 0, false);
-        free(test_file(dir, "a.csv", swapped, len));
+        scratch_put(&dir, "a.csv", swapped, len);
         o.delimiter = other;
         for (size_t size = 1; size <= len + 1; size += 1 + size / 4) {
             records r = test_read(&o, size, 0, false);
@@ -550,7 +524,5 @@ Test(reader, another_delimiter_only_changes_places_with_the_comma)
             test_free(&r);
         }
         test_free(&commas);
-        free(a);
     }
-    test_dir_remove(dir);
 }

@@ -104,16 +104,16 @@ static long fail_each(const bm_input_options *o, size_t n_records)
 
 Test(reader_memory, every_failed_allocation_is_an_error_or_harmless)
 {
-    char *dir = test_dir();
+    SCRATCH dir = scratch_open();
     const char jsonl[] =
         "{\"id\":1.0,\"text\":\"a\\n\xFF\"}\n{\"id\":\"x\",\"text\":\"b\\u00e9\"}\n"
         "{\"text\":\"a line that is longer than one batch of sixty-four bytes\"}\n";
     const char csv[] = "id,text\n1,\"a\"\"b\xFF\"\n\"2\"\"\",c\n";
     char packed[1000];
     size_t n = ZSTD_compress(packed, sizeof packed, jsonl, sizeof jsonl - 1, 1);
-    const char *one[] = {test_file(dir, "a.jsonl", jsonl, sizeof jsonl - 1)};
-    const char *two[] = {test_file(dir, "a.csv", csv, sizeof csv - 1)};
-    const char *three[] = {test_file(dir, "a.jsonl.zst", packed, n)};
+    const char *one[] = {scratch_put(&dir, "a.jsonl", jsonl, sizeof jsonl - 1)};
+    const char *two[] = {scratch_put(&dir, "a.csv", csv, sizeof csv - 1)};
+    const char *three[] = {scratch_put(&dir, "a.jsonl.zst", packed, n)};
     bm_input_options o = test_options(one, 1, BM_FORMAT_AUTO);
     cr_assert_gt(fail_each(&o, 3), 10);
     o = test_options(two, 1, BM_FORMAT_AUTO);
@@ -125,18 +125,14 @@ Test(reader_memory, every_failed_allocation_is_an_error_or_harmless)
         "{\"id\":2,\"t\":[{\"u\":\"one with an escape\\n\"},{\"u\":\"and a byte \xFF that is "
         "none\"},"
         "{\"u\":null}]},7,\n{\"id\":3,\"t\":[]},{\"id\":4,\"v\":\"no such field\"}]";
-    const char *four[] = {test_file(dir, "_a.json", json, sizeof json - 1)}, *field[] = {"t[].u"};
+    const char *four[] = {scratch_put(&dir, "_a.json", json, sizeof json - 1)},
+               *field[] = {"t[].u"};
     o = test_options(four, 1, BM_FORMAT_JSON);
     o.text_fields = field;
     o.n_text_fields = 1;
     cr_assert_gt(fail_each(&o, 3), 20);
-    const char *whole[] = {dir};
+    const char *whole[] = {dir.root};
     o = test_options(whole, 1, BM_FORMAT_LINES);
     cr_assert_gt(fail_each(&o, 3 + 3 + 3), 10);
-    free((char *)one[0]);
-    free((char *)two[0]);
-    free((char *)three[0]);
-    free((char *)four[0]);
-    test_dir_remove(dir);
 }
 #endif

@@ -17,7 +17,8 @@ Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
         for (size_t i = 0; i < N_SHORT; i++, end += 2)
             memcpy(end, "x\n", 2);
     }
-    char *dir = test_dir(), *path = test_file(dir, "a.txt", data, (size_t)(end - data));
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "a.txt", data, (size_t)(end - data));
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     for (uint32_t limit = 30; limit <= 3000; limit *= 10) {
@@ -33,6 +34,4 @@ Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
         test_free(&r);
     }
     free(data);
-    free(path);
-    test_dir_remove(dir);
 }

@@ -10,7 +10,7 @@ enum { CAP = 1 << 16 };
 
 /* Writes the text to DIR/name as one gzip member without its last `cut` bytes. The last eight bytes
  * of a member are its checksum and length. */
-static char *put_gz(const char *dir, const char *name, const char *text, size_t cut)
+static const char *put_gz(scratch *dir, const char *name, const char *text, size_t cut)
 {
     static char packed[CAP];
     z_stream z = {0};
@@ -22,7 +22,7 @@ static char *put_gz(const char *dir, const char *name, const char *text, size_t 
     cr_assert_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
     size_t len = CAP - z.avail_out;
     deflateEnd(&z);
-    return test_file(dir, name, packed, len - cut);
+    return scratch_put(dir, name, packed, len - cut);
 }
 
 static bm_input_options skipping(const char *const *paths, size_t n, bm_format format)
@@ -35,8 +35,9 @@ static bm_input_options skipping(const char *const *paths, size_t n, bm_format f
 Test(reader_rest, the_rest_is_one_bad_record_at_its_line_for_any_batches)
 {
     static const size_t bytes[] = {1, 7, 20, 64, 1 << 20};
-    char *dir = test_dir();
-    char *a = put_gz(dir, "a.gz", "one\ntwo\nthree\nfo", 4), *b = put_gz(dir, "b.gz", "five\n", 0);
+    SCRATCH dir = scratch_open();
+    const char *a = put_gz(&dir, "a.gz", "one\ntwo\nthree\nfo", 4),
+               *b = put_gz(&dir, "b.gz", "five\n", 0);
     const char *paths[] = {a, b};
     bm_input_options o = skipping(paths, 2, BM_FORMAT_LINES);
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
@@ -57,16 +58,13 @@ Test(reader_rest, the_rest_is_one_bad_record_at_its_line_for_any_batches)
     records CLEANED r = test_read(&o, 1 << 20, 0, false);
     cr_assert_eq(r.status, BM_ERR_INPUT);
     cr_assert_str_eq(r.err.file, a);
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(reader_rest, a_record_that_is_too_long_and_breaks_off_is_part_of_the_rest)
 {
-    char *dir = test_dir();
-    char *a = put_gz(dir, "a.gz", "one\nfar longer than ten bytes", 4);
-    char *b = put_gz(dir, "b.gz", "far longer than ten bytes\ntwo\n", 4);
+    SCRATCH dir = scratch_open();
+    const char *a = put_gz(&dir, "a.gz", "one\nfar longer than ten bytes", 4);
+    const char *b = put_gz(&dir, "b.gz", "far longer than ten bytes\ntwo\n", 4);
     const char *paths[] = {a, b};
     bm_input_options o = skipping(paths, 2, BM_FORMAT_LINES);
     o.max_doc_bytes = 10;
@@ -83,15 +81,12 @@ Test(reader_rest, a_record_that_is_too_long_and_breaks_off_is_part_of_the_rest)
         assert_bad(r.all[4], "cannot be read");
         cr_assert_eq(r.all[4].line, 3);
     }
-    free(a);
-    free(b);
-    test_dir_remove(dir);
 }
 
 Test(reader_rest, a_broken_file_has_its_digest_and_one_that_changed_since_is_an_error)
 {
-    char *dir = test_dir();
-    char *a = put_gz(dir, "a.gz", "one\ntwo\n", 2);
+    SCRATCH dir = scratch_open();
+    const char *a = put_gz(&dir, "a.gz", "one\ntwo\n", 2);
     const char *paths[] = {a};
     bm_input_options o = skipping(paths, 1, BM_FORMAT_LINES);
     bm_input_set *set;
@@ -99,7 +94,7 @@ Test(reader_rest, a_broken_file_has_its_digest_and_one_that_changed_since_is_an_
     for (int pass = 0; pass < 3; pass++) {
         records CLEANED r = {0};
         if (pass == 2)
-            free(put_gz(dir, "a.gz", "one\ntwo\nthree\n", 2));
+            put_gz(&dir, "a.gz", "one\ntwo\nthree\n", 2);
         test_read_set(set, 1 << 20, 0, pass > 0, &r);
         if (pass < 2) {
             cr_assert_eq(r.status, BM_OK);
@@ -113,15 +108,14 @@ Test(reader_rest, a_broken_file_has_its_digest_and_one_that_changed_since_is_an_
         }
     }
     bm_input_set_close(set);
-    free(a);
-    test_dir_remove(dir);
 }
 
 Test(reader_rest, what_is_not_there_is_a_bad_record_but_not_if_there_is_nothing_else)
 {
-    char *dir = test_dir(), missing[600];
-    char *a = test_file(dir, "a", "one\n", 4);
-    snprintf(missing, sizeof missing, "%s/missing", dir);
+    SCRATCH dir = scratch_open();
+    char missing[600];
+    const char *a = scratch_put(&dir, "a", "one\n", 4);
+    snprintf(missing, sizeof missing, "%s/missing", dir.root);
     const char *paths[] = {missing, a, missing};
     bm_input_options o = skipping(paths, 3, BM_FORMAT_LINES);
     records CLEANED r = test_read(&o, 1 << 20, 0, false);
@@ -136,6 +130,4 @@ Test(reader_rest, what_is_not_there_is_a_bad_record_but_not_if_there_is_nothing_
     bm_error err = {0};
     cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, missing);
-    free(a);
-    test_dir_remove(dir);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "input/record_format.h"
+#include "tests/world/world_random.h"
 
 typedef struct places {
     size_t begin[64], end[64], n;
@@ -59,21 +60,20 @@ Test(split_json, elements_begin_and_end_where_they_were_put_whatever_the_pieces)
         "{\"a\":\"\n[\"}",
     };
     static const char *const spaces[] = {"", " ", "\n", "\r\n\t", "  \n  "};
-    uint32_t x = 5;
+    uint64_t x = 5;
     for (int round = 0; round < 200; round++) {
         char text[4096] = "";
         places expected = {0};
         strcat(text, spaces[round % 5]);
         strcat(text, "[");
         for (size_t n = (size_t)round % 12; expected.n < n;) {
-            x = x * 1664525 + 1013904223;
             if (expected.n > 0)
                 strcat(text, ",");
-            strcat(text, spaces[(x >> 8) % 5]);
+            strcat(text, spaces[world_below(&x, 5)]);
             expected.begin[expected.n] = strlen(text);
-            strcat(text, elements[(x >> 16) % (sizeof elements / sizeof *elements)]);
+            strcat(text, elements[world_below(&x, sizeof elements / sizeof *elements)]);
             expected.end[expected.n++] = strlen(text);
-            strcat(text, spaces[(x >> 12) % 5]);
+            strcat(text, spaces[world_below(&x, 5)]);
         }
         strcat(text, "]");
         strcat(text, spaces[(x >> 4) % 5]);

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "input/unpack.h"
+#include "tests/world/world_random.h"
 
 enum { CAP = 1 << 16 };
 
@@ -72,8 +73,7 @@ Test(window_of, any_bytes_have_an_answer)
     for (unsigned n = 0; n < 20000; n++) {
         const size_t len = n % 40;
         unsigned char *bytes = malloc(len + 1);
-        for (size_t i = 0; i < len; i++)
-            bytes[i] = (unsigned char)rand();
+        world_fill(bytes, len, n, NULL);
         if (len > 4)
             memcpy(bytes, "\x28\xB5\x2F\xFD", 4);
         bytes = realloc(bytes, len > 0 ? len : 1);

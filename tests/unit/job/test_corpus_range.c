@@ -2,6 +2,7 @@
 /* test_corpus_range.c -- ranges of a corpus in memory or in files have the documents that were
  * drawn: every representative once, in order, with its keys and its sorted set. */
 #include "tests/unit/corpus/corpus_world.h"
+#include "tests/world/world_order.h"
 
 #include "corpus/corpus.h"
 
@@ -12,17 +13,11 @@ static void fill_open(world *w, const bm_corpus_cfg *cfg, bm_corpus *corpus)
         cr_assert_eq(add_batch(w, corpus, i, 250, NULL), BM_OK);
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static void check_set(const world *w, uint32_t doc, const uint64_t *set)
 {
     uint64_t wanted[MOST];
     memcpy(wanted, w->sets[doc], sizeof wanted);
-    qsort(wanted, w->sizes[doc], sizeof *wanted, ascending);
+    qsort(wanted, w->sizes[doc], sizeof *wanted, world_ascending);
     cr_assert_eq(memcmp(wanted, set, w->sizes[doc] * sizeof *set), 0);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "job/job_context.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define EMPTY "99aa06d3014798d86001c324468d497f" /* XXH3-128 of no bytes */
 #define ABC   "06b05ab6733a618578af5f94892f3950" /* XXH3-128 of "abc" */
@@ -23,7 +23,7 @@ typedef struct world {
 static void begin(world *w, const char *name)
 {
     memset(w, 0, sizeof *w);
-    scratch_open(&w->s);
+    w->s = scratch_open();
     cr_assert_eq(chdir(w->s.root), 0);
     scratch_folder(&w->s, "a");
     scratch_folder(&w->s, "a/sig");

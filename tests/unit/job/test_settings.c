@@ -74,18 +74,29 @@ static void expect_job_defaults(const bm_settings *s)
     cr_expect_eq(s->plan.bands, 0, "the plan is settled later");
 }
 
+static void expect_defaults(const bm_settings *s)
+{
+    expect_document_defaults(s);
+    expect_job_defaults(s);
+}
+
+static bm_sign_options signing(const char *output)
+{
+    bm_sign_options o;
+    bm_sign_options_init(&o);
+    o.input.paths = some_paths;
+    o.input.n_paths = 2;
+    o.output.path = output;
+    return o;
+}
+
 Test(settings, defaults_are_those_of_the_documentation)
 {
     bm_settings s;
-    bm_sign_options sign;
-    bm_sign_options_init(&sign);
-    sign.input.paths = some_paths;
-    sign.input.n_paths = 2;
-    sign.output.path = "out";
+    const bm_sign_options sign = signing("out");
     cr_assert_eq(bm_settings_of_sign(&sign, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_SIGN);
-    expect_document_defaults(&s);
-    expect_job_defaults(&s);
+    expect_defaults(&s);
     bm_dedup_options dedup;
     bm_dedup_options_init(&dedup);
     dedup.input.paths = some_paths;
@@ -93,8 +104,7 @@ Test(settings, defaults_are_those_of_the_documentation)
     dedup.output.path = "out";
     cr_assert_eq(bm_settings_of_dedup(&dedup, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_DEDUP);
-    expect_document_defaults(&s);
-    expect_job_defaults(&s);
+    expect_defaults(&s);
     bm_settings_reset(&s); /* the keep rules are its own */
     bm_pairs_options pairs;
     bm_pairs_options_init(&pairs);
@@ -103,22 +113,19 @@ Test(settings, defaults_are_those_of_the_documentation)
     pairs.write = world_write_nothing;
     cr_assert_eq(bm_settings_of_pairs(&pairs, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_PAIRS);
-    expect_document_defaults(&s);
-    expect_job_defaults(&s);
+    expect_defaults(&s);
     bm_filter_options filter;
     bm_filter_options_init(&filter);
     filter.output.path = "out";
     filter.path = "dedup";
     cr_assert_eq(bm_settings_of_filter(&filter, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_FILTER);
-    expect_document_defaults(&s);
-    expect_job_defaults(&s);
+    expect_defaults(&s);
     bm_explain_options explain;
     bm_explain_options_init(&explain);
     cr_assert_eq(bm_settings_of_explain(&explain, &s, NULL), BM_OK);
     cr_expect_eq(s.kind, BM_JOB_EXPLAIN);
-    expect_document_defaults(&s);
-    expect_job_defaults(&s);
+    expect_defaults(&s);
 }
 
 /* --- each option in its place --- */
@@ -194,6 +201,12 @@ static void expect_device(const bm_settings *s)
     cr_expect_eq(s->device.call_seconds, 2);
 }
 
+/* Asks for what every job over documents has. */
+#define ASK_ALL(o)                                                                                 \
+    (o.input = other_input(), o.text = other_text, o.sketch = other_sketch, o.bands = other_bands, \
+     o.device = other_device, o.resources = other_resources, o.output = other_output,              \
+     o.callbacks = other_callbacks)
+
 static void expect_surroundings(const bm_settings *s)
 {
     cr_expect_eq(s->resources.batch_docs, 17);
@@ -207,25 +220,23 @@ static void expect_surroundings(const bm_settings *s)
     cr_expect_eq(s->callbacks.cancelled, never);
 }
 
+static void expect_all(const bm_settings *s)
+{
+    expect_documents(s);
+    expect_device(s);
+    expect_surroundings(s);
+}
+
 Test(settings, what_sign_is_asked_for_is_what_the_job_does)
 {
     bm_settings s;
     bm_sign_options o;
     bm_sign_options_init(&o);
-    o.input = other_input();
-    o.text = other_text;
-    o.sketch = other_sketch;
-    o.bands = other_bands;
-    o.device = other_device;
-    o.resources = other_resources;
-    o.output = other_output;
-    o.callbacks = other_callbacks;
+    ASK_ALL(o);
     o.resume = true;
     o.band_keys = true;
     cr_assert_eq(bm_settings_of_sign(&o, &s, NULL), BM_OK);
-    expect_documents(&s);
-    expect_device(&s);
-    expect_surroundings(&s);
+    expect_all(&s);
     cr_expect(s.results.resume && s.results.band_keys);
 }
 
@@ -242,14 +253,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     bm_settings s;
     bm_dedup_options o;
     bm_dedup_options_init(&o);
-    o.input = other_input();
-    o.text = other_text;
-    o.sketch = other_sketch;
-    o.bands = other_bands;
-    o.device = other_device;
-    o.resources = other_resources;
-    o.output = other_output;
-    o.callbacks = other_callbacks;
+    ASK_ALL(o);
     o.verify = BM_VERIFY_SIGNATURE;
     o.cluster = BM_CLUSTER_STAR;
     o.keep = BM_KEEP_SHORTEST;
@@ -262,9 +266,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     o.decimals = 20;
     cr_assert_eq(bm_settings_of_dedup(&o, &s, NULL), BM_OK);
     expect_recorded(&s, BM_FIELD_SEED | BM_FIELD_FORMAT);
-    expect_documents(&s);
-    expect_device(&s);
-    expect_surroundings(&s);
+    expect_all(&s);
     cr_expect_eq(s.pairs.verify, BM_VERIFY_SIGNATURE);
     cr_expect_eq(s.pairs.cluster, BM_CLUSTER_STAR);
     cr_expect_str_eq(s.pairs.keep, "shortest");
@@ -282,14 +284,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     bm_pairs_options o;
     int ctx;
     bm_pairs_options_init(&o);
-    o.input = other_input();
-    o.text = other_text;
-    o.sketch = other_sketch;
-    o.bands = other_bands;
-    o.device = other_device;
-    o.resources = other_resources;
-    o.output = other_output;
-    o.callbacks = other_callbacks;
+    ASK_ALL(o);
     o.candidates = BM_CANDIDATES_ALL;
     o.verify = BM_VERIFY_EXACT;
     o.identical = BM_IDENTICAL_CHAIN;
@@ -303,9 +298,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     o.sources = "there";
     o.decimals = 20;
     cr_assert_eq(bm_settings_of_pairs(&o, &s, NULL), BM_OK);
-    expect_documents(&s);
-    expect_device(&s);
-    expect_surroundings(&s);
+    expect_all(&s);
     cr_expect_eq(s.pairs.candidates, BM_CANDIDATES_ALL);
     cr_expect_eq(s.pairs.verify, BM_VERIFY_EXACT);
     cr_expect_eq(s.pairs.identical, BM_IDENTICAL_CHAIN);
@@ -355,10 +348,7 @@ Test(settings, temporary_files_lie_beside_the_output_unless_a_place_is_given)
     } known[] = {{"out", "."},  {"out/", "."},      {"a/out", "a"}, {"a/b/out//", "a/b"},
                  {"/out", "/"}, {"/tmp/x", "/tmp"}, {"./out", "."}, {"../out", ".."}};
     bm_settings s;
-    bm_sign_options o;
-    bm_sign_options_init(&o);
-    o.input.paths = some_paths;
-    o.input.n_paths = 2;
+    bm_sign_options o = signing("out");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         o.output.path = known[i].output;
         cr_assert_eq(bm_settings_of_sign(&o, &s, NULL), BM_OK);
@@ -372,11 +362,7 @@ Test(settings, temporary_files_lie_beside_the_output_unless_a_place_is_given)
 Test(settings, nought_bytes_of_a_document_are_the_default_and_hashes_were_made_by_others)
 {
     bm_settings s;
-    bm_sign_options o;
-    bm_sign_options_init(&o);
-    o.input.paths = some_paths;
-    o.input.n_paths = 2;
-    o.output.path = "out";
+    bm_sign_options o = signing("out");
     o.input.max_doc_bytes = 0;
     o.input.format = BM_FORMAT_HASHES;
     cr_assert_eq(bm_settings_of_sign(&o, &s, NULL), BM_OK);
@@ -393,11 +379,7 @@ static double recall_of(const bm_band_plan *plan)
 Test(settings, a_plan_is_chosen_for_the_recall_or_taken_as_given)
 {
     bm_settings s;
-    bm_sign_options o;
-    bm_sign_options_init(&o);
-    o.input.paths = some_paths;
-    o.input.n_paths = 2;
-    o.output.path = "out";
+    bm_sign_options o = signing("out");
     cr_assert_eq(bm_settings_of_sign(&o, &s, NULL), BM_OK);
     cr_assert_eq(bm_settings_plan(&s, NULL), BM_OK);
     cr_expect_eq(s.sketch.perms, 128);
@@ -425,11 +407,7 @@ Test(settings, a_plan_is_chosen_for_the_recall_or_taken_as_given)
 Test(settings, a_plan_that_there_is_not_is_refused)
 {
     bm_settings s;
-    bm_sign_options o;
-    bm_sign_options_init(&o);
-    o.input.paths = some_paths;
-    o.input.n_paths = 2;
-    o.output.path = "out";
+    bm_sign_options o = signing("out");
     o.sketch.perms = 10;
     o.bands.bands = 4;
     o.bands.rows = 3;
@@ -458,9 +436,7 @@ Test(settings, what_is_missing_or_does_not_go_together_is_refused_by_its_name)
     bm_dedup_options dedup;
     bm_pairs_options pairs;
     bm_filter_options filter;
-    bm_sign_options_init(&sign);
-    sign.input.paths = some_paths;
-    sign.input.n_paths = 2;
+    sign = signing(NULL);
     expect_refused(bm_settings_of_sign(&sign, &s, &err), &err, "output");
     bm_dedup_options_init(&dedup);
     dedup.input.paths = some_paths;

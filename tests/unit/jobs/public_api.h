@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* public_api.h -- checks, for any call of the library that takes options, the promises about option
  * structs in include/bandmill/types.h. */
-#ifndef BM_TESTS_PUBLIC_API_H
-#define BM_TESTS_PUBLIC_API_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -235,5 +234,3 @@ static inline void api_check(const api_call *c)
     api_check_fields(c);
     api_check_mistakes(c);
 }
-
-#endif

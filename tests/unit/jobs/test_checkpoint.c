@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/jobs/whole_job.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_random.h"
 
 #define N_DOCS 700u
 
@@ -101,10 +102,10 @@ static const kind kinds[] = {
  * malformed. A score is a number or is missing; a label is one of three words. */
 static void write_documents(scratch *s, const char *name)
 {
-    FILE *file = fopen(scratch_at(s, name), "w");
+    FILE *file = scratch_write(s, name);
     static const char *const labels[] = {"gold", "silver", "a label that stands in no rule"};
     char text[600] = "";
-    unsigned state = 99;
+    uint64_t state = 99;
     cr_assert_not_null(file);
     for (unsigned i = 0; i < N_DOCS; i++) {
         size_t len = strlen(text);
@@ -113,9 +114,8 @@ static void write_documents(scratch *s, const char *name)
         else if (i % 4 == 0 && len < 500)
             snprintf(text + len, sizeof text - len, "more%u ", i);
         for (unsigned w = 0; len == 0 && w < 30; w++) {
-            state = state * 1103515245u + 12345u;
             size_t at = strlen(w == 0 ? strcpy(text, "") : text);
-            snprintf(text + at, sizeof text - at, "w%u ", (state >> 16) % 900u);
+            snprintf(text + at, sizeof text - at, "w%u ", world_below(&state, 900));
         }
         fprintf(file,
                 i % 50 == 7
@@ -276,7 +276,7 @@ static void open_bench(const kind *k, bench *b)
 {
     int asked;
     memset(b, 0, sizeof *b);
-    scratch_open(&b->s);
+    b->s = scratch_open();
     write_documents(&b->s, "in.jsonl");
     snprintf(b->input, sizeof b->input, "%s/in.jsonl", b->s.root);
     snprintf(b->out, sizeof b->out, "%s/out", b->s.root);

@@ -10,8 +10,8 @@
 
 #include <bandmill/bandmill.h>
 
-#include "tests/unit/base/quiet_fork.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/quiet_fork.h"
+#include "tests/world/scratch.h"
 
 enum { N = 6 };
 
@@ -33,8 +33,7 @@ typedef struct results {
 
 static void write_input(scratch *s)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, "in.jsonl");
     for (int i = 0; i < N; i++)
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i,
                 texts[i].len > 0 ? texts[i].data : "");
@@ -121,10 +120,9 @@ static int use_in_child(results *r)
 
 Test(forked, a_child_reads_and_frees_its_copies_of_results)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     results r = {0};
     int how = 0;
-    scratch_open(&s);
     write_input(&s);
     make_in_memory(&r);
     make_of_files(&s, &r);
@@ -138,5 +136,4 @@ Test(forked, a_child_reads_and_frees_its_copies_of_results)
     cr_assert(WIFEXITED(how) && WEXITSTATUS(how) == 0, "%d", how);
     cr_assert_eq(read_all(&r), 0);
     free_all(&r);
-    scratch_close(&s);
 }

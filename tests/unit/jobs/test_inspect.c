@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <bandmill/job.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "results/npy.h"
 #include "tests/world/world_npy.h"
 
@@ -37,8 +37,7 @@ static void expect_refused(scratch *s, const char *name, const char *words)
 
 Test(inspect, tables_are_told_by_their_header)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "any", "id_a\tid_b\tjaccard\na\tb\t0.812500\na\tc\t1.000000\n");
     expect_in(&s, "any",
               PARTS("\"kind\": \"pairs\"", "\"rows\": 2", "\"least_jaccard\": 0.8125",
@@ -55,13 +54,11 @@ Test(inspect, tables_are_told_by_their_header)
     expect_refused(&s, "any", "six decimals");
     scratch_put_text(&s, "any", "id_a\tid_b\tjaccard\na\tb\t0.812500");
     expect_refused(&s, "any", "newline");
-    scratch_close(&s);
 }
 
 Test(inspect, groups_are_counted_and_checked)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "g",
                      "{\"group\":1,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"b\"]}\n"
                      "{\"group\":2,\"kept\":\"c\",\"size\":3,\"members\":[\"c\",\"]\","
@@ -76,20 +73,17 @@ Test(inspect, groups_are_counted_and_checked)
     expect_refused(&s, "g", "no group");
     scratch_put_text(&s, "g", "{\"group\":1,\"size\":2,\"members\":[\"a\",\"b\"]}\n");
     expect_refused(&s, "g", "no group"); /* no member is kept */
-    scratch_close(&s);
 }
 
 Test(inspect, arrays_show_type_and_shape)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     char file[BM_NPY_HEADER_BYTES + 24] = {0};
-    scratch_open(&s);
     world_npy_header("<u8", 3, 0, file);
     scratch_put(&s, "a", file, sizeof file);
     expect_in(&s, "a", PARTS("\"kind\": \"array\"", "\"type\": \"<u8\"", "3"));
     scratch_put(&s, "a", file, sizeof file - 1);
     expect_refused(&s, "a", "bytes");
-    scratch_close(&s);
 }
 
 #define REPORT                                                                                     \
@@ -99,8 +93,7 @@ Test(inspect, arrays_show_type_and_shape)
 
 Test(inspect, a_directory_is_checked_against_its_digests)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "out");
     expect_refused(&s, "out", "no manifest.json");
     scratch_put_text(&s, "out/report.json", REPORT);
@@ -111,14 +104,12 @@ Test(inspect, a_directory_is_checked_against_its_digests)
     expect_in(&s, "out/report.json", PARTS("\"kind\": \"dedup\"", "\"version\": \"0.1.0\""));
     scratch_put_text(&s, "out/removed.tsv", "abd");
     expect_refused(&s, "out", "SHA-256");
-    scratch_close(&s);
 }
 
 /* A report rewritten by another program: its members are sorted, so the tool's name comes late. */
 Test(inspect, a_report_is_told_by_its_name_too)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "x",
                      "{\"counts\":{\"a_long_name_that_stands_for_many_counts_of_a_report\":1234567,"
                      "\"another_long_name_that_stands_for_many_counts_of_a_report\":1234567,"
@@ -132,14 +123,12 @@ Test(inspect, a_report_is_told_by_its_name_too)
     expect_in(&s, "report.json", PARTS("\"kind\": \"dedup\""));
     scratch_put_text(&s, "report.json", "");
     expect_refused(&s, "report.json", "JSON");
-    scratch_close(&s);
 }
 
 Test(inspect, ids_are_told_by_name_and_strangers_are_refused)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     char *json = NULL;
-    scratch_open(&s);
     scratch_put_text(&s, "ids.txt", "a\nb\nc\n");
     expect_in(&s, "ids.txt", PARTS("\"kind\": \"ids\"", "\"ids\": 3"));
     scratch_put_text(&s, "x", "any text\n");
@@ -156,5 +145,4 @@ Test(inspect, ids_are_told_by_name_and_strangers_are_refused)
     char *unused = NULL;
     cr_expect_eq(bm_inspect(scratch_at(&s, "x"), &unused, NULL), BM_ERR_FORMAT);
     cr_expect_eq(bm_inspect(scratch_at(&s, "nowhere"), &json, NULL), BM_ERR_IO);
-    scratch_close(&s);
 }

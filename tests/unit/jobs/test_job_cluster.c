@@ -7,7 +7,7 @@
 
 #include <bandmill/cluster.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 typedef struct text {
     char data[1 << 16];
@@ -55,10 +55,9 @@ Test(job_cluster, a_bad_row_is_named_by_file_and_line_and_nothing_is_written)
                                       "a\tb\t1.000001", "a\tb\t-1",     "a\tb\t+1", "a\tb\tnan",
                                       "a\tb\t0,5",      "a\tb\t 1",     "a\ta\t1",  "\\q\tb\t1",
                                       "a\tb\\\t1",      "a\tb\\x4\t1"};
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_error err;
     char rows[256];
-    scratch_open(&s);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(rows, sizeof rows, "id_a\tid_b\tjaccard\nc\td\t1\n%s\ne\tf\t1\n", bad[i]);
         cr_expect_eq(cluster(&s, rows, &err), BM_ERR_INPUT, "'%s'", bad[i]);
@@ -70,7 +69,6 @@ Test(job_cluster, a_bad_row_is_named_by_file_and_line_and_nothing_is_written)
     cr_expect_eq(err.line, 1);
     cr_expect_eq(cluster(&s, "id_a\tid_b\tjaccard", &err), BM_OK); /* no rows, no newline */
     cr_expect_eq(cluster(&s, "\xEF\xBB\xBFid_a\tid_b\tjaccard\r\na\tb\t1e0\r\n", &err), BM_OK);
-    scratch_close(&s);
 }
 
 static bool stop(void *ctx)
@@ -81,11 +79,10 @@ static bool stop(void *ctx)
 
 Test(job_cluster, options_that_pairs_cannot_meet_are_refused)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     static text got;
     double wrong[] = {.5, 0}, high = 1.5;
     bm_cluster_summary summary = {.struct_size = sizeof summary};
-    scratch_open(&s);
     scratch_put_text(&s, "p.tsv", "id_a\tid_b\tjaccard\na\tb\t1\n");
     const bm_cluster_options fine = cluster_options(scratch_at(&s, "p.tsv"), &got);
     bm_cluster_options o = fine;
@@ -109,5 +106,4 @@ Test(job_cluster, options_that_pairs_cannot_meet_are_refused)
     cr_expect_eq(bm_cluster_pairs(&o, &summary, NULL), BM_ERR_CANCELLED);
     got.len = got.room = 0;
     cr_expect_eq(bm_cluster_pairs(&fine, &summary, NULL), BM_ERR_PIPE);
-    scratch_close(&s);
 }

@@ -6,8 +6,9 @@
 
 #include <bandmill/explain.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/jobs/whole_job.h"
+#include "tests/world/world_calls.h"
 
 enum { DOCS = 400, WORDS = 40 };
 
@@ -15,8 +16,7 @@ enum { DOCS = 400, WORDS = 40 };
  * Neighbours have similarity 37 / 43 = 0.86, documents two steps apart 34 / 46 = 0.74. */
 static void make_input(scratch *s)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0, moved = 0; doc < DOCS; doc++) {
         moved += doc % 10 == 9 ? 0 : 3;
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
@@ -39,14 +39,14 @@ static void dedup(scratch *s, const char *name, bool pairs)
     job.bands.bands = 64; /* P(a neighbour is missed) = (1 - 0.86)^64 < 1e-54 */
     job.bands.rows = 1;
     job.write_pairs = pairs;
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_OK, "%s", err.message);
+    world_ok(bm_job_dedup(&job, &summary, &err), &err);
     cr_assert_eq(bm_summary_counts(summary)->groups, 1);
     bm_summary_free(summary);
 }
 
 static void open_place(scratch *s)
 {
-    scratch_open(s);
+    *s = scratch_open();
     make_input(s);
     dedup(s, "plain", false);
     dedup(s, "pairs", true);
@@ -82,7 +82,7 @@ Test(job_explain, is_the_same_bytes_for_any_threads_with_pairs_and_without)
     static const uint32_t threads[] = {1, 2, 5};
     static const char *const names[] = {"plain", "pairs"};
     static char first[1 << 20], other[1 << 20];
-    scratch s;
+    SCRATCH s;
     open_place(&s);
     for (int form = BM_EXPLAIN_TEXT; form <= BM_EXPLAIN_DOT; form++) {
         for (int what = 0; what < 2; what++) {
@@ -99,7 +99,7 @@ Test(job_explain, is_the_same_bytes_for_any_threads_with_pairs_and_without)
                     o.group = what == 0 ? 0 : 1;
                     o.form = (bm_explain_form)form;
                     o.resources.threads = threads[t];
-                    cr_assert_eq(bm_explain(&o, &summary, &err), BM_OK, "%s", err.message);
+                    world_ok(bm_explain(&o, &summary, &err), &err);
                     cr_assert_eq(summary.from_inputs, n == 0);
                     cr_assert_eq(summary.documents, DOCS);
                     if (o.write_ctx == &wanted)
@@ -110,13 +110,12 @@ Test(job_explain, is_the_same_bytes_for_any_threads_with_pairs_and_without)
             }
         }
     }
-    scratch_close(&s);
 }
 
 /* d9 copies d8, d19 copies d18 and so on. A copy and its original are one node of the chain. */
 Test(job_explain, knows_the_chain_that_was_made)
 {
-    scratch s;
+    SCRATCH s;
     char *taken = calloc(1, 1 << 20);
     text got = {taken, 0, 1 << 20};
     bm_explain_summary summary = {.struct_size = sizeof summary};
@@ -136,7 +135,6 @@ Test(job_explain, knows_the_chain_that_was_made)
     cr_expect_eq(summary.bridges, DOCS / 10 * 9 - 1);
     cr_expect_eq(summary.articulation_points, DOCS / 10 * 9 - 2); /* all nodes but both ends */
     free(taken);
-    scratch_close(&s);
 }
 
 static bool stop(void *ctx)
@@ -147,7 +145,7 @@ static bool stop(void *ctx)
 
 Test(job_explain, is_refused_or_stopped_without_an_answer)
 {
-    scratch s;
+    SCRATCH s;
     char byte;
     text got = {&byte, 0, 0};
     bm_explain_summary summary = {.struct_size = sizeof summary};
@@ -170,8 +168,7 @@ Test(job_explain, is_refused_or_stopped_without_an_answer)
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
     o = fine;
     o.id_b = "alone";
-    cr_expect_eq(bm_explain(&o, &summary, &err), BM_NOT_FOUND);
-    cr_expect_not_null(strstr(err.message, "'alone' in no group"), "%s", err.message);
+    world_refused(bm_explain(&o, &summary, &err), BM_NOT_FOUND, &err, "'alone' in no group");
     o.id_b = "nobody";
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
     o.path = NULL;
@@ -184,13 +181,12 @@ Test(job_explain, is_refused_or_stopped_without_an_answer)
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
     o.output.force = true;
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_OK);
-    scratch_close(&s);
 }
 
 /* The call needs 399 pairs of 88 bytes, and 400 sets of 40 hashes of 8 bytes. */
 Test(job_explain, what_does_not_fit_into_the_memory_is_refused)
 {
-    scratch s;
+    SCRATCH s;
     char *taken = calloc(1, 1 << 20);
     text got = {taken, 0, 1 << 20};
     bm_explain_summary summary = {.struct_size = sizeof summary};
@@ -202,9 +198,7 @@ Test(job_explain, what_does_not_fit_into_the_memory_is_refused)
     cr_expect_eq(bm_explain(&o, &summary, &err), BM_ERR_NOMEM);
     o.path = scratch_at(&s, "plain");
     o.resources.memory = 400 * 40 * 8;
-    cr_expect_eq(bm_explain(&o, &summary, &err), BM_ERR_NOMEM);
-    cr_expect(strstr(err.message, "`memory`") != NULL, "%s", err.message);
+    world_refused(bm_explain(&o, &summary, &err), BM_ERR_NOMEM, &err, "`memory`");
     cr_expect_eq(got.len, 0);
     free(taken);
-    scratch_close(&s);
 }

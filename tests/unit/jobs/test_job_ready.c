@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define INPUT                                                                                      \
     "{\"id\":\"a\",\"text\":\"one two three four five six\"}\n"                                    \
@@ -66,8 +66,7 @@ static bm_status run(caller *c, bool pairs, bm_summary **out, bm_error *err)
 Test(job_ready, a_caller_who_objects_ends_the_job_and_nothing_is_left)
 {
     static const bm_status answers[] = {BM_ERR_IO, BM_ERR_PIPE, BM_ERR_UNSUPPORTED};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "in.jsonl", INPUT);
     for (size_t i = 0; i < 2 * sizeof answers / sizeof answers[0]; i++) {
         caller c = {.s = &s, .answer = answers[i / 2], .fills = i / 2 != 1};
@@ -81,27 +80,23 @@ Test(job_ready, a_caller_who_objects_ends_the_job_and_nothing_is_left)
         cr_expect_null(summary);
         cr_expect_eq(scratch_count(&s, "."), 1u, "answer %d", (int)c.answer);
     }
-    scratch_close(&s);
 }
 
 Test(job_ready, an_interruption_that_comes_then_seals_the_work)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "in.jsonl", INPUT);
     caller c = {.s = &s, .answer = BM_ERR_CANCELLED};
     bm_summary *summary = NULL;
     cr_expect_eq(run(&c, false, &summary, NULL), BM_ERR_CANCELLED);
     cr_expect_eq(scratch_count(&s, "."), 2u);
     cr_expect(scratch_has(&s, "out.partial"));
-    scratch_close(&s);
 }
 
 Test(job_ready, a_caller_who_agrees_has_all_outputs)
 {
     for (int pairs = 0; pairs < 2; pairs++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         scratch_put_text(&s, "in.jsonl", INPUT);
         caller c = {.s = &s};
         bm_summary *summary = NULL;
@@ -111,6 +106,5 @@ Test(job_ready, a_caller_who_agrees_has_all_outputs)
         cr_expect(scratch_holds(&s, "report.json", bm_summary_json(summary)));
         cr_expect_eq(scratch_count(&s, "."), pairs == 1 ? 4u : 3u);
         bm_summary_free(summary);
-        scratch_close(&s);
     }
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define N_DOCS 1500u /* all the same: 1,124,250 pairs, 2,250,000 answers */
 
@@ -51,7 +51,7 @@ typedef struct stopped {
 static void begin(stopped *t)
 {
     t->r = (reader){0};
-    scratch_open(&t->s);
+    t->s = scratch_open();
     put_documents(&t->s);
     t->path = scratch_at(&t->s, "in.jsonl");
 }

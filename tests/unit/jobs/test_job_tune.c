@@ -12,7 +12,7 @@
 #include <bandmill/sketch.h>
 #include <bandmill/tune.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 enum { DOCS = 150, WORDS = 40, COPIES = 3, ALONE = 20 };
 
@@ -21,8 +21,7 @@ enum { DOCS = 150, WORDS = 40, COPIES = 3, ALONE = 20 };
  * second, and two without words. */
 static void make_input(scratch *s)
 {
-    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
-    cr_assert_not_null(file);
+    FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0; doc < DOCS + 2 * COPIES; doc++) {
         const int like = doc < DOCS ? doc : doc % 2;
         fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
@@ -77,8 +76,7 @@ static void near(double got, double wanted, const char *what)
 
 Test(job_tune, of_all_documents_is_the_sum_over_all_pairs)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s);
     const char *path = scratch_at(&s, "in.jsonl");
     const bm_text_options text = words_of(1);
@@ -110,13 +108,11 @@ Test(job_tune, of_all_documents_is_the_sum_over_all_pairs)
                   f->missed_pairs_error == 0);
     }
     bm_tune_result_free(result);
-    scratch_close(&s);
 }
 
 Test(job_tune, of_all_documents_has_the_exact_histogram)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s);
     const char *path = scratch_at(&s, "in.jsonl");
     const bm_text_options text = words_of(1);
@@ -140,14 +136,12 @@ Test(job_tune, of_all_documents_has_the_exact_histogram)
     }
     cr_expect_eq(sample->similar_pairs, (double)similar);
     bm_tune_result_free(result);
-    scratch_close(&s);
 }
 
 /* Each sampled document is compared with all others, so the histogram adds up to all pairs. */
 Test(job_tune, of_a_sample_has_all_pairs_in_its_histogram_and_errors_that_are_not_0)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s);
     const char *path = scratch_at(&s, "in.jsonl");
     const bm_text_options text = words_of(1);
@@ -171,13 +165,11 @@ Test(job_tune, of_a_sample_has_all_pairs_in_its_histogram_and_errors_that_are_no
         cr_expect(f->candidates_error > 0 && f->missed_pairs_error > 0);
         bm_tune_result_free(result);
     }
-    scratch_close(&s);
 }
 
 Test(job_tune, is_the_same_bytes_for_any_threads_batches_and_texts_beside)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     make_input(&s);
     const char *path = scratch_at(&s, "in.jsonl");
     const bm_text_options texts[] = {words_of(1), words_of(3)};
@@ -198,7 +190,6 @@ Test(job_tune, is_the_same_bytes_for_any_threads_batches_and_texts_beside)
     cr_expect_null(bm_tune_result_forecast(first, 2, 0));
     cr_expect_null(bm_tune_result_forecast(first, 0, bm_tune_result_count(first)));
     bm_tune_result_free(first);
-    scratch_close(&s);
 }
 
 Test(job_tune, documents_without_pairs_are_fine)
@@ -206,8 +197,7 @@ Test(job_tune, documents_without_pairs_are_fine)
     static const char *const texts[] = {"", "{\"text\":\"\"}\n", "{\"text\":\"one\"}\n",
                                         "{\"text\":\"one\"}\n{\"text\":\"one\"}\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         const char *path = scratch_at(&s, "in.jsonl");
         FILE *file = fopen(path, "w");
         cr_assert(file != NULL && fputs(texts[i], file) >= 0 && fclose(file) == 0);
@@ -222,7 +212,6 @@ Test(job_tune, documents_without_pairs_are_fine)
         cr_expect(f->candidates == 0 && f->candidates_error == 0 && f->missed_pairs_error == 0);
         cr_expect_str_eq(sample->shingle, "word:5");
         bm_tune_result_free(result);
-        scratch_close(&s);
     }
 }
 

@@ -10,76 +10,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/base/remove_tree.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/jobs/whole_job.h"
+#include "tests/world/world_random.h"
 
 #define N_DOCS 3000u
 
-typedef struct place {
-    char dir[64], input[96], output[96];
-} place;
-
 /* Makes a directory with an input: documents of words from a small vocabulary; every fourth is the
  * one before with a word added, every ninth a copy of it. */
-static void make_place(place *p)
+static scratch make_place(void)
 {
-    snprintf(p->dir, sizeof p->dir, "/tmp/bm_jobs_XXXXXX");
-    cr_assert_not_null(mkdtemp(p->dir));
-    snprintf(p->input, sizeof p->input, "%s/in.jsonl", p->dir);
-    snprintf(p->output, sizeof p->output, "%s/out", p->dir);
-    FILE *file = fopen(p->input, "w");
+    scratch p = scratch_open();
+    FILE *file = scratch_write(&p, "in.jsonl");
     char text[2000] = "";
-    unsigned state = 12345;
+    uint64_t state = 12345;
     for (unsigned i = 0; i < N_DOCS; i++) {
         if (i % 9 != 0 && i % 4 != 0) {
             size_t len = 0;
             for (unsigned w = 0; w < 20 + i % 60; w++) {
-                state = state * 1103515245u + 12345u;
-                len +=
-                    (size_t)snprintf(text + len, sizeof text - len, "w%u ", (state >> 16) % 5000u);
+                len += (size_t)snprintf(text + len, sizeof text - len, "w%u ",
+                                        world_below(&state, 5000));
             }
         }
         fprintf(file, "{\"id\":\"d%u\",\"text\":\"%s%s\"}\n", i, text, i % 4 == 0 ? "changed" : "");
     }
     fclose(file);
+    return p;
 }
 
-static void remove_place(const place *p)
+static void init_job(bm_dedup_options *job, scratch *p, const char *const *paths)
 {
-    cr_assert_eq(remove_tree(p->dir), 0);
-}
-
-static void init_job(bm_dedup_options *job, const place *p, const char *const *paths)
-{
-    whole_job_init(job, paths, p->output);
+    whole_job_init(job, paths, scratch_at(p, "out"));
     job->output.force = true;
 }
 
-static char *read_file(const place *p, const char *name, size_t *len)
+static void assert_nothing_left(const scratch *p)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", p->output, name);
-    FILE *file = fopen(path, "rb");
-    cr_assert_not_null(file, "%s", path);
-    fseek(file, 0, SEEK_END);
-    *len = (size_t)ftell(file);
-    rewind(file);
-    char *data = malloc(*len + 1);
-    cr_assert_eq(fread(data, 1, *len, file), *len);
-    fclose(file);
-    return data;
-}
-
-static void remove_output(const place *p)
-{
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", p->output);
-    cr_assert_eq(system(command), 0);
-}
-
-static void assert_nothing_left(const place *p)
-{
-    DIR *dir = opendir(p->dir);
+    DIR *dir = opendir(p->root);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
         cr_assert(entry->d_name[0] == '.' || strcmp(entry->d_name, "in.jsonl") == 0,
                   "%s was left behind", entry->d_name);
@@ -93,20 +60,17 @@ static bool stop_after_three(void *ctx)
 
 /* The output does not exist. Returns whether a cancelled job left a work folder beside it, which a
  * job that has finished a batch does. */
-static bool left_work(const place *p)
+static bool left_work(scratch *p)
 {
-    char work[300];
-    snprintf(work, sizeof work, "%s.partial", p->output);
-    cr_assert_neq(access(p->output, F_OK), 0);
-    return access(work, F_OK) == 0;
+    cr_assert_not(scratch_has(p, "out"));
+    return scratch_has(p, "out.partial");
 }
 
 Test(jobs, a_cancelled_job_ends_so_and_is_gone_on_with)
 {
-    static const char *const names[] = {"content_hash.npy", "groups.jsonl"};
-    place p;
-    make_place(&p);
-    const char *paths[] = {p.input};
+    static const char *const names[] = {"out/content_hash.npy", "out/groups.jsonl"};
+    SCRATCH p = make_place();
+    const char *paths[] = {scratch_at(&p, "in.jsonl")};
     run_fn all[] = {sign_with_keys, bm_job_dedup};
     for (size_t i = 0; i < 2; i++) {
         bm_dedup_options job;
@@ -119,8 +83,8 @@ Test(jobs, a_cancelled_job_ends_so_and_is_gone_on_with)
         job.resources.threads = 3;
         cr_assert_eq(all[i](&job, &summary, &err), BM_OK);
         bm_summary_free(summary);
-        data[0] = read_file(&p, names[i], &len[0]);
-        remove_output(&p);
+        data[0] = scratch_get(&p, names[i], &len[0]);
+        world_folder_remove(scratch_at(&p, "out"));
         for (int stops = 0; stops < 4; stops++) {
             atomic_int asked = 0;
             job.callbacks = (bm_callbacks){.ctx = &asked, .cancelled = stop_after_three};
@@ -134,21 +98,19 @@ Test(jobs, a_cancelled_job_ends_so_and_is_gone_on_with)
         cr_assert_eq(all[i](&job, &summary, &err), BM_OK, "%s", err.message);
         cr_assert_eq(bm_summary_counts(summary)->documents, N_DOCS);
         bm_summary_free(summary);
-        data[1] = read_file(&p, names[i], &len[1]);
+        data[1] = scratch_get(&p, names[i], &len[1]);
         cr_assert(len[0] == len[1] && memcmp(data[0], data[1], len[0]) == 0);
         free(data[0]);
         free(data[1]);
-        remove_output(&p);
+        world_folder_remove(scratch_at(&p, "out"));
         assert_nothing_left(&p);
     }
-    remove_place(&p);
 }
 
 Test(jobs, a_job_over_its_memory_says_so_and_leaves_nothing)
 {
-    place p;
-    make_place(&p);
-    const char *paths[] = {p.input};
+    SCRATCH p = make_place();
+    const char *paths[] = {scratch_at(&p, "in.jsonl")};
     bm_dedup_options job;
     bm_summary *summary = NULL;
     bm_error err = {0};
@@ -157,7 +119,6 @@ Test(jobs, a_job_over_its_memory_says_so_and_leaves_nothing)
     cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_NOMEM);
     cr_assert(strstr(err.message, "`memory`") != NULL);
     assert_nothing_left(&p);
-    remove_place(&p);
 }
 
 typedef struct seen {
@@ -187,11 +148,10 @@ static void on_progress(void *ctx, const bm_progress *progress)
 
 Test(jobs, progress_never_falls_and_knows_the_total)
 {
-    place p;
-    make_place(&p);
-    const char *paths[] = {p.input};
+    SCRATCH p = make_place();
+    const char *paths[] = {scratch_at(&p, "in.jsonl")};
     struct stat st;
-    cr_assert_eq(stat(p.input, &st), 0);
+    cr_assert_eq(stat(scratch_at(&p, "in.jsonl"), &st), 0);
     seen s = {0};
     bm_dedup_options job;
     bm_summary *summary = NULL;
@@ -205,16 +165,15 @@ Test(jobs, progress_never_falls_and_knows_the_total)
     cr_assert_not(s.fell);
     cr_assert_eq(s.total, (uint64_t)st.st_size);
     cr_assert(s.n_stages == 3 && s.stage_number == 3, "%u of %u", s.stage_number, s.n_stages);
-    remove_place(&p);
 }
 
 #define LINE_BYTES 1024u
 
 /* Writes lines of equal length, each a distinct document. In the pass that copies records, a batch
  * ends between lines 1000 and 1050. */
-static void write_lines(const place *p, unsigned n)
+static void write_lines(scratch *p, unsigned n)
 {
-    FILE *file = fopen(p->input, "w");
+    FILE *file = scratch_write(p, "in.jsonl");
     for (unsigned i = 1; i <= n; i++) {
         const int len = fprintf(file, "{\"id\":\"d%u\",\"text\":\"w%u", i, i);
         fprintf(file, "%*s\"}\n", (int)LINE_BYTES - 3 - len, "");
@@ -244,11 +203,10 @@ Test(jobs, an_input_that_changes_between_its_readings_is_named_with_the_first_li
 {
     static const unsigned changes[][2] = {{1500, 1500}, {1000, 1050}, {2, 2}};
     for (size_t i = 0; i < 3 * (sizeof changes / sizeof changes[0]); i++) {
-        place p;
-        make_place(&p);
+        SCRATCH p = make_place();
         write_lines(&p, N_DOCS);
-        const char *paths[] = {p.input};
-        blanking b = {p.input, changes[i / 3][0], changes[i / 3][1]};
+        const char *paths[] = {scratch_at(&p, "in.jsonl")};
+        blanking b = {scratch_at(&p, "in.jsonl"), changes[i / 3][0], changes[i / 3][1]};
         bm_dedup_options job;
         bm_summary *summary = NULL;
         bm_error err = {0};
@@ -256,11 +214,10 @@ Test(jobs, an_input_that_changes_between_its_readings_is_named_with_the_first_li
         job.resources.threads = (uint32_t[]){1, 2, 8}[i % 3];
         job.callbacks = (bm_callbacks){.ctx = &b, .progress = blank_lines};
         cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_INPUT);
-        cr_assert_str_eq(err.file, p.input);
+        cr_assert_str_eq(err.file, scratch_at(&p, "in.jsonl"));
         cr_assert_eq(err.line, b.to + 1, "line %llu, and not %u", (unsigned long long)err.line,
                      b.to + 1);
         cr_assert(strstr(err.message, "changed while it was read") != NULL, "%s", err.message);
-        remove_place(&p);
     }
 }
 
@@ -268,9 +225,8 @@ Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
 {
     static const char *const command[] = {"tool", "a b", "c\\d\te\xff\"", NULL};
     for (int handed = 0; handed < 2; handed++) {
-        place p;
-        make_place(&p);
-        const char *paths[] = {p.input};
+        SCRATCH p = make_place();
+        const char *paths[] = {scratch_at(&p, "in.jsonl")};
         bm_dedup_options job;
         bm_summary *summary = NULL;
         init_job(&job, &p, paths);
@@ -286,6 +242,5 @@ Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
             cr_assert_not_null(strstr(at, "\"c\\\\\\\\d\\\\te\\\\xff\\\"\""));
         }
         bm_summary_free(summary);
-        remove_place(&p);
     }
 }

@@ -2,6 +2,7 @@
 /* bandmill/cluster.h, explain.h, device.h and tune.h: every call with options that are too short or
  * too long, have invalid values or lack pointers. */
 #include "tests/unit/jobs/public_api.h"
+#include "tests/world/scratch.h"
 #include "tests/world/world_text.h"
 
 #include <math.h>
@@ -137,11 +138,9 @@ Test(public_api_calls, explain_is_asked_for_two_documents_or_a_group)
 /* A summary struct without a size is refused before anything is read or written. */
 Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_work)
 {
-    char path[] = "/tmp/bm_pairs_XXXXXX";
-    char output[64];
-    const int fd = mkstemp(path);
-    cr_assert(fd >= 0 && dprintf(fd, "id_a\tid_b\tjaccard\na\tb\t1\n") > 0 && close(fd) == 0);
-    snprintf(output, sizeof output, "%s.out", path);
+    SCRATCH s = scratch_open();
+    const char *path = scratch_put_text(&s, "pairs", "id_a\tid_b\tjaccard\na\tb\t1\n"),
+               *output = scratch_at(&s, "out");
     bm_cluster_options cluster;
     bm_cluster_summary pairs = {0};
     bm_error err = {0};
@@ -158,8 +157,6 @@ Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_
     pairs.struct_size = sizeof pairs;
     cr_expect_eq(bm_cluster_pairs(&cluster, &pairs, &err), BM_OK, "%s", err.message);
     cr_expect_eq(pairs.pairs, 1);
-    unlink(output);
-    unlink(path);
     bm_explain_options explain;
     bm_explain_summary answer = {0};
     bm_explain_options_init(&explain);

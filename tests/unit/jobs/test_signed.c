@@ -6,8 +6,9 @@
 
 #include <bandmill/signed.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/sources/arrow_table.h"
+#include "tests/world/world_calls.h"
 
 static const test_array with_ids[] = {
     {.n_rows = 4,
@@ -139,8 +140,7 @@ static const kind kinds[] = {
 
 Test(signed_table, a_saved_one_is_what_the_job_writes)
 {
-    scratch place;
-    scratch_open(&place);
+    SCRATCH place = scratch_open();
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         atomic_int alive = 0;
         char ours[600], theirs[640];
@@ -150,8 +150,7 @@ Test(signed_table, a_saved_one_is_what_the_job_writes)
         snprintf(theirs, sizeof theirs, "%s-job", ours);
         bm_signed *made = sign(&kinds[i], &alive);
         job(&kinds[i], theirs, &alive);
-        cr_assert_eq(bm_signed_save(made, &(bm_output_options){.path = ours}, &summary, &err),
-                     BM_OK, "%s", err.message);
+        world_ok(bm_signed_save(made, &(bm_output_options){.path = ours}, &summary, &err), &err);
         same_files(&kinds[i], ours, theirs);
         cr_assert_eq(bm_summary_counts(summary)->documents, N_ROWS);
         bm_summary_free(summary);
@@ -159,13 +158,11 @@ Test(signed_table, a_saved_one_is_what_the_job_writes)
         cr_assert_eq(bm_signed_save(made, &(bm_output_options){.path = ours}, &summary, &err),
                      BM_ERR_USAGE, "it stands there already");
         snprintf(ours, sizeof ours, "%s again", scratch_at(&place, kinds[i].name));
-        cr_assert_eq(bm_signed_save(made, &(bm_output_options){.path = ours}, &summary, &err),
-                     BM_OK, "%s", err.message);
+        world_ok(bm_signed_save(made, &(bm_output_options){.path = ours}, &summary, &err), &err);
         same_files(&kinds[i], ours, theirs);
         bm_summary_free(summary);
         bm_signed_free(made);
     }
-    scratch_close(&place);
 }
 
 Test(signed_table, arrays_and_ids_are_those_of_the_documents)
@@ -217,7 +214,7 @@ Test(signed_table, rows_stay_in_their_places_while_arrays_grow)
         bm_error err = {0};
         fill(&options, &kinds[4], &stream);
         options.resources.threads = threads;
-        cr_assert_eq(bm_sign_table(&options, &made, &err), BM_OK, "%s", err.message);
+        world_ok(bm_sign_table(&options, &made, &err), &err);
         const bm_signed_arrays *a = bm_signed_data(made);
         cr_assert_eq(a->n_docs, N_TIMES * N_A_TIME);
         for (size_t i = N_A_TIME; i < a->n_docs; i++) {
@@ -282,8 +279,7 @@ static void fails_alike(const bm_sign_options *base, const test_array *arrays)
     bm_sign_options options = *base;
     bm_error ours = {0}, theirs = {0};
     bm_summary *summary = NULL;
-    scratch place;
-    scratch_open(&place);
+    SCRATCH place = scratch_open();
     struct ArrowArrayStream stream = test_stream(arrays, 1, 2, &alive);
     options.input.stream = &stream;
     cr_assert_eq(refused(&options, &ours), BM_ERR_INPUT, "%s", ours.message);
@@ -294,7 +290,6 @@ static void fails_alike(const bm_sign_options *base, const test_array *arrays)
     cr_assert_str_eq(ours.file, theirs.file);
     cr_assert_eq(ours.line, theirs.line);
     cr_assert_eq(atomic_load(&alive), 0);
-    scratch_close(&place);
 }
 
 Test(signed_table, bad_rows_are_told_as_by_a_job)
@@ -353,10 +348,9 @@ Test(signed_table, a_text_too_long_for_the_memory_is_refused_as_by_a_job)
     text[LONG] = '\0';
     const test_array array = {.n_rows = 2,
                               .columns = {{"text", "u", {{.text = "a"}, {.text = text}}}}};
-    scratch place;
+    SCRATCH place = scratch_open();
     atomic_int alive = 0;
     bm_error errors[2] = {{0}};
-    scratch_open(&place);
     for (size_t i = 0; i < 2; i++) {
         struct ArrowArrayStream stream = test_stream(&array, 1, 1, &alive);
         bm_sign_options options;
@@ -371,6 +365,5 @@ Test(signed_table, a_text_too_long_for_the_memory_is_refused_as_by_a_job)
     }
     cr_assert_str_eq(errors[0].message, errors[1].message);
     cr_assert_eq(atomic_load(&alive), 0);
-    scratch_close(&place);
     free(text);
 }

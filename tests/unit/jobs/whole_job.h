@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whole_job.h -- sign and dedup with the same options, for tests that run both. */
-#ifndef BM_TESTS_WHOLE_JOB_H
-#define BM_TESTS_WHOLE_JOB_H
+#pragma once
 
 #include <bandmill/job.h>
 
@@ -36,5 +35,3 @@ static inline void whole_job_init(bm_dedup_options *options, const char *const *
     options->output.path = output;
     options->device.device = "cpu";
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simdjson_oracle.h -- fields of a JSON line by simdjson, to compare with our parser. */
-#ifndef BM_TESTS_SIMDJSON_ORACLE_H
-#define BM_TESTS_SIMDJSON_ORACLE_H
+#pragma once
 
 #include <bandmill/types.h>
 
@@ -23,5 +22,4 @@ bool json_oracle_line(json_oracle *oracle, bm_str text, const bm_json_path *path
 
 #if defined(__cplusplus)
 }
-#endif
 #endif

@@ -323,12 +323,6 @@ Test(json_exact, several_paths_may_name_the_same_value)
 
 /* --- compared with simdjson --- */
 
-static uint64_t seed = 12345;
-static uint32_t draw(uint32_t n)
-{
-    return world_below(&seed, n);
-}
-
 static void random_value(char *out, size_t *n, int depth);
 
 static void random_string(char *out, size_t *n)
@@ -351,8 +345,9 @@ static void random_string(char *out, size_t *n)
                                  "\\/",
                                  "\xF0\x9F\x98\x80"};
     out[(*n)++] = '"';
-    for (uint32_t k = draw(4); k > 0; k--) {
-        const char *bit = bits[draw(8) ? draw(6) : draw(sizeof bits / sizeof *bits)];
+    for (uint32_t k = world_pick(4); k > 0; k--) {
+        const char *bit =
+            bits[world_pick(8) ? world_pick(6) : world_pick(sizeof bits / sizeof *bits)];
         memcpy(out + *n, bit, strlen(bit));
         *n += strlen(bit);
     }
@@ -363,11 +358,11 @@ static void random_object(char *out, size_t *n, int depth)
 {
     static const char *keys[] = {"\"text\"", "\"id\"", "\"a\"", "\"te\\u0078t\"", "\"\"", "\"b\""};
     out[(*n)++] = '{';
-    for (uint32_t k = draw(4), i = 0; i < k; i++) {
+    for (uint32_t k = world_pick(4), i = 0; i < k; i++) {
         if (i > 0)
             out[(*n)++] = ',';
-        const char *key = keys[draw(6)];
-        *n += (size_t)sprintf(out + *n, "%s%s", key, draw(4) ? ":" : " : ");
+        const char *key = keys[world_pick(6)];
+        *n += (size_t)sprintf(out + *n, "%s%s", key, world_pick(4) ? ":" : " : ");
         random_value(out, n, depth + 1);
     }
     out[(*n)++] = '}';
@@ -390,16 +385,17 @@ static void random_value(char *out, size_t *n, int depth)
                                     "01",
                                     "1e-400",
                                     "0.0"};
-    uint32_t what = draw(depth > 5 ? 6 : 10);
+    uint32_t what = world_pick(depth > 5 ? 6 : 10);
     if (what < 3) {
         random_string(out, n);
     } else if (what < 6) {
-        *n += (size_t)sprintf(out + *n, "%s", scalars[draw(sizeof scalars / sizeof *scalars)]);
+        *n +=
+            (size_t)sprintf(out + *n, "%s", scalars[world_pick(sizeof scalars / sizeof *scalars)]);
     } else if (what < 8) {
         random_object(out, n, depth);
     } else {
         out[(*n)++] = '[';
-        for (uint32_t k = draw(3), i = 0; i < k; i++) {
+        for (uint32_t k = world_pick(3), i = 0; i < k; i++) {
             if (i > 0)
                 out[(*n)++] = ',';
             random_value(out, n, depth + 1);
@@ -422,11 +418,11 @@ Test(json_exact, agrees_with_simdjson_wherever_that_accepts_a_line)
         random_object(text, &n, 0);
         static const char damage[] = "\"\\{}[]:,0e-.t \x01\xFF\x80"
                                      "1";
-        for (uint32_t k = draw(3) ? 0 : 1 + draw(2); k > 0 && n > 1; k--)
-            if (draw(2))
-                text[draw((uint32_t)n)] = damage[draw(sizeof damage - 1)];
+        for (uint32_t k = world_pick(3) ? 0 : 1 + world_pick(2); k > 0 && n > 1; k--)
+            if (world_pick(2))
+                text[world_pick((uint32_t)n)] = damage[world_pick(sizeof damage - 1)];
             else
-                n -= draw((uint32_t)n) / (1 + draw(8));
+                n -= world_pick((uint32_t)n) / (1 + world_pick(8));
         bm_str line = {text, n};
         bm_json_field fast[3];
         bool taken = json_oracle_line(oracle, line, s.paths, 3, 2, fast);

@@ -128,27 +128,21 @@ Test(json_paths, what_is_repaired_is_counted_over_all_values)
 
 /* --- compared with simdjson on random documents --- */
 
-static uint64_t seed = 99;
-static uint32_t draw(uint32_t n)
-{
-    return world_below(&seed, n);
-}
-
 static void random_value(char *out, int depth)
 {
     static const char *const scalars[] = {"\"x\"", "\"y\\n\"", "\"\"", "null", "7", "true"};
     static const char *const keys[] = {"a", "b", "\\u0061", "c"};
-    uint32_t what = draw(depth > 6 ? 4 : 12);
+    uint32_t what = world_pick(depth > 6 ? 4 : 12);
     if (depth > 0 && what < 4) {
-        strcat(out, scalars[draw(12) < 9 ? draw(3) : draw(6)]);
+        strcat(out, scalars[world_pick(12) < 9 ? world_pick(3) : world_pick(6)]);
         return;
     }
     const bool object = depth == 0 || what < 8;
     strcat(out, object ? "{" : "[");
-    for (uint32_t i = 0, n = draw(4); i < n; i++) {
+    for (uint32_t i = 0, n = world_pick(4); i < n; i++) {
         strcat(out, i > 0 ? "," : "");
         if (object)
-            sprintf(out + strlen(out), "\"%s\":", keys[draw(draw(3) ? 2 : 4)]);
+            sprintf(out + strlen(out), "\"%s\":", keys[world_pick(world_pick(3) ? 2 : 4)]);
         random_value(out, depth + 1);
     }
     strcat(out, object ? "}" : "]");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json/json_write.h"
+#include "tests/world/world_random.h"
 
 static void expect(const char *text, size_t len, const char *escaped)
 {
@@ -47,15 +48,14 @@ Test(tsv_escape, a_nul_is_a_byte_like_others)
 
 Test(tsv_escape, any_bytes_come_back_and_hold_no_tab_or_newline)
 {
-    uint32_t state = 12345;
+    uint64_t state = 12345;
     for (int round = 0; round < 20000; round++) {
         char text[40];
         size_t len = (size_t)round % sizeof text;
         for (size_t i = 0; i < len; i++) {
-            state = state * 1664525u + 1013904223u;
+            const uint64_t r = world_random(&state);
             /* half of the bytes are special ones */
-            text[i] =
-                state >> 31 ? (char)(state >> 16) : "\\\t\n\rx0a\xc3\xa4\xff"[(state >> 16) % 11];
+            text[i] = r >> 63 ? (char)r : "\\\t\n\rx0a\xc3\xa4\xff"[r % 11];
         }
         bm_buf out = {0};
         cr_assert_eq(bm_tsv_escape(&out, (bm_str){text, len}, NULL), BM_OK);

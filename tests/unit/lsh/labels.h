@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels.h -- builds the labels of a band from the first document of each document's bucket. */
-#ifndef BM_TESTS_LSH_LABELS_H
-#define BM_TESTS_LSH_LABELS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -27,5 +26,3 @@ static inline bm_band_labels labels_of(const uint32_t *first, size_t n)
     }
     return labels;
 }
-
-#endif

@@ -9,17 +9,11 @@
 
 #include "lsh/all_pairs.h"
 #include "lsh/verify.h"
-#include "tests/unit/base/shared_counts.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/shared_counts.h"
+#include "tests/world/sized.h"
 #include "tests/world/world_random.h"
 
-static uint64_t state = 5;
 static bm_measure measure; /* the measure of the current test */
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 typedef struct corpus {
     size_t n;
@@ -35,23 +29,23 @@ static corpus make(size_t n, size_t longest, uint64_t words)
     corpus c = {n, calloc(n + 1, sizeof *c.docs), calloc(n + 1, sizeof *c.sizes), calloc(n + 1, 1)};
     uint64_t *scratch = malloc(longest * 8 + 8);
     for (size_t i = 0; i < n; i++) {
-        size_t size = draw() % (longest + 1);
+        size_t size = world_draw() % (longest + 1);
         uint64_t *doc = malloc(longest * 8 + 8);
-        if (i > 0 && draw() % 3 != 0) {
-            size_t from = draw() % i;
+        if (i > 0 && world_draw() % 3 != 0) {
+            size_t from = world_draw() % i;
             size = c.sizes[from];
             memcpy(doc, c.docs[from], size * 8);
-            for (size_t edits = draw() % 6; edits > 0 && size > 0; edits--)
-                doc[draw() % size] = draw() % words;
-            size -= size > 2 && draw() % 2;
+            for (size_t edits = world_draw() % 6; edits > 0 && size > 0; edits--)
+                doc[world_draw() % size] = world_draw() % words;
+            size -= size > 2 && world_draw() % 2;
         } else {
             for (size_t k = 0; k < size; k++)
-                doc[k] = draw() % words * (draw() % words); /* uneven frequencies */
+                doc[k] = world_draw() % words * (world_draw() % words); /* uneven frequencies */
         }
         bm_hashes_sort(doc, size, scratch);
         c.sizes[i] = (uint32_t)bm_hashes_distinct(doc, size);
         c.docs[i] = doc;
-        c.skip[i] = draw() % 7 == 0;
+        c.skip[i] = world_draw() % 7 == 0;
     }
     free(scratch);
     return c;
@@ -172,7 +166,7 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
             t = nextafter(t, 0);
         if (round % 3 == 2 && t < 1)
             t = nextafter(t, 1);
-        corpus c = make(draw() % 150, 1 + draw() % 40, 10 + draw() % 200);
+        corpus c = make(world_draw() % 150, 1 + world_draw() % 40, 10 + world_draw() % 200);
         for (int skip = 0; skip < 2; skip++) {
             uint64_t compared = 0;
             list wanted = {0}, got = run(&c, skip, t, (uint32_t)round % 3, &compared);
@@ -470,7 +464,7 @@ Test(all_pairs, shingles_in_very_many_documents_are_no_obstacle)
     for (size_t i = 0; i < N; i++) {
         uint64_t scratch[40], *doc = malloc(sizeof scratch);
         for (size_t k = 0; k < 40; k++)
-            doc[k] = k < 30 ? k : 100 + draw() % 4000;
+            doc[k] = k < 30 ? k : 100 + world_draw() % 4000;
         bm_hashes_sort(doc, 40, scratch);
         c.docs[i] = doc;
         c.sizes[i] = (uint32_t)bm_hashes_distinct(doc, 40);

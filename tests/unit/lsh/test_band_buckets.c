@@ -7,15 +7,8 @@
 
 #include <stdlib.h>
 
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 17;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 static void expect_chains(const uint64_t *keys, const uint8_t *skip, size_t n,
                           const bm_band_buckets *b)
@@ -36,11 +29,11 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
 {
     static const uint64_t distinct[] = {1, 3, 50, 2000, 0};
     for (int round = 0; round < 60; round++) {
-        size_t n = draw() % 500;
+        size_t n = world_draw() % 500;
         uint64_t keys[512];
         uint8_t skip[512];
         for (size_t i = 0; i < n; i++)
-            skip[i] = draw() % 4 == 0;
+            skip[i] = world_draw() % 4 == 0;
         bm_band_buckets b;
         const uint8_t *skipped = round % 2 == 0 ? NULL : skip;
         cr_assert_eq(bm_band_buckets_init(&b, n, skipped, NULL, NULL), BM_OK);
@@ -48,7 +41,7 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
         for (int band = 0; band < 3; band++) {
             uint64_t range = distinct[(round + band) % 5];
             for (size_t i = 0; i < n; i++)
-                keys[i] = range == 0 ? draw() : draw() % range;
+                keys[i] = range == 0 ? world_draw() : world_draw() % range;
             cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
             expect_chains(keys, skipped, n, &b);
             bm_band_labels labels;

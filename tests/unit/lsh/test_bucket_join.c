@@ -9,16 +9,9 @@
 
 #include "base/error.h"
 #include "lsh/candidates.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/unit/lsh/labels.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 5;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 /* A stand-in for verification: documents of one colour are alike if their heights differ by at most
  * `reach`. With reach 0 and distinct heights, no two documents are alike. */
@@ -75,11 +68,11 @@ static world make(uint32_t bands, size_t n, uint64_t distinct, likeness like)
     for (uint32_t b = 0; b < bands; b++) {
         w.keys[b] = malloc((n + 1) * sizeof **w.keys);
         for (size_t i = 0; i < n; i++)
-            w.keys[b][i] = draw() % distinct;
+            w.keys[b][i] = world_draw() % distinct;
     }
     for (size_t i = 0; i < n; i++) {
-        w.colour[i] = (uint32_t)(draw() % like.colours);
-        w.height[i] = like.heights == 0 ? (uint32_t)i : (uint32_t)(draw() % like.heights);
+        w.colour[i] = (uint32_t)(world_draw() % like.colours);
+        w.height[i] = like.heights == 0 ? (uint32_t)i : (uint32_t)(world_draw() % like.heights);
     }
     return w;
 }
@@ -135,9 +128,9 @@ Test(bucket_join, components_are_those_of_all_candidates_where_nothing_is_cut)
     static const uint64_t distinct[] = {1, 2, 5, 40};
     static const uint32_t colours[] = {1, 2, 9, 100}, heights[] = {1, 50, 400, 0};
     for (size_t round = 0; round < 4 * 4 * 4 * sized(3, 1); round++) {
-        world w = make(
-            1 + (uint32_t)(draw() % 4), draw() % 1000, distinct[round % 4],
-            (likeness){colours[round / 4 % 4], heights[round / 16 % 4], (uint32_t)(draw() % 4)});
+        world w = make(1 + (uint32_t)(world_draw() % 4), world_draw() % 1000, distinct[round % 4],
+                       (likeness){colours[round / 4 % 4], heights[round / 16 % 4],
+                                  (uint32_t)(world_draw() % 4)});
         bm_join_stats stats = run(&w, (uint32_t)round % 3, round % 5 == 0 ? 7 : 0);
         cr_assert_eq(stats.n_cut, 0);
         cr_assert_eq(stats.n_not_compared, 0);
@@ -206,7 +199,7 @@ Test(bucket_join, sub_buckets_find_what_agrees_in_a_later_band)
     world w = make(3, N, 1, (likeness){N, 1, 0});
     for (uint32_t i = 0; i < N; i++) { /* pairs (i, i + N/2), far apart in order */
         w.colour[i] = i % (N / 2);
-        w.keys[1][i] = draw();
+        w.keys[1][i] = world_draw();
         w.keys[2][i] = i % (N / 2);
     }
     bm_join_stats stats = run(&w, 2, 0);
@@ -223,7 +216,7 @@ static void one_band(world *w)
 {
     for (uint32_t b = 1; b < w->bands; b++)
         for (size_t i = 0; i < w->n; i++)
-            w->keys[b][i] = draw();
+            w->keys[b][i] = world_draw();
 }
 
 static void all_bands(world *w)
@@ -234,7 +227,7 @@ static void all_bands(world *w)
 static void twenty_kinds(world *w) /* 20 clusters in one bucket */
 {
     for (size_t i = 0; i < w->n; i++) {
-        w->colour[i] = (uint32_t)(draw() % 20);
+        w->colour[i] = (uint32_t)(world_draw() % 20);
         w->height[i] = 0;
     }
 }
@@ -319,8 +312,8 @@ static bm_band_labels *first_with_key(const world *w)
 Test(bucket_join, labels_instead_of_keys_change_nothing)
 {
     for (size_t round = 0; round < sized(24, 6); round++) {
-        world w = make(1 + (uint32_t)round % 5, 2000, 1 + draw() % 3,
-                       (likeness){1 + draw() % 300, draw() % 90, (uint32_t)round % 3});
+        world w = make(1 + (uint32_t)round % 5, 2000, 1 + world_draw() % 3,
+                       (likeness){1 + world_draw() % 300, world_draw() % 90, (uint32_t)round % 3});
         bm_join_stats with_keys = run(&w, 0, 100), with_labels;
         size_t n_pairs = w.n_pairs, chunks = w.chunks;
         bm_union_find groups = w.groups;

@@ -11,13 +11,6 @@
 #include "tests/unit/lsh/labels.h"
 #include "tests/world/world_random.h"
 
-static uint64_t state = 3;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
-
 typedef struct list {
     bm_pair *pairs;
     size_t n, cap, n_chunks, longest, stop_at;
@@ -54,10 +47,10 @@ static corpus make(uint32_t bands, size_t n, uint64_t distinct, unsigned shift)
     for (uint32_t b = 0; b < bands; b++) {
         c.keys[b] = malloc((n + 1) * 8);
         for (size_t i = 0; i < n; i++)
-            c.keys[b][i] = (distinct == 0 ? draw() : draw() % distinct) << shift;
+            c.keys[b][i] = (distinct == 0 ? world_draw() : world_draw() % distinct) << shift;
     }
     for (size_t i = 0; i < n; i++)
-        c.skip[i] = draw() % 5 == 0;
+        c.skip[i] = world_draw() % 5 == 0;
     return c;
 }
 
@@ -159,17 +152,17 @@ Test(candidates, equal_all_pairs_with_an_equal_key_each_once_in_the_promised_ord
     static const uint64_t distinct[] = {1, 2, 7, 40, 200, 0};
     static const unsigned shifts[] = {0, 32, 55};
     for (int round = 0; round < 6 * 3 * 6; round++) {
-        corpus c = make(1 + (uint32_t)draw() % 6, draw() % 130, distinct[round % 6],
+        corpus c = make(1 + (uint32_t)world_draw() % 6, world_draw() % 130, distinct[round % 6],
                         shifts[round / 6 % 3]);
         for (int skip = 0; skip < 2; skip++) {
             list got = {0}, wanted = {0};
             cr_assert_eq(
-                run(&c, (how){skip, (uint32_t)round % 3, 1 + draw() % 50, NULL}, &got, NULL),
+                run(&c, (how){skip, (uint32_t)round % 3, 1 + world_draw() % 50, NULL}, &got, NULL),
                 BM_OK);
             naive(&c, skip, &wanted);
             expect_same(&got, &wanted);
             got.n = 0;
-            cr_assert_eq(run_labels(&c, skip, 1 + draw() % 50, &got), BM_OK);
+            cr_assert_eq(run_labels(&c, skip, 1 + world_draw() % 50, &got), BM_OK);
             expect_same(&got, &wanted);
             free(got.pairs);
             free(wanted.pairs);

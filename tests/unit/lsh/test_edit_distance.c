@@ -6,15 +6,8 @@
 #include <string.h>
 
 #include "lsh/two_sequences.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 3;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 static uint64_t plain(bm_points x, bm_points y)
 {
@@ -52,17 +45,17 @@ static size_t edit(const uint32_t *from, size_t n, uint32_t *to, uint64_t symbol
 {
     memcpy(to, from, n * sizeof *to);
     while (edits-- > 0) {
-        const size_t at = n == 0 ? 0 : draw() % n;
-        const uint64_t kind = draw() % 3;
+        const size_t at = n == 0 ? 0 : world_draw() % n;
+        const uint64_t kind = world_draw() % 3;
         if (kind == 0 && n > 0) {
             memmove(to + at, to + at + 1, (n - at - 1) * sizeof *to);
             n--;
         } else if (kind == 1) {
             memmove(to + at + 1, to + at, (n - at) * sizeof *to);
-            to[at] = (uint32_t)(draw() % symbols);
+            to[at] = (uint32_t)(world_draw() % symbols);
             n++;
         } else if (n > 0) {
-            to[at] = (uint32_t)(draw() % symbols);
+            to[at] = (uint32_t)(world_draw() % symbols);
         }
     }
     return n;
@@ -75,15 +68,15 @@ Test(edit_distance, equals_the_recurrence_for_any_two_texts)
     static uint32_t x[1000], y[2000];
     for (int round = 0; round < (int)sized(3000, 600); round++) {
         const uint64_t n_symbols = symbols[round % 7];
-        const size_t n = draw() % (longest[round / 7 % 7] + 1);
+        const size_t n = world_draw() % (longest[round / 7 % 7] + 1);
         for (size_t i = 0; i < n; i++)
-            x[i] = (uint32_t)(draw() % n_symbols);
-        size_t m = draw() % (longest[draw() % 7] + 1);
+            x[i] = (uint32_t)(world_draw() % n_symbols);
+        size_t m = world_draw() % (longest[world_draw() % 7] + 1);
         if (round % 3 != 0)
-            m = edit(x, n, y, n_symbols, draw() % (round % 3 == 1 ? 8 : 200));
+            m = edit(x, n, y, n_symbols, world_draw() % (round % 3 == 1 ? 8 : 200));
         else
             for (size_t i = 0; i < m; i++)
-                y[i] = (uint32_t)(draw() % n_symbols);
+                y[i] = (uint32_t)(world_draw() % n_symbols);
         expect((bm_points){x, n}, (bm_points){y, m});
     }
 }
@@ -95,7 +88,7 @@ Test(edit_distance, of_a_text_whose_parts_changed_places)
     enum { N = 1500 };
     static uint32_t x[N], y[N];
     for (size_t i = 0; i < N; i++)
-        x[i] = (uint32_t)(draw() % 1000);
+        x[i] = (uint32_t)(world_draw() % 1000);
     for (size_t moved = 1; moved < N; moved = moved * 3 / 2 + 1) {
         memcpy(y, x + moved, (N - moved) * sizeof *y);
         memcpy(y + N - moved, x, moved * sizeof *y);

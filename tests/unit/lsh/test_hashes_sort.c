@@ -7,25 +7,13 @@
 #include <string.h>
 
 #include "lsh/verify.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 1;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 static uint64_t make(int shape, size_t i)
 {
-    uint64_t x = draw();
+    uint64_t x = world_draw();
     switch (shape) {
     case 0:
         return x;
@@ -58,7 +46,7 @@ static void check(int shape, size_t n)
         got[i] = wanted[i] = made[i] = make(shape, i);
     got[n] = 0xFEEDFACE;
     bm_hashes_sort(got, n, scratch);
-    qsort(wanted, n, 8, by_value);
+    qsort(wanted, n, 8, world_ascending);
     cr_assert(memcmp(got, wanted, n * 8) == 0, "shape %d, n %zu", shape, n);
     cr_assert_eq(got[n], 0xFEEDFACE);
     const size_t caps[] = {16, 100, n / 2 + 16};
@@ -101,12 +89,12 @@ Test(hashes_sort, a_sorter_serves_sets_of_any_lengths_one_after_another)
     bm_sorter sorter = {.most = 1000};
     uint64_t got[5000], wanted[5000];
     for (int round = 0; round < 300; round++) {
-        const size_t n = round % 7 == 0 ? draw() % 5000 : draw() % 200;
+        const size_t n = round % 7 == 0 ? world_draw() % 5000 : world_draw() % 200;
         for (size_t i = 0; i < n; i++)
             got[i] = wanted[i] = make(round % 10, i);
         cr_assert_eq(bm_sorter_sort(&sorter, got, n, NULL), BM_OK);
         cr_assert_leq(sorter.cap, 1000);
-        qsort(wanted, n, 8, by_value);
+        qsort(wanted, n, 8, world_ascending);
         cr_assert(memcmp(got, wanted, n * 8) == 0, "round %d, n %zu", round, n);
     }
     bm_sorter_reset(&sorter);
@@ -117,10 +105,10 @@ Test(hashes_sort, distinct_drops_repeats_and_keeps_order)
 {
     for (int round = 0; round < 500; round++) {
         uint64_t v[64], wanted[64];
-        size_t n = draw() % 64, n_wanted = 0;
+        size_t n = world_draw() % 64, n_wanted = 0;
         for (size_t i = 0; i < n; i++)
-            v[i] = draw() % 20;
-        qsort(v, n, 8, by_value);
+            v[i] = world_draw() % 20;
+        qsort(v, n, 8, world_ascending);
         for (size_t i = 0; i < n; i++)
             if (i == 0 || v[i] != v[i - 1])
                 wanted[n_wanted++] = v[i];

@@ -10,20 +10,13 @@
 
 #include "tests/world/world_random.h"
 
-static uint64_t state = 7;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
-
 /* A sorted set of about n distinct values below `range` (0: any), in an allocation of exactly its
  * size, so the address sanitizer catches reads past its end. */
 static uint64_t *make_set(size_t n, uint64_t range, size_t *n_out)
 {
     uint64_t *v = malloc(n * 8 + 8), scratch[512];
     for (size_t i = 0; i < n; i++)
-        v[i] = range == 0 ? draw() : draw() % range;
+        v[i] = range == 0 ? world_draw() : world_draw() % range;
     bm_hashes_sort(v, n, scratch);
     *n_out = bm_hashes_distinct(v, n);
     uint64_t *exact = malloc(*n_out * 8 + (*n_out == 0));
@@ -51,8 +44,8 @@ static void check(loop count)
         size_t n_x, n_y, common = 0;
         uint64_t range = ranges[round % 5];
         size_t most = round % 3 == 0 ? 12 : 300;
-        uint64_t *in_x = make_set(draw() % most, range, &n_x),
-                 *in_y = make_set(draw() % 300, range, &n_y);
+        uint64_t *in_x = make_set(world_draw() % most, range, &n_x),
+                 *in_y = make_set(world_draw() % 300, range, &n_y);
         bm_sorted_set x = {in_x, n_x}, y = {in_y, n_y};
         size_t wanted = naive(x, y);
         cr_assert(count(x, y, 0, &common));
@@ -109,9 +102,9 @@ Test(intersect, a_long_set_against_a_short_one_is_counted_right)
         y[i] = i * 3;
     for (int round = 0; round < 2000; round++) {
         uint64_t x[8], scratch[8];
-        size_t n = draw() % 9, wanted = 0, common = 0;
+        size_t n = world_draw() % 9, wanted = 0, common = 0;
         for (size_t i = 0; i < n; i++)
-            x[i] = draw() % (N_MANY * 3 + 50);
+            x[i] = world_draw() % (N_MANY * 3 + 50);
         bm_hashes_sort(x, n, scratch);
         n = bm_hashes_distinct(x, n);
         for (size_t i = 0; i < n; i++)

@@ -9,16 +9,9 @@
 #include "lsh/prefix_index.h"
 #include "lsh/all_pairs.c"
 #include "lsh/verify.h"
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/colliding.h"
+#include "tests/world/sized.h"
 #include "tests/world/world_random.h"
-
-static uint64_t state = 21;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
 
 enum { N = 400, LONGEST = 90 };
 
@@ -39,7 +32,7 @@ static void make(uint64_t words, bm_join_rule rule)
         uint64_t scratch[LONGEST];
         size_t n = 1 + i * (LONGEST - 1) / N;
         for (size_t k = 0; k < n; k++) /* distinct shingles, some far more frequent than others */
-            c.hashes[i][k] = draw() % words * (draw() % words) << 8 | k;
+            c.hashes[i][k] = world_draw() % words * (world_draw() % words) << 8 | k;
         bm_hashes_sort(c.hashes[i], n, scratch);
         c.docs[i] = c.hashes[i];
         c.sizes[i] = (uint32_t)n;
@@ -113,7 +106,7 @@ Test(prefix_index, a_list_names_everybody_of_the_block_who_has_the_key)
 {
     static const double thresholds[] = {.2, .5, .8, 1};
     for (int round = 0; round < 4; round++) {
-        make(4 + draw() % 20, (bm_join_rule){BM_MEASURE_JACCARD, thresholds[round]});
+        make(4 + world_draw() % 20, (bm_join_rule){BM_MEASURE_JACCARD, thresholds[round]});
         want();
         for (size_t begin = 0, blocks = 0; begin < N; blocks++) {
             bm_prefix_index index;

@@ -14,13 +14,6 @@
 
 #include "tests/world/world_random.h"
 
-static uint64_t state = 9;
-
-static uint64_t draw(void)
-{
-    return world_split(&state);
-}
-
 Test(rare_prefix, least_share_is_the_first_number_whose_quotient_reaches_the_threshold)
 {
     for (size_t n = 1; n <= 60; n++) {
@@ -75,16 +68,16 @@ static void make(corpus *c, uint64_t words)
 {
     for (size_t i = 0; i < N; i++) {
         uint64_t scratch[LONGEST];
-        size_t n = draw() % (LONGEST + 1);
+        size_t n = world_draw() % (LONGEST + 1);
         for (size_t k = 0; k < n; k++)
-            c->hashes[i][k] = draw() % words * (draw() % words);
-        if (i > 0 && draw() % 2 == 0) {
-            size_t from = draw() % i;
+            c->hashes[i][k] = world_draw() % words * (world_draw() % words);
+        if (i > 0 && world_draw() % 2 == 0) {
+            size_t from = world_draw() % i;
             n = c->sizes[from];
             memcpy(c->hashes[i], c->hashes[from], n * 8);
             for (size_t k = 0; k < n; k++)
-                if (draw() % 8 == 0)
-                    c->hashes[i][k] = draw() % words;
+                if (world_draw() % 8 == 0)
+                    c->hashes[i][k] = world_draw() % words;
         }
         bm_hashes_sort(c->hashes[i], n, scratch);
         c->sizes[i] = (uint32_t)bm_hashes_distinct(c->hashes[i], n);
@@ -109,7 +102,7 @@ Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_m
     static corpus c;
     size_t n_meet = 0, n_pairs = 0;
     for (int round = 0; round < 64; round++) {
-        make(&c, 5 + draw() % 60);
+        make(&c, 5 + world_draw() % 60);
         const bm_measure measure = round % 2 == 0 ? BM_MEASURE_JACCARD : BM_MEASURE_CONTAINMENT;
         double t = thresholds[round / 2 % 8];
         const bm_join_rule rule = {measure, t};

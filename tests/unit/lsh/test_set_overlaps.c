@@ -7,8 +7,8 @@
 
 #include "base/random.h"
 #include "lsh/set_overlaps.h"
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/colliding.h"
+#include "tests/world/sized.h"
 
 enum { SETS = 60, MOST = 200, OTHERS = 300 };
 

@@ -9,13 +9,6 @@
 
 #include "tests/world/world_random.h"
 
-static uint64_t state;
-
-static uint32_t draw(uint32_t below)
-{
-    return world_below(&state, below);
-}
-
 enum { N = 60 };
 
 static void flood(bool joined[N][N], uint32_t doc, uint32_t label, uint32_t labels[N])
@@ -28,14 +21,14 @@ static void flood(bool joined[N][N], uint32_t doc, uint32_t label, uint32_t labe
 
 Test(union_find, roots_are_the_smallest_of_each_component_whatever_the_order)
 {
-    for (state = 1; state < 300; state++) {
-        uint64_t seed = state;
+    for (uint64_t seed = 1; seed < 300; seed++) {
+        world_state = seed;
         bool joined[N][N] = {{false}};
         bm_union_find sets;
         cr_assert_eq(bm_union_find_init(&sets, N, NULL), BM_OK);
-        uint32_t links = draw(70), n_groups = N, labels[N];
+        uint32_t links = world_pick(70), n_groups = N, labels[N];
         for (uint32_t i = 0; i < links; i++) {
-            uint32_t a = draw(N), b = draw(N);
+            uint32_t a = world_pick(N), b = world_pick(N);
             memset(labels, 0xFF, sizeof labels);
             flood(joined, a, a, labels);
             bool apart = labels[b] == UINT32_MAX;
@@ -55,7 +48,6 @@ Test(union_find, roots_are_the_smallest_of_each_component_whatever_the_order)
         for (uint32_t doc = 0; doc < N; doc++)
             cr_assert_eq(bm_union_find_root(&sets, doc), labels[doc]);
         bm_union_find_reset(&sets);
-        state = seed;
     }
 }
 

@@ -2,6 +2,7 @@
 /* test_weighted_jaccard.c -- weighted Jaccard, compared with sums over every element of both sets.
  */
 #include "lsh/verify.h"
+#include "tests/world/world_random.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -31,11 +32,9 @@ Test(weighted_jaccard, is_the_sum_of_the_smaller_over_that_of_the_greater)
         uint64_t bits[2], blocks[2][128];
         bm_weighted_set sets[2];
         for (int s = 0; s < 2; s++) {
-            for (int i = 0; i < 64; i++) {
-                state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-                weights[s][i] = 1 + (double)(state >> 40) * 0x1p-20;
-            }
-            bits[s] = state ^ state >> 29;
+            for (int i = 0; i < 64; i++)
+                weights[s][i] = 1 + (double)(world_random(&state) >> 40) * 0x1p-20;
+            bits[s] = world_random(&state);
             bits[s] &= turn % 3 == 0 ? UINT64_MAX : bits[s] >> 7; /* a subset with fewer elements */
             if (turn % 50 == s)
                 bits[s] = 0;

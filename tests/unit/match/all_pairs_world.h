@@ -2,15 +2,14 @@
 /* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
  * may be in a file; and the true pairs, found by counting the shingles that every two documents
  * share. Header only. */
-#ifndef BM_TESTS_ALL_PAIRS_WORLD_H
-#define BM_TESTS_ALL_PAIRS_WORLD_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/shared_counts.h"
+#include "tests/world/scratch.h"
+#include "tests/world/shared_counts.h"
 #include "tests/world/world_random.h"
 #include "lsh/verify.h"
 #include "match/match.h"
@@ -24,11 +23,6 @@ typedef struct drawn {
     scratch temp;
 } drawn;
 
-static inline uint64_t draw(uint64_t *state)
-{
-    return world_split(state);
-}
-
 /* Draws n documents of up to `longest` shingles: about one in eight is a copy of an earlier one,
  * half are edited copies. In each of the others, frequent shingles and random ones alternate. */
 static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
@@ -40,19 +34,22 @@ static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t
     s->sizes = calloc(n, sizeof *s->sizes);
     s->same_as = calloc(n, sizeof *s->same_as);
     for (size_t i = 0; i < n; i++) {
-        uint64_t kind = draw(&state) % 8, *doc = malloc(longest * 8 + 8);
-        size_t size = draw(&state) % (longest + 1), from = i > 0 ? draw(&state) % i : 0;
+        uint64_t kind = world_random(&state) % 8, *doc = malloc(longest * 8 + 8);
+        size_t size = world_random(&state) % (longest + 1),
+               from = i > 0 ? world_random(&state) % i : 0;
         s->same_as[i] = (uint32_t)i;
         if (kind < 5 && i > 0) {
             size = s->sizes[from];
             memcpy(doc, s->docs[from], size * 8);
             if (kind == 0)
                 s->same_as[i] = s->same_as[from];
-            for (size_t edits = draw(&state) % (size / 3 + 1); kind > 0 && edits > 0; edits--)
-                doc[draw(&state) % size] = draw(&state) % 20000;
+            for (size_t edits = world_random(&state) % (size / 3 + 1); kind > 0 && edits > 0;
+                 edits--)
+                doc[world_random(&state) % size] = world_random(&state) % 20000;
         } else {
             for (size_t k = 0; k < size; k++)
-                doc[k] = k % 2 == 0 ? draw(&state) % 150 * (draw(&state) % 150) : draw(&state);
+                doc[k] = k % 2 == 0 ? world_random(&state) % 150 * (world_random(&state) % 150)
+                                    : world_random(&state);
         }
         bm_hashes_sort(doc, size, other);
         s->sizes[i] = (uint32_t)bm_hashes_distinct(doc, size);
@@ -61,7 +58,7 @@ static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t
     free(other);
     bm_meter_init(&s->meter, NULL);
     cr_assert_eq(bm_pool_open(threads, &s->pool, NULL), BM_OK);
-    scratch_open(&s->temp);
+    s->temp = scratch_open();
     return s;
 }
 
@@ -152,5 +149,3 @@ static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
     free(counts);
     return pairs;
 }
-
-#endif

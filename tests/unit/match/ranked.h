@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ranked.h -- ranks the documents of a table by one rule, as a job does. */
-#ifndef BM_TEST_MATCH_RANKED_H
-#define BM_TEST_MATCH_RANKED_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -16,5 +15,3 @@ static inline bm_keep_rank ranked(const bm_doc_table *docs, bm_keep keep)
         abort();
     return rank;
 }
-
-#endif

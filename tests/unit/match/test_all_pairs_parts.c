@@ -8,7 +8,9 @@
 
 #include "all_pairs_world.h"
 #include "lsh/shingle_counts.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 /* === counts ===
  *
@@ -23,8 +25,7 @@ static uint32_t *draw_all(uint64_t spread, uint64_t *hashes)
     uint32_t *times = calloc(DISTINCT, sizeof *times);
     uint64_t state = 5;
     for (size_t i = 0; i < N; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        size_t k = (size_t)(state >> 33) % DISTINCT / (1 + (size_t)(state >> 20) % 5000);
+        size_t k = world_below(&state, DISTINCT) / (1 + world_below(&state, 5000));
         times[k]++;
         hashes[i] = bm_shingle_mix(k * spread);
     }
@@ -37,10 +38,9 @@ static void expect_parts(const char *dir, unsigned part_bits, uint32_t threads, 
     uint32_t *times = draw_all(spread, hashes);
     bm_shingle_counts whole;
     bm_part_counts *parts;
-    bm_pool *pool;
     bm_meter meter;
     bm_meter_init(&meter, NULL);
-    cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, threads);
     cr_assert_eq(bm_shingle_counts_open(&whole, TABLE_BITS, NULL), BM_OK);
     bm_shingle_counts_add(&whole, hashes, N, false);
     cr_assert_eq(part_counts_open(dir, TABLE_BITS, part_bits, &parts, NULL), BM_OK);
@@ -66,21 +66,17 @@ static void expect_parts(const char *dir, unsigned part_bits, uint32_t threads, 
 
 Test(all_pairs_counts, parts_hold_what_the_whole_table_holds)
 {
-    scratch temp;
-    scratch_open(&temp);
+    SCRATCH temp = scratch_open();
     for (unsigned part_bits = 1; part_bits <= BM_PART_BITS_MAX; part_bits++)
         expect_parts(temp.root, part_bits, 1 + part_bits % 3, part_bits % 2 ? 1 : 0x100000001);
-    scratch_close(&temp);
 }
 
 Test(all_pairs_counts, none_at_all_and_one_alone)
 {
-    scratch temp;
-    bm_pool *pool;
+    SCRATCH temp = scratch_open();
     bm_meter meter;
     bm_meter_init(&meter, NULL);
-    scratch_open(&temp);
-    cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 2);
     for (uint64_t n = 0; n < 2; n++) {
         bm_part_counts *parts;
         uint32_t count = 7;
@@ -94,7 +90,6 @@ Test(all_pairs_counts, none_at_all_and_one_alone)
     }
     bm_pool_close(pool);
     bm_meter_reset(&meter);
-    scratch_close(&temp);
 }
 
 Test(all_pairs_counts, more_parts_need_less_until_their_buffers_weigh_more)

@@ -3,7 +3,7 @@
  * comparison of every two documents, for any memory limit and any number of threads. */
 #include "model/ids.h"
 #include "all_pairs_world.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 static const char *said; /* the last line of the log that mentions indexes */
 static char line[256];

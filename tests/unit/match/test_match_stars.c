@@ -46,18 +46,18 @@ static world *random_world(size_t n, uint64_t seed)
     world *w = new_world(n, 5);
     uint64_t state = seed;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t colour = world_congruent(&state) % 9;
-        w->empty[i] = world_congruent(&state) % 40 == 0;
+        const uint64_t colour = world_random(&state) % 9;
+        w->empty[i] = world_random(&state) % 40 == 0;
         for (uint64_t j = 0; j < SET; j++)
             w->sets[i * SET + j] = (colour * SET + j) * 104729 + 1;
         /* hashes that only this document has */
-        for (uint64_t k = 1 + world_congruent(&state) % 3; k > 0; k--)
-            w->sets[i * SET + world_congruent(&state) % SET] = ((uint64_t)i << 20) + k;
+        for (uint64_t k = 1 + world_random(&state) % 3; k > 0; k--)
+            w->sets[i * SET + world_random(&state) % SET] = ((uint64_t)(i + 1) << 20) + k;
         for (uint32_t band = 0; band < w->bands; band++)
-            w->keys[i * w->bands + band] =
-                world_congruent(&state) % 3 == 0   ? world_congruent(&state) % 3
-                : world_congruent(&state) % 3 == 0 ? 100 + colour
-                                                   : 1000 + world_congruent(&state) % (n / 8);
+            w->keys[i * w->bands + band] = world_random(&state) % 3 == 0 ? world_random(&state) % 3
+                                           : world_random(&state) % 3 == 0
+                                               ? 100 + colour
+                                               : 1000 + world_random(&state) % (n / 8);
     }
     return w;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_world.h -- the random sets of all_pairs_world.h with weights, in a corpus. Header only.
  */
-#ifndef BM_TESTS_WEIGHTED_WORLD_H
-#define BM_TESTS_WEIGHTED_WORLD_H
+#pragma once
 
 #include <string.h>
 
@@ -14,8 +13,8 @@
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
 {
     uint64_t state = hash, here = hash ^ s->same_as[doc];
-    const double rare = 0.25 + (double)(draw(&state) % 1000) / 100;
-    return rare * (double)(1 + (draw(&here) % 5 == 0) * (draw(&here) % 7));
+    const double rare = 0.25 + (double)(world_random(&state) % 1000) / 100;
+    return rare * (double)(1 + (world_random(&here) % 5 == 0) * (world_random(&here) % 7));
 }
 
 /* The set of a document, in the form a corpus holds. */
@@ -60,5 +59,3 @@ static inline void fill_weighted(const drawn *s, bool in_file, bm_corpus *corpus
     }
     cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);
 }
-
-#endif

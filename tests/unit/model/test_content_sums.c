@@ -42,7 +42,7 @@ Test(content_hash, has_the_known_answers)
     static uint64_t run[5000];
     uint64_t state = 1;
     for (size_t i = 0; i < 5000; i++)
-        run[i] = world_split(&state);
+        run[i] = world_random(&state);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const bm_hash128 hash = hash_of(run, known[i].n);
         cr_expect_arr_eq(&hash, &known[i].hash, sizeof hash, "%zu shingles", known[i].n);
@@ -55,12 +55,12 @@ Test(content_hash, is_the_same_in_parts_of_any_size)
     static bm_content_parts parts;
     uint64_t state = 7;
     for (size_t i = 0; i < 3000; i++)
-        run[i] = world_split(&state);
+        run[i] = world_random(&state);
     for (int round = 0; round < 300; round++) {
-        const size_t n = world_split(&state) % 3000, most = 1 + world_split(&state) % 700;
+        const size_t n = world_random(&state) % 3000, most = 1 + world_random(&state) % 700;
         bm_content_parts_begin(&parts);
         for (size_t at = 0, take; at < n; at += take) {
-            take = world_split(&state) % (most + 1);
+            take = world_random(&state) % (most + 1);
             take = take < n - at ? take : n - at;
             bm_content_parts_add(&parts, bm_content_add, run + at, take);
         }
@@ -138,7 +138,7 @@ Test(content_hash, of_sequences_of_every_length)
     static uint64_t run[20000];
     uint64_t state = 3;
     for (size_t i = 0; i < 20000; i++)
-        run[i] = world_split(&state);
+        run[i] = world_random(&state);
     for (size_t n = 0; n < 20000; n += 1 + n / 300)
         add(&hashes_of, run, n);
     expect_chance(&hashes_of, "random");
@@ -168,7 +168,7 @@ Test(content_hash, of_swaps_and_rotations)
 {
     uint64_t run[600], state = 5;
     for (size_t i = 0; i < 600; i++)
-        run[i] = world_split(&state);
+        run[i] = world_random(&state);
     add_swaps(run, 370);
     expect_chance(&hashes_of, "two swapped");
     for (size_t n = 2; n < 300; n++) {
@@ -183,7 +183,7 @@ Test(content_hash, of_swaps_and_rotations)
     /* blocks and ranges that swap places, and one range that moves */
     static uint64_t moved[8 * 128], blocks[8 * 128];
     for (size_t i = 0; i < 8 * 128; i++)
-        blocks[i] = world_split(&state);
+        blocks[i] = world_random(&state);
     for (size_t size = 1; size <= 512; size *= 2)
         for (size_t from = 0; from < 1024; from += size)
             for (size_t to = from + size; to < 1024; to += size) {
@@ -214,7 +214,7 @@ static void add_arrangements(size_t step, uint64_t x, uint64_t y)
 Test(content_hash, of_arrangements_of_two_shingles, .timeout = 1200)
 {
     uint64_t state = 11;
-    const uint64_t x = world_split(&state), y = world_split(&state);
+    const uint64_t x = world_random(&state), y = world_random(&state);
     add_arrangements(1, x, y);
     expect_chance(&hashes_of, "neighbours");
     add_arrangements(8, x, y);
@@ -233,7 +233,7 @@ Test(content_hash, of_patterns_that_repeat)
 {
     static uint64_t run[2048];
     uint64_t state = 13;
-    const uint64_t x = world_split(&state), y = world_split(&state);
+    const uint64_t x = world_random(&state), y = world_random(&state);
     /* Thue-Morse, its complement, and variants with one range reversed */
     for (size_t n = 16; n <= 2048; n *= 2)
         for (size_t begin = 0; begin < n; begin += 1 + n / 64)
@@ -258,7 +258,7 @@ Test(content_hash, of_one_shingle_changed)
 {
     uint64_t run[300], state = 17;
     for (size_t i = 0; i < 300; i++)
-        run[i] = world_split(&state);
+        run[i] = world_random(&state);
     for (size_t i = 0; i < 300; i++)
         for (unsigned bit = 0; bit < 64; bit++) {
             run[i] ^= UINT64_C(1) << bit;

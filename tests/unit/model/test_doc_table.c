@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "model/ids.h"
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/colliding.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_random.h"
 
 static bm_status add(bm_doc_table *table, const char *id, uint64_t line, bm_error *err)
 {
@@ -82,13 +83,12 @@ Test(doc_table, numbers_are_those_of_a_search_from_two_on_whatever_the_ids)
     enum { N = 600 };
     static char ids[N][64];
     bm_doc_table table = {.number_duplicates = true};
-    unsigned seed = 3;
     for (size_t i = 0; i < N; i++) {
         char given[48], *expected = ids[i];
-        int used = snprintf(given, sizeof given, "%c", 'a' + rand_r(&seed) % 2);
-        for (int depth = rand_r(&seed) % 3; depth > 0; depth--) /* a#2, a#2#07, a#3#2 ... */
-            used += snprintf(given + used, sizeof given - (size_t)used, "#%s%d",
-                             rand_r(&seed) % 9 == 0 ? "0" : "", rand_r(&seed) % 12);
+        int used = snprintf(given, sizeof given, "%c", 'a' + (int)world_pick(2));
+        for (uint32_t depth = world_pick(3); depth > 0; depth--) /* a#2, a#2#07, a#3#2 ... */
+            used += snprintf(given + used, sizeof given - (size_t)used, "#%s%u",
+                             world_pick(9) == 0 ? "0" : "", world_pick(12));
         snprintf(expected, sizeof ids[i], "%s", given);
         for (unsigned n = 2, taken = 1; taken != 0; n++) {
             taken = 0;

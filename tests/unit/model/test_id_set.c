@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "model/ids.h"
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/colliding.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_random.h"
 
 #define N_DRAWS 6000
 #define ID_MAX  4u
@@ -32,12 +33,12 @@ static uint32_t place_of(const plain_id *list, uint32_t n, bm_str id)
 }
 
 /* Up to four bytes of a small alphabet with NUL, so most ids are prefixes of others. */
-static plain_id draw(unsigned *seed)
+static plain_id draw(void)
 {
     static const char alphabet[] = "\0ab\xff\n0";
-    plain_id id = {.len = (size_t)rand_r(seed) % (ID_MAX + 1)};
+    plain_id id = {.len = world_pick(ID_MAX + 1)};
     for (size_t i = 0; i < id.len; i++)
-        id.bytes[i] = alphabet[rand_r(seed) % 6];
+        id.bytes[i] = alphabet[world_pick(6)];
     return id;
 }
 
@@ -45,10 +46,9 @@ Test(id_set, numbers_are_those_of_a_list_in_order_of_arrival)
 {
     static plain_id list[N_DRAWS];
     uint32_t n = 0, number;
-    unsigned seed = 1;
     bm_id_set set = {0};
     for (int i = 0; i < N_DRAWS; i++) {
-        const plain_id id = draw(&seed);
+        const plain_id id = draw();
         const bm_str text = {id.bytes, id.len};
         const uint32_t place = place_of(list, n, text);
         cr_assert_eq(bm_id_set_find(&set, text), place);

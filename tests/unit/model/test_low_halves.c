@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "tests/world/world_random.h"
 
 static bm_low_halves seen;
 
@@ -31,7 +32,7 @@ static bm_status of_random(uint64_t n, unsigned shift)
     bm_status status = BM_OK;
     begin();
     for (uint64_t i = 0; i < n && status == BM_OK; i++)
-        status = add_one(bm_splitmix64(&state) << shift);
+        status = add_one(world_random(&state) << shift);
     return status == BM_OK ? bm_low_halves_check(&seen, NULL) : status;
 }
 
@@ -94,7 +95,7 @@ Test(low_halves, of_many_every_64th_document_counts_however_they_are_cut)
     static bm_low_halves other;
     uint64_t state = 3;
     for (size_t i = 0; i < (size_t)N * EACH; i++)
-        hashes[i] = bm_splitmix64(&state);
+        hashes[i] = world_random(&state);
     for (size_t i = 0; i <= N; i++)
         offsets[i] = i * EACH;
     begin();

@@ -5,6 +5,7 @@
 
 #include "model/stream_hash.h"
 #include "tests/unit/output/pieces.h"
+#include "tests/world/world_calls.h"
 
 static void hash_in_steps(bm_piece_hash *hash, size_t len, size_t step, char hex[BM_HASH128_HEX])
 {
@@ -19,8 +20,7 @@ static void hash_in_steps(bm_piece_hash *hash, size_t len, size_t step, char hex
 Test(piece_hash, equals_that_of_the_list_of_pieces_for_any_steps)
 {
     static const size_t steps[] = {1, 7, 63, 64, 65, 200};
-    bm_piece_hash *hash = NULL;
-    cr_assert_eq(bm_piece_hash_open(PIECE, &hash, NULL), BM_OK);
+    bm_piece_hash *hash = world_open(bm_piece_hash, PIECE);
     for (size_t i = 0; i < N_BY_PIECES; i++)
         for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
             char hex[BM_HASH128_HEX];
@@ -35,9 +35,8 @@ Test(piece_hash, equals_that_of_the_list_of_pieces_for_any_steps)
 /* The expected value is the output of xxh128sum for the same 200 bytes. */
 Test(piece_hash, without_pieces_it_is_that_of_the_whole)
 {
-    bm_piece_hash *hash = NULL;
     char hex[BM_HASH128_HEX];
-    cr_assert_eq(bm_piece_hash_open(0, &hash, NULL), BM_OK);
+    bm_piece_hash *hash = world_open(bm_piece_hash, 0);
     hash_in_steps(hash, 200, 9, hex);
     cr_expect_str_eq(hex, "fc856e6538fc9e49293b2bb62ee3d385");
     bm_piece_hash_close(hash);

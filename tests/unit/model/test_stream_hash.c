@@ -8,23 +8,15 @@
 #include <stdint.h>
 
 #include "model/stream_hash.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 enum { N = 300000 };
 static unsigned char data[N];
 
-static void make_data(void)
-{
-    uint32_t state = 7;
-    for (size_t i = 0; i < N; i++) {
-        state = state * 1664525u + 1013904223u;
-        data[i] = (unsigned char)(state >> 24);
-    }
-}
-
 static void expect_of(bm_isa isa, size_t n, size_t piece)
 {
-    bm_stream_hash *hash = NULL;
-    cr_assert_eq(bm_stream_hash_open(isa, &hash, NULL), BM_OK);
+    bm_stream_hash *hash = world_open(bm_stream_hash, isa);
     bm_stream_hash_add(hash, "before", 6);
     bm_stream_hash_begin(hash); /* discards all previous input */
     for (size_t at = 0; at < n; at += piece)
@@ -41,7 +33,7 @@ Test(stream_hash, is_xxh3_by_every_instruction_set)
 {
     static const size_t sizes[] = {0, 1, 3, 16, 17, 128, 129, 240, 241, 1023, 1024, 1025, 4096, N};
     static const size_t pieces[] = {1, 63, 64, 255, 256, 257, 1024, 100000, N};
-    make_data();
+    world_fill(data, N, 7, NULL);
     for (bm_isa isa = BM_ISA_SCALAR; isa <= BM_ISA_NEON; isa++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes && bm_isa_available(isa); i++)
             for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++)
@@ -50,9 +42,8 @@ Test(stream_hash, is_xxh3_by_every_instruction_set)
 
 Test(stream_hash, goes_on_after_it_was_asked)
 {
-    bm_stream_hash *hash = NULL;
-    make_data();
-    cr_assert_eq(bm_stream_hash_open(bm_isa_best(), &hash, NULL), BM_OK);
+    world_fill(data, N, 7, NULL);
+    bm_stream_hash *hash = world_open(bm_stream_hash, bm_isa_best());
     bm_stream_hash_add(hash, data, 1000);
     bm_hash128 part = bm_stream_hash_end(hash);
     bm_stream_hash_add(hash, data + 1000, N - 1000);

@@ -9,15 +9,15 @@
 
 #include "opencl/cl_cache.h"
 #include "base/memory.h"
+#include "tests/world/world_folder.h"
 
-static char dir[64];
+static char dir[100];
 static const bm_cl_key key = {.lo = 0x1234, .hi = 0xABCD}, other = {.lo = 0x1235, .hi = 0xABCD};
 static const char binary[] = "a program, compiled";
 
 static void begin(void)
 {
-    snprintf(dir, sizeof dir, "/tmp/bandmill_clcache_XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(world_folder_make(NULL, dir, sizeof dir));
 }
 
 static void end(void)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "opencl/cl_program.h"
+#include "tests/world/scratch.h"
 
 static bm_device_info gpu_of(const char *name, const char *platform)
 {
@@ -15,18 +16,25 @@ static bm_device_info gpu_of(const char *name, const char *platform)
     return info;
 }
 
-static char path[64]; /* the user's file; "": none */
+static scratch place;
+static const char *path; /* the user's file; "": none */
 
-/* Writes the user's file with this text, or removes it if there is none. */
+static void begin(void)
+{
+    place = scratch_open();
+}
+
+static void end(void)
+{
+    scratch_close(&place);
+}
+
+TestSuite(cl_kernel_params, .init = begin, .fini = end);
+
+/* Writes the user's file with this text; NULL: there is none. */
 static void user_file(const char *text)
 {
-    path[0] = '\0';
-    if (text == NULL)
-        return;
-    strcpy(path, "/tmp/bandmill_tuning_XXXXXX");
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
+    path = text == NULL ? "" : scratch_put_text(&place, "rows.csv", text);
 }
 
 static bm_status choose(const bm_device_info *info, const char *vendor, bm_kernel_params *row,
@@ -113,7 +121,7 @@ Test(cl_kernel_params, a_users_file_without_a_row_for_the_device_leaves_it_to_ou
     user_file("H200,*,*,gpu," NUMBERS("41") "*,*,cpu,cpu," NUMBERS("46"));
     cr_expect_eq(tile_of(&other, "AMD"), ours);
     unlink(path);
-    path[0] = '\0';
+    path = "";
     cr_expect_eq(tile_of(&other, "AMD"), ours, "an empty path is none");
 }
 
@@ -137,7 +145,7 @@ Test(cl_kernel_params, a_bad_file_is_refused_with_its_line)
     }
     bm_error err = {0};
     cr_expect_eq(choose(&info, "", &row, &err), BM_ERR_USAGE, "the file is gone");
-    strcpy(path, "/");
+    path = "/";
     cr_expect_eq(choose(&info, "", &row, &err), BM_ERR_USAGE, "a directory");
 }
 

@@ -16,6 +16,7 @@
 #include "opencl/cl_list.c"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "tests/world/world_folder.h"
 
 /* --- the answer --- */
 
@@ -170,8 +171,7 @@ static bool known(void)
 static void begin(void)
 {
     struct rlimit limit;
-    snprintf(dir, sizeof dir, "/tmp/bandmill_known_XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    cr_assert(world_folder_make(NULL, dir, sizeof dir));
     unsetenv("OCL_ICD_VENDORS");
     cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
     cr_assert_eq(limit.rlim_cur, RLIM_INFINITY, "tests run with a limited address space");
@@ -179,10 +179,8 @@ static void begin(void)
 
 static void end(void)
 {
-    char command[256];
     bm_free(listed.rows);
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(world_folder_remove(dir), 0);
 }
 
 Test(cl_known_drivers, are_those_that_were_remembered_in_this_environment, .init = begin,

@@ -9,19 +9,17 @@
 #include "opencl/cl_probe.c"
 #include "opencl/cl_backend.h"
 #include "base/clock.h"
-
-static char script_path[64];
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 /* Makes a shell script that stands in for the program; returns its path. */
-static const char *script_of(const char *script)
+static const char *script_of(scratch *s, const char *script)
 {
-    strcpy(script_path, "/tmp/bandmill_script_XXXXXX");
-    int fd = mkstemp(script_path);
-    cr_assert_geq(fd, 0);
-    cr_assert_geq(dprintf(fd, "#!/bin/sh\n%s\n", script), 0);
-    fchmod(fd, 0700);
-    close(fd);
-    return script_path;
+    FILE *file = scratch_write(s, "script");
+    fprintf(file, "#!/bin/sh\n%s\n", script);
+    fclose(file);
+    chmod(scratch_at(s, "script"), 0700);
+    return scratch_at(s, "script");
 }
 
 static const bm_callbacks *callbacks;
@@ -29,7 +27,8 @@ static const bm_callbacks *callbacks;
 /* Runs a shell script as the probe. */
 static bm_status run_within(const char *script, double seconds, bm_error *err)
 {
-    const bm_device_settings settings = {.probe_program = script_of(script),
+    SCRATCH s = scratch_open();
+    const bm_device_settings settings = {.probe_program = script_of(&s, script),
                                          .probe_seconds = seconds};
     bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 7},
                           .bands = 16,
@@ -38,9 +37,7 @@ static bm_status run_within(const char *script, double seconds, bm_error *err)
                           .settings = &settings,
                           .callbacks = callbacks,
                           .cache_dir = "/some/where"};
-    bm_status status = bm_cl_probe_run(&cfg, NULL, "Some Device", err);
-    unlink(script_path);
-    return status;
+    return bm_cl_probe_run(&cfg, NULL, "Some Device", err);
 }
 
 static bm_status run(const char *script, bm_error *err)
@@ -51,23 +48,21 @@ static bm_status run(const char *script, bm_error *err)
 Test(cl_probe, is_told_what_to_open)
 {
     bm_error err = {0};
-    cr_assert_eq(
+    world_ok(
         run("test \"$*\" = '__probe-opencl opencl:1.2@affine32,128,16,8,7 /some/where' || exit 9",
             &err),
-        BM_OK, "%s", err.message);
+        &err);
 }
 
 /* Drivers write to stderr before and after the line of our child. */
 Test(cl_probe, that_fails_is_a_device_error_with_our_own_line_whatever_the_driver_wrote)
 {
     bm_error err = {0};
-    cr_assert_eq(run("head -c 300000 /dev/zero | tr '\\0' 'x' >&2\n"
-                     "printf '\\nMESA: warning: noise\\n" BM_CL_PROBE_MARK
-                     "no such\\tluck\\nmore noise\\n' >&2; exit 5",
-                     &err),
-                 BM_ERR_DEVICE);
-    cr_assert_not_null(strstr(err.message, "Some Device failed with exit code 5: no such luck"),
-                       "%s", err.message);
+    world_refused(run("head -c 300000 /dev/zero | tr '\\0' 'x' >&2\n"
+                      "printf '\\nMESA: warning: noise\\n" BM_CL_PROBE_MARK
+                      "no such\\tluck\\nmore noise\\n' >&2; exit 5",
+                      &err),
+                  BM_ERR_DEVICE, &err, "Some Device failed with exit code 5: no such luck");
     cr_assert_null(strstr(err.message, "noise"), "%s", err.message);
     cr_assert_null(strchr(err.message, '\n'));
 }
@@ -75,11 +70,10 @@ Test(cl_probe, that_fails_is_a_device_error_with_our_own_line_whatever_the_drive
 Test(cl_probe, that_leaves_no_line_of_ours_is_told_with_the_drivers_last_words)
 {
     bm_error err = {0};
-    cr_assert_eq(run("echo 'noise at the start' >&2; echo 'LLVM ERROR: out of luck' >&2\n"
-                     "printf '\\n  \\n' >&2; kill -ABRT $$",
-                     &err),
-                 BM_ERR_DEVICE);
-    cr_assert_not_null(strstr(err.message, "signal 6 (ABRT)"), "%s", err.message);
+    world_refused(run("echo 'noise at the start' >&2; echo 'LLVM ERROR: out of luck' >&2\n"
+                      "printf '\\n  \\n' >&2; kill -ABRT $$",
+                      &err),
+                  BM_ERR_DEVICE, &err, "signal 6 (ABRT)");
     cr_assert_not_null(strstr(err.message, ": LLVM ERROR: out of luck"), "%s", err.message);
     cr_assert_null(strstr(err.message, "noise"), "%s", err.message);
 }
@@ -87,8 +81,7 @@ Test(cl_probe, that_leaves_no_line_of_ours_is_told_with_the_drivers_last_words)
 Test(cl_probe, that_dies_is_a_device_error_with_the_signal)
 {
     bm_error err = {0};
-    cr_assert_eq(run("kill -ABRT $$", &err), BM_ERR_DEVICE);
-    cr_assert_not_null(strstr(err.message, "signal 6 (ABRT)"), "%s", err.message);
+    world_refused(run("kill -ABRT $$", &err), BM_ERR_DEVICE, &err, "signal 6 (ABRT)");
 }
 
 Test(cl_probe, that_hangs_is_ended_at_the_time_limit)
@@ -143,9 +136,10 @@ Test(cl_probe, that_cannot_be_run_is_a_device_error_and_none_is_fine)
 
 Test(cl_probe, is_given_shingles_limit_and_kernel_parameters_and_our_environment)
 {
+    SCRATCH s = scratch_open();
     const bm_device_settings settings = {
-        .probe_program = script_of("[ \"$2:$KEPT\" = 'opencl:0.0@oph,1,0,0,0+1:5/65536=" ROW
-                                   ":yes' ] || exit 9"),
+        .probe_program = script_of(&s, "[ \"$2:$KEPT\" = 'opencl:0.0@oph,1,0,0,0+1:5/65536=" ROW
+                                       ":yes' ] || exit 9"),
         .buffer_limit_bytes = 65536};
     const bm_text_options text = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
     bm_backend_cfg cfg = {.sketch = {.perms = 1, .scheme = BM_SCHEME_OPH},
@@ -160,7 +154,6 @@ Test(cl_probe, is_given_shingles_limit_and_kernel_parameters_and_our_environment
     cr_expect_eq(bm_cl_probe_run(&cfg, &row, "x", &err), BM_OK, "%s", err.message);
     cfg.text = NULL;
     cr_expect_eq(bm_cl_probe_run(&cfg, &row, "x", &err), BM_ERR_DEVICE);
-    unlink(script_path);
 }
 
 /* The child reads the device that the parent describes: it gets as far as searching for it. */

@@ -26,11 +26,11 @@ static bm_text_batch make_words(uint64_t seed)
     text.starts = calloc(N * 40, sizeof *text.starts);
     for (size_t i = 0; i < N; ++i) {
         bm_text_doc *doc = &text.docs[i];
-        const size_t n = i % 5 == 0 ? 0 : K + world_split(&seed) % 30;
+        const size_t n = i % 5 == 0 ? 0 : K + world_random(&seed) % 30;
         *doc = (bm_text_doc){.begin = text.bytes.len, .first_start = text.n_starts, .ascii = true};
         for (size_t j = 0; j < n; ++j) {
-            const size_t len = world_split(&seed) % 3 == 0 ? 1 + world_split(&seed) % 240 : 240;
-            memset(letters, 'a' + (int)(world_split(&seed) % 26), len);
+            const size_t len = world_random(&seed) % 3 == 0 ? 1 + world_random(&seed) % 240 : 240;
+            memset(letters, 'a' + (int)(world_random(&seed) % 26), len);
             letters[len] = ' ';
             text.starts[text.n_starts++] = (uint32_t)(text.bytes.len - doc->begin);
             cr_assert_eq(bm_buf_add(&text.bytes, letters, len + 1, NULL), BM_OK);
@@ -122,10 +122,10 @@ static bm_text_batch make_characters(uint64_t seed)
     for (size_t i = 0; i < N; ++i) {
         bm_text_doc *doc = &text.docs[i];
         *doc = (bm_text_doc){.begin = text.bytes.len, .ascii = i % 3 == 0};
-        const size_t n = i % 5 == 0 ? 0 : world_split(&seed) % 300;
+        const size_t n = i % 5 == 0 ? 0 : world_random(&seed) % 300;
         for (size_t j = 0; j < n; ++j)
             cr_assert_eq(bm_buf_add_text(&text.bytes,
-                                         units[world_split(&seed) % (doc->ascii ? 2 : 5)], NULL),
+                                         units[world_random(&seed) % (doc->ascii ? 2 : 5)], NULL),
                          BM_OK);
         doc->n_shingles = n;
         doc->len = text.bytes.len - doc->begin;
@@ -290,16 +290,16 @@ static void check_copy(const bm_cl_plan *plan, const bm_sign_task *task)
 
 static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
 {
-    const size_t n = world_split(state) % MAX_DOCS;
-    offsets[0] = world_split(state) % 9;
+    const size_t n = world_random(state) % MAX_DOCS;
+    offsets[0] = world_random(state) % 9;
     for (size_t i = 0; i < n; ++i)
         offsets[i + 1] =
-            offsets[i] + (world_split(state) % 4 == 0
+            offsets[i] + (world_random(state) % 4 == 0
                               ? 0
-                              : world_split(state) % (world_split(state) % longest + 1));
+                              : world_random(state) % (world_random(state) % longest + 1));
     hashes = malloc((offsets[n] + 1) * sizeof *hashes);
     for (size_t i = 0; i < offsets[n]; ++i)
-        hashes[i] = world_split(state);
+        hashes[i] = world_random(state);
     bm_sign_task task = {.offsets = offsets, .hashes = hashes, .n_docs = n};
     bm_cl_plan plan = {0};
     bm_cl_cursor at = {0};

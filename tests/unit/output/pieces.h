@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pieces.h -- test bytes, and their digests by pieces of 64 bytes, from Python's hashlib and
  * xxhash. Header only. */
-#ifndef BM_TESTS_PIECES_H
-#define BM_TESTS_PIECES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ static const struct by_pieces {
 };
 
 #define N_BY_PIECES (sizeof by_pieces / sizeof by_pieces[0])
-
-#endif

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "output/digest.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/output/pieces.h"
 
 typedef struct folder {
@@ -31,7 +31,7 @@ static void begin(folder *f)
     char data[PIECES_MAX];
     fill_pieces(data, sizeof data);
     memset(f, 0, sizeof *f);
-    scratch_open(&f->s);
+    f->s = scratch_open();
     for (size_t i = 0; i < N_BY_PIECES; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%zu", i);
@@ -126,7 +126,7 @@ static bm_status open_with_another(void *ctx, size_t file, int *fd, bool *owned,
 Test(digest_files, no_file_is_bound_to_one_thread, .timeout = 300)
 {
     char *data = calloc(LARGE, 4);
-    scratch s;
+    SCRATCH s = scratch_open();
     meeting m = {0};
     bm_pool *pool = NULL;
     bm_digest_piece pieces[4] = {0};
@@ -134,7 +134,6 @@ Test(digest_files, no_file_is_bound_to_one_thread, .timeout = 300)
     cr_assert_not_null(data);
     for (size_t i = 0; i < 4; i++)
         memset(data + i * LARGE, 'a' + (int)i, LARGE);
-    scratch_open(&s);
     scratch_put(&s, "large", data, 4 * LARGE);
     m.fd = open(scratch_at(&s, "large"), O_RDONLY | O_CLOEXEC);
     cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
@@ -157,5 +156,4 @@ Test(digest_files, no_file_is_bound_to_one_thread, .timeout = 300)
     bm_pool_close(pool);
     close(m.fd);
     free(data);
-    scratch_close(&s);
 }

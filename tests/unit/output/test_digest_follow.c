@@ -6,7 +6,9 @@
 #include <fcntl.h>
 
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 /* SHA-256 of a million times "a": NIST, FIPS 180-4 example values. */
 #define MILLION_A "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
@@ -47,14 +49,13 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
 {
     static char bytes[MILLION];
     char name[64];
-    bm_digest_follow *follow = NULL;
     bm_digest_piece *pieces = NULL;
     bm_digest_followed file = *how;
     memset(bytes, 'a', sizeof bytes);
     snprintf(name, sizeof name, "file-%zu-%llu-%llu", step, (unsigned long long)how->piece_bytes,
              (unsigned long long)how->rewritable);
     file.fd = open_new(s, name);
-    cr_assert_eq(bm_digest_follow_open(&file, &follow, NULL), BM_OK);
+    bm_digest_follow *follow = world_open(bm_digest_follow, &file);
     for (size_t at = 0; at < sizeof bytes;) {
         const size_t n = sizeof bytes - at < step ? sizeof bytes - at : step;
         cr_assert_eq(write(file.fd, bytes + at, n), (ssize_t)n);
@@ -85,8 +86,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
 Test(digest_follow, equals_the_known_digest_for_any_steps)
 {
     static const size_t steps[] = {1000000, 999999, 65536, 4097};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
         bm_digests is;
         follow_million(&s, steps[k], &(bm_digest_followed){.piece_bytes = MILLION}, &is);
@@ -97,19 +97,16 @@ Test(digest_follow, equals_the_known_digest_for_any_steps)
                        &(bm_digest_followed){.piece_bytes = 300000, .rewritable = 300001}, &is);
         cr_assert_str_eq(is.sha256, MILLION_A_BY_PIECES);
     }
-    scratch_close(&s);
 }
 
 Test(digest_follow, bytes_that_are_not_there_are_an_io_error_that_names_the_file)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_digest_followed file = {.fd = open_new(&s, "short"), .piece_bytes = (uint64_t)64 << 20};
-    bm_digest_follow *follow = NULL;
     bm_digest_piece *pieces = NULL;
     bm_error err = {0};
     cr_assert_eq(write(file.fd, "abc", 3), 3);
-    cr_assert_eq(bm_digest_follow_open(&file, &follow, NULL), BM_OK);
+    bm_digest_follow *follow = world_open(bm_digest_follow, &file);
     bm_digest_follow_reach(follow, (uint64_t)4 << 20);
     /* long enough for a thread to take the piece; if none did, nothing was read and the test
      * still passes */
@@ -122,20 +119,16 @@ Test(digest_follow, bytes_that_are_not_there_are_an_io_error_that_names_the_file
         cr_expect_not_null(strstr(err.message, "cannot read"), "%s", err.message);
     free(pieces);
     close(file.fd);
-    scratch_close(&s);
 }
 
 Test(digest_follow, closing_early_waits_for_nothing)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const bm_digest_followed file = {.fd = open_new(&s, "file"), .piece_bytes = 100};
-    bm_digest_follow *follow = NULL;
-    cr_assert_eq(bm_digest_follow_open(&file, &follow, NULL), BM_OK);
+    bm_digest_follow *follow = world_open(bm_digest_follow, &file);
     bm_digest_follow_close(follow);
     bm_digest_follow_close(NULL);
     close(file.fd);
-    scratch_close(&s);
 }
 
 static void write_large(bm_out_dir *dir, const char *name, bool early, uint64_t rewritable,
@@ -143,15 +136,11 @@ static void write_large(bm_out_dir *dir, const char *name, bool early, uint64_t 
 {
     static char block[300000];
     bm_out_file *file = NULL;
-    uint32_t state = 12345;
     cr_assert_eq(bm_out_dir_file(dir, name, &file, NULL), BM_OK);
     if (early)
         bm_out_file_digest_early(file, rewritable);
     for (int round = 0; round < 40; round++) {
-        for (size_t i = 0; i < sizeof block; i++) {
-            state = state * 1664525u + 1013904223u;
-            block[i] = (char)(state >> 24);
-        }
+        world_fill(block, sizeof block, (uint64_t)round, NULL);
         cr_assert_eq(bm_out_file_write(file, block, sizeof block, NULL), BM_OK);
     }
     if (rewrite)
@@ -173,11 +162,9 @@ static void system_digest(const char *path, char hex[BM_SHA256_HEX])
 Test(digest_follow, a_large_file_digested_early_has_the_digest_of_its_bytes)
 {
     static const char *const names[] = {"early", "late", "rewritten", "front"};
-    scratch s;
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     const char *json;
-    scratch_open(&s);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     write_large(dir, "early", true, 0, false);
     write_large(dir, "late", false, 0, false);
     write_large(dir, "rewritten", true, 0, true);
@@ -196,5 +183,4 @@ Test(digest_follow, a_large_file_digested_early_has_the_digest_of_its_bytes)
     cr_assert_str_neq(hexes[0], hexes[2]);
     cr_assert_str_eq(hexes[2], hexes[3]);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }

@@ -5,7 +5,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 /* === listed ===
  *
@@ -21,12 +22,8 @@
 
 static bm_manifest *manifest_of(scratch *s, const char *text)
 {
-    bm_manifest *manifest = NULL;
-    bm_error err = {0};
     scratch_put_text(s, "report.json", text);
-    cr_assert_eq(bm_manifest_open(scratch_at(s, "report.json"), 0, &manifest, &err), BM_OK, "%s",
-                 err.message);
-    return manifest;
+    return world_open(bm_manifest, scratch_at(s, "report.json"), 0);
 }
 
 static bm_status compare(const bm_manifest *manifest, const char *text, size_t step, bm_error *err)
@@ -48,8 +45,7 @@ Test(listed, bytes_are_those_listed_or_refused)
         HEAD SHA256 ",\"outputs_xxh3_128\":" XXH3 "}", /* as written today */
         HEAD OTHER ",\"outputs_xxh3_128\":" XXH3 "}",  /* XXH3 takes precedence, and it is right */
     };
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         bm_error err = {0};
         bm_manifest *manifest = manifest_of(&s, texts[i]);
@@ -62,15 +58,13 @@ Test(listed, bytes_are_those_listed_or_refused)
         cr_expect_eq(compare(manifest, "", 1, &err), BM_ERR_FORMAT);
         bm_manifest_close(manifest);
     }
-    scratch_close(&s);
 }
 
 Test(listed, a_file_that_nobody_listed_is_refused_by_its_name)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_listed *listed = NULL;
     bm_error err = {0};
-    scratch_open(&s);
     bm_manifest *manifest = manifest_of(&s, HEAD SHA256 "}");
     cr_expect_eq(bm_listed_open(manifest, "b.tsv", "b.tsv", &listed, &err), BM_ERR_FORMAT);
     cr_expect_not_null(strstr(err.message, "b.tsv"), "%s", err.message);
@@ -78,18 +72,15 @@ Test(listed, a_file_that_nobody_listed_is_refused_by_its_name)
     cr_expect_eq(bm_listed_end(NULL, NULL), BM_OK);
     bm_listed_close(NULL);
     bm_manifest_close(manifest);
-    scratch_close(&s);
 }
 
 Test(listed, a_second_digest_of_no_output_is_refused)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_manifest *manifest = NULL;
-    scratch_open(&s);
     scratch_put_text(&s, "report.json", HEAD "{},\"outputs_xxh3_128\":" XXH3 "}");
     cr_expect_eq(bm_manifest_open(scratch_at(&s, "report.json"), 0, &manifest, NULL),
                  BM_ERR_FORMAT);
-    scratch_close(&s);
 }
 
 /* --- files of several pieces: "abc" by 2 bytes, with digests from Python's hashlib and xxhash ---
@@ -106,8 +97,7 @@ Test(listed, a_file_is_compared_by_the_pieces_that_the_manifest_says)
 {
     static const char *const texts[] = {HEAD PIECES_SHA BY_TWO, HEAD PIECES_SHA
                                         ",\"outputs_xxh3_128\":" PIECES_XXH3 BY_TWO};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         bm_error err = {0};
         bm_manifest *manifest = manifest_of(&s, texts[i]);
@@ -117,14 +107,12 @@ Test(listed, a_file_is_compared_by_the_pieces_that_the_manifest_says)
         cr_expect_null(strstr(err.message, "piece"), "%s", err.message);
         bm_manifest_close(manifest);
     }
-    scratch_close(&s);
 }
 
 Test(listed, the_first_piece_that_differs_is_named_where_pieces_are_listed)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_error err = {0};
-    scratch_open(&s);
     bm_manifest *manifest =
         manifest_of(&s, HEAD PIECES_SHA ",\"outputs_xxh3_128\":" PIECES_XXH3
                                         ",\"outputs_pieces_xxh3_128\":" PIECES_LIST BY_TWO);
@@ -134,7 +122,6 @@ Test(listed, the_first_piece_that_differs_is_named_where_pieces_are_listed)
     cr_expect_eq(compare(manifest, "bbc", 3, &err), BM_ERR_FORMAT);
     cr_expect_not_null(strstr(err.message, "of piece 1 of 2 (from byte 0 on)"), "%s", err.message);
     bm_manifest_close(manifest);
-    scratch_close(&s);
 }
 
 Test(listed, digests_of_a_later_version_or_of_no_pieces_are_refused)
@@ -145,15 +132,13 @@ Test(listed, digests_of_a_later_version_or_of_no_pieces_are_refused)
         HEAD "{},\"digests\":2}",
         HEAD "{},\"outputs_pieces_xxh3_128\":" PIECES_LIST BY_TWO,
     };
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         bm_manifest *manifest = NULL;
         scratch_put_text(&s, "report.json", texts[i]);
         cr_expect_eq(bm_manifest_open(scratch_at(&s, "report.json"), 0, &manifest, NULL),
                      BM_ERR_FORMAT, "%zu", i);
     }
-    scratch_close(&s);
 }
 
 /* === seal ===

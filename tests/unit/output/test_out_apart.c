@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "output/out_target.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 /* Checks two outputs in the scratch folder. */
 static bm_status apart(scratch *s, const char *first, bool is_dir, const char *second)
@@ -23,8 +23,7 @@ static bm_status apart(scratch *s, const char *first, bool is_dir, const char *s
 
 Test(out_apart, one_place_by_several_ways_is_one)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "d");
     cr_assert_eq(symlink("d", scratch_at(&s, "alias")), 0);
     static const char *const ways[] = {"d/x",     "./d/x",        "d//x",
@@ -37,13 +36,11 @@ Test(out_apart, one_place_by_several_ways_is_one)
     scratch_put_text(&s, "d/x", "");
     cr_assert_eq(link(scratch_at(&s, "d/x"), scratch_at(&s, "hard")), 0);
     cr_expect_eq(apart(&s, "d/x", false, "hard"), BM_ERR_USAGE);
-    scratch_close(&s);
 }
 
 Test(out_apart, nothing_lies_in_an_output)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     cr_expect_eq(apart(&s, "out", true, "out/report.json"), BM_ERR_USAGE);
     cr_expect_eq(apart(&s, "out", true, "out.partial"), BM_ERR_USAGE);
     cr_expect_eq(apart(&s, "out", true, "out.partial/x"), BM_ERR_USAGE);
@@ -52,13 +49,11 @@ Test(out_apart, nothing_lies_in_an_output)
     cr_expect_eq(apart(&s, "out", true, "out.json"), BM_OK);
     cr_expect_eq(apart(&s, "out", true, "out.partials"), BM_OK);
     cr_expect_eq(apart(&s, "deep/out", true, "deep/report.json"), BM_OK);
-    scratch_close(&s);
 }
 
 Test(out_apart, temporary_files_lie_elsewhere)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char target[512], temp[512];
     static const struct {
         const char *temp;
@@ -77,5 +72,4 @@ Test(out_apart, temporary_files_lie_elsewhere)
         snprintf(temp, sizeof temp, "%s/%s", s.root, cases[i].temp);
         cr_expect_eq(bm_out_apart_from_temp(target, temp, NULL), cases[i].status, "%s", temp);
     }
-    scratch_close(&s);
 }

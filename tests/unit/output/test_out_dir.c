@@ -8,13 +8,12 @@
 #include <sys/wait.h>
 
 #include "tests/unit/output/whole_output.h"
+#include "tests/world/world_calls.h"
 
 Test(out_dir, a_directory_appears_at_commit_and_not_before)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out/"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    SCRATCH s = scratch_open();
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out/"), BM_OUT_REFUSE);
     cr_expect_str_eq(bm_out_dir_work(dir), scratch_at(&s, "out.partial"));
     add_file(dir, "ids.txt", "a\n");
     add_file(dir, "kept/a/b/c.jsonl", "{}\n");
@@ -28,16 +27,13 @@ Test(out_dir, a_directory_appears_at_commit_and_not_before)
     cr_expect(scratch_holds(&s, "out/manifest.json", "{}\n"));
     cr_expect_eq(scratch_count(&s, "out"), 3u, "no marker of the work is left");
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(out_dir, digests_are_sha256_sorted_by_name_of_what_was_there_at_seal)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     const char *json = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     add_file(dir, "removed.tsv", "");
     add_file(dir, "ids.txt", "abc");
     add_file(dir, "kept/\xff\t.txt", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq");
@@ -55,17 +51,14 @@ Test(out_dir, digests_are_sha256_sorted_by_name_of_what_was_there_at_seal)
         "\"removed.tsv\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}");
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "."), 0u, "closed without commit: nothing is left");
-    scratch_close(&s);
 }
 
 Test(out_dir, more_files_than_are_held_open_are_all_there)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     const char *json = NULL;
     char name[64];
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof name, "kept/%d/%d.txt", i % 7, i);
         add_file(dir, name, name);
@@ -84,31 +77,26 @@ Test(out_dir, more_files_than_are_held_open_are_all_there)
         snprintf(path, sizeof path, "out/%s", name);
         cr_expect(scratch_holds(&s, path, name));
     }
-    scratch_close(&s);
 }
 
 Test(out_dir, names_that_would_leave_the_directory_are_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     static const char *const names[] = {
         "",   "/abs", "../x", "a/../x", "a/..",  "a//b", "./a",
         "a/", ".",    "..",   "kept/",  "a/./b", "/",    ".bandmill-work"};
-    bm_out_dir *dir = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bm_out_file *file = NULL;
         cr_expect_eq(bm_out_dir_file(dir, names[i], &file, NULL), BM_ERR_INTERNAL, "%s", names[i]);
     }
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u, "the marker only");
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(out_dir, an_existing_target_is_refused_and_left_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "out");
     scratch_put_text(&s, "out/theirs", "x");
@@ -125,13 +113,11 @@ Test(out_dir, an_existing_target_is_refused_and_left_alone)
     cr_expect_eq(write_output(scratch_at(&s, "file/out"), false, "x", &err), BM_ERR_IO);
     cr_expect_eq(scratch_count(&s, "."), 5u, "no .partial is left anywhere");
     cr_expect(scratch_holds(&s, "file", "mine"));
-    scratch_close(&s);
 }
 
 Test(out_dir, force_replaces_an_output_of_ours_whole)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     cr_assert_eq(write_output(scratch_at(&s, "out"), false, "old", &err), BM_OK, "%s", err.message);
     scratch_put_text(&s, "out/pairs.tsv", "only the old one has it");
@@ -144,7 +130,6 @@ Test(out_dir, force_replaces_an_output_of_ours_whole)
     cr_expect(scratch_holds(&s, "out/kept/x/a.jsonl", "new"));
     cr_expect_not(scratch_has(&s, "out/pairs.tsv"));
     cr_expect_eq(scratch_count(&s, "."), 1u, "the old one is gone");
-    scratch_close(&s);
 }
 
 Test(out_dir, force_refuses_what_holds_anything_that_is_not_ours)
@@ -153,10 +138,9 @@ Test(out_dir, force_refuses_what_holds_anything_that_is_not_ours)
                                           "kept/notes", "Kept",          "kept.bak",
                                           "pairs.tsv",  "manifest.json~"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         char name[64];
         bm_error err = {0};
-        scratch_open(&s);
         cr_assert_eq(write_output(scratch_at(&s, "out"), false, "old", &err), BM_OK);
         snprintf(name, sizeof name, "out/%s", foreign[i]);
         scratch_put_text(&s, name, "precious");
@@ -166,7 +150,6 @@ Test(out_dir, force_refuses_what_holds_anything_that_is_not_ours)
         cr_expect(scratch_holds(&s, name, "precious"));
         cr_expect(scratch_holds(&s, "out/ids.txt", "old"));
         cr_expect_eq(scratch_count(&s, "."), 1u);
-        scratch_close(&s);
     }
 }
 
@@ -180,9 +163,8 @@ Test(out_dir, force_refuses_directories_without_a_report_of_ours)
                                           "{\"tool\":",
                                           "{\"schema\":2,\"tool\":\"bandmill\"}"};
     for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         bm_error err = {0};
-        scratch_open(&s);
         scratch_folder(&s, "out");
         scratch_put_text(&s, "out/ids.txt", "mine");
         if (reports[i] != NULL)
@@ -191,14 +173,12 @@ Test(out_dir, force_refuses_directories_without_a_report_of_ours)
                      i);
         cr_expect(scratch_holds(&s, "out/ids.txt", "mine"));
         cr_expect_eq(scratch_count(&s, "."), 1u);
-        scratch_close(&s);
     }
 }
 
 Test(out_dir, a_link_in_the_old_output_is_refused_and_not_followed)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "precious");
     scratch_put_text(&s, "precious/a", "precious");
@@ -206,18 +186,14 @@ Test(out_dir, a_link_in_the_old_output_is_refused_and_not_followed)
     cr_assert_eq(symlink("../../precious", scratch_at(&s, "out/kept/link")), 0);
     cr_expect_eq(write_output(scratch_at(&s, "out"), true, "new", &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "precious/a", "precious"));
-    scratch_close(&s);
 }
 
 Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     for (int force = 0; force < 2; force++) {
-        bm_out_dir *dir = NULL;
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), bm_out_existing_of(force), &dir, NULL),
-                     BM_OK);
+        bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), bm_out_existing_of(force));
         add_file(dir, "ids.txt", "new");
         scratch_folder(&s, "out");
         scratch_put_text(&s, "out/theirs", "x");
@@ -228,7 +204,6 @@ Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
         cr_assert_eq(unlink(scratch_at(&s, "out/theirs")), 0);
         cr_assert_eq(rmdir(scratch_at(&s, "out")), 0);
     }
-    scratch_close(&s);
 }
 
 /* A job whose work directory is removed, moved or recreated ends with an error, and leaves alone
@@ -236,12 +211,11 @@ Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
 Test(out_dir, a_work_directory_that_was_taken_away_ends_the_job_and_what_came_after_stays)
 {
     for (int anew = 0; anew < 3; anew++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         char command[700];
         bm_out_dir *first = NULL, *second = NULL;
         bm_out_file *file = NULL;
         bm_error err = {0};
-        scratch_open(&s);
         cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &first, NULL), BM_OK);
         add_file(first, "ids.txt", "first");
         snprintf(command, sizeof command,
@@ -269,14 +243,12 @@ Test(out_dir, a_work_directory_that_was_taken_away_ends_the_job_and_what_came_af
             cr_expect(scratch_holds(&s, "out/ids.txt", "second"));
             cr_expect_eq(scratch_count(&s, "out"), 1u);
         }
-        scratch_close(&s);
     }
 }
 
 Test(out_dir, two_jobs_at_one_target_do_not_clear_each_others_work)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_out_dir *first = NULL, *second = NULL;
     bm_error err = {0};
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &first, NULL), BM_OK);
@@ -287,15 +259,13 @@ Test(out_dir, two_jobs_at_one_target_do_not_clear_each_others_work)
     cr_assert_eq(bm_out_dir_commit(first, NULL), BM_OK);
     bm_out_dir_close(first);
     cr_expect(scratch_holds(&s, "out/ids.txt", "first"));
-    scratch_close(&s);
 }
 
 /* --- bm_out_dir_check, bm_out_file_check --- */
 
 Test(out_check, an_output_that_is_in_or_above_an_input_is_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "data");
     scratch_folder(&s, "data/sub");
     scratch_put_text(&s, "data/a.jsonl", "{}");
@@ -329,13 +299,11 @@ Test(out_check, an_output_that_is_in_or_above_an_input_is_refused)
         cr_expect_eq(status, BM_ERR_USAGE, "%s for %s", cases[i].target, cases[i].input);
         cr_expect(strstr(err.message, "the output ") != NULL, "%s", err.message);
     }
-    scratch_close(&s);
 }
 
 Test(out_check, an_input_where_the_work_would_lie_is_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "out.partial");
     scratch_put_text(&s, "out.partial/ids.txt", "an input by an unlucky name");
     const char *inputs[] = {scratch_at(&s, "out.partial/ids.txt")};
@@ -344,13 +312,11 @@ Test(out_check, an_input_where_the_work_would_lie_is_refused)
     inputs[0] = scratch_at(&s, "out.partial");
     cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, inputs, 1, NULL),
                  BM_ERR_USAGE);
-    scratch_close(&s);
 }
 
 Test(out_check, neighbours_and_prefixes_of_names_are_fine)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "data");
     scratch_put_text(&s, "data/a.jsonl", "{}");
     const char *inputs[] = {"-", scratch_at(&s, "data/a.jsonl"), scratch_at(&s, "missing")};
@@ -363,13 +329,11 @@ Test(out_check, neighbours_and_prefixes_of_names_are_fine)
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "data/a.tsv"), BM_OUT_REFUSE, inputs, 3, NULL),
                  BM_OK);
     cr_expect_eq(scratch_count(&s, "."), 1u, "nothing was made");
-    scratch_close(&s);
 }
 
 Test(out_check, an_existing_output_is_refused_before_any_work)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "out");
     scratch_put_text(&s, "out/theirs", "x");
@@ -388,31 +352,26 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     cr_expect_eq(bm_out_dir_check(scratch_at(&s, "no/such/out"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_OK, "its folders are made later");
     cr_expect_not(scratch_has(&s, "no"));
-    scratch_close(&s);
 }
 
 /* --- missing parent folders, and an empty folder as the target --- */
 
 Test(out_places, folders_above_the_target_are_made)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     cr_expect_eq(write_output(scratch_at(&s, "a/b/../c/out"), false, "x", &err), BM_OK, "%s",
                  err.message);
     cr_expect(scratch_holds(&s, "a/c/out/ids.txt", "x"));
     cr_expect_eq(scratch_count(&s, "a/c"), 1u);
     cr_expect_eq(scratch_count(&s, "a/b"), 0u, "made on the way, as mkdir -p does");
-    scratch_close(&s);
 }
 
 Test(out_places, folders_that_were_made_go_again_with_the_output_but_no_others)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "mine");
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/a/b/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "mine/a/b/out"), BM_OUT_REFUSE);
     cr_expect(scratch_has(&s, "mine/a/b/out.partial"));
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "mine"), 0u);
@@ -428,13 +387,11 @@ Test(out_places, folders_that_were_made_go_again_with_the_output_but_no_others)
     scratch_folder(&s, "mine/x"); /* another folder with the name of ours */
     bm_out_dir_close(dir);
     cr_expect(scratch_has(&s, "mine/x"));
-    scratch_close(&s);
 }
 
 Test(out_places, two_jobs_in_one_new_folder_do_not_take_it_from_each_other)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_out_dir *first = NULL, *second = NULL;
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/a"), BM_OUT_REFUSE, &first, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/b"), BM_OUT_REFUSE, &second, NULL), BM_OK);
@@ -445,14 +402,12 @@ Test(out_places, two_jobs_in_one_new_folder_do_not_take_it_from_each_other)
     bm_out_dir_close(second);
     cr_expect(scratch_holds(&s, "new/b/ids.txt", "b"));
     cr_expect_eq(scratch_count(&s, "new"), 1u);
-    scratch_close(&s);
 }
 
 Test(out_places, an_empty_directory_counts_as_nothing)
 {
     for (int force = 0; force < 2; force++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         bm_error err = {0};
         scratch_folder(&s, "out");
         cr_expect_eq(
@@ -462,18 +417,15 @@ Test(out_places, an_empty_directory_counts_as_nothing)
                      err.message);
         cr_expect(scratch_holds(&s, "out/ids.txt", "x"));
         cr_expect_eq(scratch_count(&s, "."), 1u);
-        scratch_close(&s);
     }
 }
 
 Test(out_places, a_directory_that_fills_meanwhile_and_a_link_to_an_empty_one_stay)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
-    bm_out_dir *dir = NULL;
     scratch_folder(&s, "out");
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     scratch_put_text(&s, "out/theirs", "x");
     cr_expect_eq(bm_out_dir_commit(dir, &err), BM_ERR_USAGE);
     bm_out_dir_close(dir);
@@ -486,13 +438,11 @@ Test(out_places, a_directory_that_fills_meanwhile_and_a_link_to_an_empty_one_sta
                  BM_ERR_USAGE, "an input");
     cr_expect_eq(scratch_count(&s, "empty"), 0u);
     cr_expect_eq(scratch_count(&s, "."), 3u);
-    scratch_close(&s);
 }
 
 Test(out_places, an_output_that_would_lie_in_an_input_is_refused_whatever_is_still_missing)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "data");
     scratch_put_text(&s, "data/a.jsonl", "{}");
     cr_assert_eq(symlink("data", scratch_at(&s, "alias")), 0);
@@ -510,5 +460,4 @@ Test(out_places, an_output_that_would_lie_in_an_input_is_refused_whatever_is_sti
                      BM_OK, "%s: %s", beside[i], err.message);
     }
     cr_expect_eq(scratch_count(&s, "."), 2u, "nothing was made");
-    scratch_close(&s);
 }

@@ -13,8 +13,7 @@
 
 Test(out_dir_resume, a_directory_with_a_journal_is_taken_over_as_it_is)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
     cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
@@ -27,13 +26,11 @@ Test(out_dir_resume, a_directory_with_a_journal_is_taken_over_as_it_is)
     bm_out_dir_preserve(dir, false);
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "."), 0u);
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, without_a_journal_it_is_begun_anew)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = again(&s, false); /* nothing to resume */
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
     bm_out_dir_close(dir);
@@ -48,16 +45,14 @@ Test(out_dir_resume, without_a_journal_it_is_begun_anew)
     cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
                  BM_ERR_USAGE);
     cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, to_begin_anew_clears_a_journal_only_where_outputs_are_replaced)
 {
     for (int journal = 0; journal < 2; journal++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         bm_out_dir *dir = NULL;
         bm_error err = {0};
-        scratch_open(&s);
         leave(&s, journal);
         if (journal) {
             cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err),
@@ -71,7 +66,6 @@ Test(out_dir_resume, to_begin_anew_clears_a_journal_only_where_outputs_are_repla
         cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
         bm_out_dir_close(dir);
         cr_expect_eq(scratch_count(&s, "."), 0u);
-        scratch_close(&s);
     }
 }
 
@@ -80,11 +74,10 @@ Test(out_dir_resume, nothing_is_taken_over_that_holds_what_no_marker_lists)
     static const char *const foreign[] = {"thesis.tex", ".bandmill", ".bandmill-x",
                                           "output/pairs.tsv", "output/kept/x/b.jsonl"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         char name[64];
         bm_out_dir *dir = NULL;
         bool found = true;
-        scratch_open(&s);
         leave(&s, true);
         snprintf(name, sizeof name, "out.partial/%s", foreign[i]);
         scratch_put_text(&s, name, "precious");
@@ -100,16 +93,14 @@ Test(out_dir_resume, nothing_is_taken_over_that_holds_what_no_marker_lists)
         cr_assert_eq(unlink(scratch_at(&s, name)), 0);
         dir = again(&s, true);
         bm_out_dir_close(dir);
-        scratch_close(&s);
     }
 }
 
 Test(out_dir_resume, without_its_marker_or_with_a_file_that_has_two_names_nothing_is_taken_over)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bool found;
-    scratch_open(&s);
     leave(&s, true);
     /* a user's file, which a resumed job would truncate and append to */
     scratch_put_text(&s, "input", "mine");
@@ -124,13 +115,11 @@ Test(out_dir_resume, without_its_marker_or_with_a_file_that_has_two_names_nothin
     cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, NULL), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "out.partial/.bandmill-journal", "noted"));
     cr_expect(scratch_holds(&s, "input", "mine"));
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, clear_leaves_what_is_named_the_state_and_what_is_not_listed)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     scratch_folder(&s, "precious");
     scratch_put_text(&s, "precious/a", "mine");
@@ -158,13 +147,11 @@ Test(out_dir_resume, clear_leaves_what_is_named_the_state_and_what_is_not_listed
     cr_assert_eq(bm_out_dir_clear(dir, NULL, 0, NULL), BM_OK);
     cr_expect_eq(scratch_count(&s, "out.partial"), 3u);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, state_has_names_that_no_output_can_have)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bm_out_file *file = NULL;
     char *path = NULL;
@@ -187,13 +174,11 @@ Test(out_dir_resume, state_has_names_that_no_output_can_have)
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
     cr_expect(scratch_has(&s, "out/kept/.bandmill-x"));
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, commit_removes_all_state_and_nothing_it_points_to)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "precious", "mine");
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
@@ -208,13 +193,11 @@ Test(out_dir_resume, commit_removes_all_state_and_nothing_it_points_to)
     cr_expect(scratch_holds(&s, "out/ids.txt", "new"));
     cr_expect_eq(scratch_count(&s, "out.partial"), 1u, "a stranger's link stays where it was");
     cr_expect(scratch_holds(&s, "precious", "mine"));
-    scratch_close(&s);
 }
 
 Test(out_dir_resume, force_does_not_replace_a_directory_that_holds_state)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     bm_out_dir *dir = NULL;
     scratch_folder(&s, "out");
@@ -227,7 +210,6 @@ Test(out_dir_resume, force_does_not_replace_a_directory_that_holds_state)
     cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, &err), BM_OK, "%s",
                  err.message);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 /* --- other processes --- */
@@ -256,8 +238,7 @@ static pid_t job_in_child(const char *target, bm_status *status)
 
 Test(out_dir_resume, a_living_jobs_directory_is_locked_and_a_killed_ones_is_taken_over)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     bm_status status;
     pid_t child = job_in_child(scratch_at(&s, "out"), &status);
@@ -278,5 +259,4 @@ Test(out_dir_resume, a_living_jobs_directory_is_locked_and_a_killed_ones_is_take
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }

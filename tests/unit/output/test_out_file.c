@@ -11,8 +11,10 @@
 #include <zstd.h>
 
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_random.h"
 
 typedef struct content {
     const void *data;
@@ -41,68 +43,55 @@ static bm_status write_file(const char *target, bool force, content c, bm_error 
 
 Test(out_file, a_file_appears_at_close_and_not_before)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    SCRATCH s = scratch_open();
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a.tsv"), BM_OUT_REFUSE);
     cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
     cr_expect_eq(bm_out_file_bytes(file), 6u);
     cr_expect_not(scratch_has(&s, "a.tsv"));
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
     cr_expect(scratch_holds(&s, "a.tsv", "hello\n"));
     cr_expect_eq(scratch_count(&s, "."), 1u, "nothing lies beside it");
-    scratch_close(&s);
 }
 
 Test(out_file, an_aborted_file_leaves_nothing)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    SCRATCH s = scratch_open();
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a.tsv"), BM_OUT_REFUSE);
     cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
     bm_out_file_abort(file);
     bm_out_file_abort(NULL);
     cr_expect_eq(scratch_count(&s, "."), 0u);
-    scratch_close(&s);
 }
 
 Test(out_file, an_existing_file_is_replaced_only_by_force)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_put_text(&s, "a", OURS);
-    cr_expect_eq(write_file(scratch_at(&s, "a"), false, (content){"new", 3, 0}, &err),
-                 BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "`force`") != NULL);
+    world_refused(write_file(scratch_at(&s, "a"), false, (content){"new", 3, 0}, &err),
+                  BM_ERR_USAGE, &err, "`force`");
     cr_expect(scratch_holds(&s, "a", OURS));
     cr_expect_eq(write_file(scratch_at(&s, "a"), true, (content){"new", 3, 0}, &err), BM_OK);
     cr_expect(scratch_holds(&s, "a", "new"));
     cr_expect_eq(write_file(scratch_at(&s, "a"), true, (content){"x", 1, 0}, &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "a", "new"), "it begins as none of ours");
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(out_file, a_file_that_appears_meanwhile_is_not_replaced)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_file *file = NULL;
+    SCRATCH s = scratch_open();
     bm_error err = {0};
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REFUSE);
     scratch_put_text(&s, "a", "other");
     cr_expect_eq(bm_out_file_close(file, &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "a", "other"));
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(out_file, links_pipes_devices_and_directories_are_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "real", "x");
     cr_assert_eq(symlink("real", scratch_at(&s, "link")), 0);
     cr_assert_eq(symlink("nowhere", scratch_at(&s, "dangling")), 0);
@@ -128,61 +117,48 @@ Test(out_file, links_pipes_devices_and_directories_are_refused)
     }
     cr_expect(scratch_holds(&s, "real", "x"));
     cr_expect_eq(scratch_count(&s, "."), 5u);
-    scratch_close(&s);
 }
 
 Test(out_file, dev_stdout_is_refused_with_what_to_do)
 {
     bm_error err = {0};
-    cr_expect_eq(write_file("/dev/stdout", false, (content){"y", 1, 0}, &err), BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "without `output`") != NULL, "%s", err.message);
+    world_refused(write_file("/dev/stdout", false, (content){"y", 1, 0}, &err), BM_ERR_USAGE, &err,
+                  "without `output`");
 }
 
 Test(out_file, a_file_in_place_of_a_folder_is_an_io_error)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_put_text(&s, "file", "mine");
     cr_expect_eq(write_file(scratch_at(&s, "file/a"), false, (content){"y", 1, 0}, &err),
                  BM_ERR_IO);
     cr_expect(strstr(err.file, "file/a") != NULL);
     cr_expect(scratch_holds(&s, "file", "mine"));
-    scratch_close(&s);
 }
 
 Test(out_file, folders_above_are_made_and_go_again_with_a_file_that_is_given_up)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a/b/c"), BM_OUT_REFUSE, &file, &err), BM_OK, "%s",
-                 err.message);
+    world_ok(bm_out_file_open(scratch_at(&s, "a/b/c"), BM_OUT_REFUSE, &file, &err), &err);
     bm_out_file_abort(file);
     cr_expect_eq(scratch_count(&s, "."), 0u);
     cr_expect_eq(write_file(scratch_at(&s, "a/b/c"), false, (content){"y", 1, 0}, &err), BM_OK);
     cr_expect(scratch_holds(&s, "a/b/c", "y"));
     cr_expect_eq(scratch_count(&s, "a/b"), 1u);
-    scratch_close(&s);
 }
 
 Test(out_file, any_sizes_of_writes_give_the_same_bytes)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     size_t len = (3u << 20) + 12345;
-    unsigned char *data = malloc(len);
-    uint32_t state = 1;
-    for (size_t i = 0; i < len; i++) {
-        state = state * 1664525u + 1013904223u;
-        data[i] = (unsigned char)(state >> 24);
-    }
+    unsigned char *data = world_filled(len, 1, NULL);
     static const size_t steps[] = {1000, 262143, 262144, 262145, 1 << 20, 1 << 30};
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
-        bm_out_file *file = NULL;
         scratch_put_text(&s, "a", "");
-        cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
+        bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REPLACE);
         for (size_t at = 0; at < len; at += steps[k])
             cr_assert_eq(
                 bm_out_file_write(file, data + at, len - at < steps[k] ? len - at : steps[k], NULL),
@@ -194,15 +170,12 @@ Test(out_file, any_sizes_of_writes_give_the_same_bytes)
         free(bytes);
     }
     free(data);
-    scratch_close(&s);
 }
 
 Test(out_file, bytes_can_be_written_again_but_only_those_that_were_written)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    SCRATCH s = scratch_open();
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REFUSE);
     cr_assert_eq(bm_out_file_write(file, "0123456789", 10, NULL), BM_OK);
     cr_expect_eq(bm_out_file_rewrite(file, 2, "ab", 2, NULL), BM_OK);
     cr_expect_eq(bm_out_file_rewrite(file, 9, "xy", 2, NULL), BM_ERR_INTERNAL);
@@ -210,7 +183,6 @@ Test(out_file, bytes_can_be_written_again_but_only_those_that_were_written)
     cr_assert_eq(bm_out_file_write(file, "!", 1, NULL), BM_OK, "writing goes on at the end");
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
     cr_expect(scratch_holds(&s, "a", "01ab456789!"));
-    scratch_close(&s);
 }
 
 static size_t gunzip(const char *packed, size_t len, char *out, size_t cap)
@@ -273,19 +245,15 @@ static size_t unpack(bm_compression kind, const char *packed, size_t len, char *
 
 static char *compressible(size_t len)
 {
-    char *data = malloc(len);
-    uint32_t state = 5;
-    for (size_t i = 0; i < len; i++) { /* half of the bytes do not compress */
-        state = state * 1664525u + 1013904223u;
-        data[i] = (char)(i % 8192 < 4096 ? state >> 24 : 'a' + i % 7);
-    }
+    char *data = world_filled(len, 5, NULL);
+    for (size_t i = 0; i < len; i++) /* half of the bytes do not compress */
+        data[i] = i % 8192 < 4096 ? data[i] : (char)('a' + i % 7);
     return data;
 }
 
 Test(out_file, what_is_compressed_comes_back_for_any_size)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     static const size_t sizes[] = {0, 1, 1000, (256u << 10) - 1, 256u << 10, (1u << 20) + 7};
     size_t cap = (1u << 20) + 100;
     char *data = compressible(cap), *back = malloc(cap);
@@ -305,13 +273,11 @@ Test(out_file, what_is_compressed_comes_back_for_any_size)
     }
     free(data);
     free(back);
-    scratch_close(&s);
 }
 
 Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     static const size_t steps[] = {1 << 30, 1 << 20, 262145, 4096, 999};
     char *data = compressible(1 << 20);
     for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
@@ -320,10 +286,9 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
         char *first = NULL;
         size_t n_first = 0;
         for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
-            bm_out_file *file = NULL;
             size_t got;
             scratch_put_text(&s, "a", "");
-            cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
+            bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REPLACE);
             cr_assert_eq(bm_out_file_compress(file, (bm_compression)kind,
                                               (bm_pack_lanes){.threads = 2}, NULL),
                          BM_OK);
@@ -345,7 +310,6 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
         free(first);
     }
     free(data);
-    scratch_close(&s);
 }
 
 /* Decompresses the first member of gz, or frame of zst; sets its compressed length. */
@@ -371,8 +335,7 @@ static size_t first_part(bm_compression kind, const char *packed, size_t len, ch
 Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
 {
     enum { PART = 4 << 20 };
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     static const bm_pack_lanes lanes[] = {{.threads = 1},
                                           {.memory = 1},
                                           {.threads = 2},
@@ -386,11 +349,9 @@ Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
             char *first = NULL;
             size_t n_first = 0, at = 0, done = 0;
             for (size_t l = 0; l < sizeof lanes / sizeof lanes[0]; l++) {
-                bm_out_file *file = NULL;
                 size_t n;
                 scratch_put_text(&s, "a", "");
-                cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL),
-                             BM_OK);
+                bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REPLACE);
                 cr_assert_eq(bm_out_file_compress(file, kind, lanes[l], NULL), BM_OK);
                 for (size_t from = 0; from < sizes[i]; from += 1000003) {
                     const size_t left = sizes[i] - from;
@@ -424,15 +385,13 @@ Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
     }
     free(data);
     free(back);
-    scratch_close(&s);
 }
 
 static bm_out_file *begin_packed(scratch *s, const char *name, bm_compression kind,
                                  bm_pack_lanes lanes, const char *data, size_t len)
 {
-    bm_out_file *file = NULL;
     scratch_put_text(s, name, "");
-    cr_assert_eq(bm_out_file_open(scratch_at(s, name), BM_OUT_REPLACE, &file, NULL), BM_OK);
+    bm_out_file *file = world_open(bm_out_file, scratch_at(s, name), BM_OUT_REPLACE);
     cr_assert_eq(bm_out_file_compress(file, kind, lanes, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, data, len, NULL), BM_OK);
     return file;
@@ -443,8 +402,7 @@ Test(out_file, files_of_one_pool_are_ended_and_closed_later_and_have_the_same_by
     enum { FILES = 12, PART = 4 << 20 };
     static const bm_pack_lanes lanes[] = {{.threads = 0}, {.threads = 2}, {5, 80 << 20, NULL}};
     static const size_t sizes[] = {0, 3 * PART, 100, PART, 2 * PART + 5, PART - 1, 5 * PART, 1};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char *data = compressible(5 * PART + FILES);
     char *alone[FILES];
     size_t n_alone[FILES], n_later = 0;
@@ -490,17 +448,14 @@ Test(out_file, files_of_one_pool_are_ended_and_closed_later_and_have_the_same_by
     for (size_t i = 0; i < FILES; i++)
         free(alone[i]);
     free(data);
-    scratch_close(&s);
 }
 
 Test(out_file, files_of_one_pool_can_be_aborted)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char *data = compressible(9 << 20);
-    bm_pack_pool *pool = NULL;
     bm_out_file *files[3];
-    cr_assert_eq(bm_pack_pool_open((bm_pack_lanes){.threads = 3}, true, &pool, NULL), BM_OK);
+    bm_pack_pool *pool = world_open(bm_pack_pool, (bm_pack_lanes){.threads = 3}, true);
     for (size_t i = 0; i < 3; i++) {
         static const char *const names[] = {"a", "b", "c"};
         files[i] = begin_packed(&s, names[i], BM_COMPRESSION_GZ, (bm_pack_lanes){.pool = pool},
@@ -513,36 +468,29 @@ Test(out_file, files_of_one_pool_can_be_aborted)
     bm_pack_pool_close(pool);
     cr_expect_eq(scratch_count(&s, "."), 3u); /* the existing file is kept */
     free(data);
-    scratch_close(&s);
 }
 
 Test(out_file, a_compressed_file_of_many_parts_can_be_aborted)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char *data = compressible(13 << 20);
-    bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REFUSE);
     cr_assert_eq(bm_out_file_compress(file, BM_COMPRESSION_GZ, (bm_pack_lanes){.threads = 3}, NULL),
                  BM_OK);
     cr_assert_eq(bm_out_file_write(file, data, 13 << 20, NULL), BM_OK);
     bm_out_file_abort(file);
     cr_expect_eq(scratch_count(&s, "."), 0u);
     free(data);
-    scratch_close(&s);
 }
 
 Test(out_file, compression_is_chosen_before_the_first_write)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    SCRATCH s = scratch_open();
+    bm_out_file *file = world_open(bm_out_file, scratch_at(&s, "a"), BM_OUT_REFUSE);
     cr_assert_eq(bm_out_file_write(file, "x", 1, NULL), BM_OK);
     cr_expect_eq(bm_out_file_compress(file, 1, (bm_pack_lanes){.threads = 2}, NULL),
                  BM_ERR_INTERNAL);
     bm_out_file_abort(file);
-    scratch_close(&s);
 }
 
 /* --- a stream --- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "output/out_file.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 /* recognised as an output of ours, so it may be replaced */
 #define OURS "id_a\tid_b\tjaccard\nearlier\trow\t1.000000\n"
@@ -21,9 +21,8 @@ static bm_status add(bm_out_group *group, const char *target, bm_out_existing ex
 
 Test(out_group, files_get_their_names_together)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
-    scratch_open(&s);
     cr_assert_eq(add(&group, scratch_at(&s, "new/a"), BM_OUT_REFUSE, "first"), BM_OK);
     cr_assert_eq(add(&group, scratch_at(&s, "new/b"), BM_OUT_REFUSE, "second"), BM_OK);
     cr_expect_not(scratch_has(&s, "new/a"));
@@ -33,28 +32,24 @@ Test(out_group, files_get_their_names_together)
     cr_expect(scratch_holds(&s, "new/a", "first"));
     cr_expect(scratch_holds(&s, "new/b", "second"));
     cr_expect_eq(scratch_count(&s, "new"), 2u);
-    scratch_close(&s);
 }
 
 Test(out_group, without_place_nothing_is_left_nor_the_folders_above)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
-    scratch_open(&s);
     cr_assert_eq(add(&group, scratch_at(&s, "new/a"), BM_OUT_REFUSE, "first"), BM_OK);
     cr_assert_eq(add(&group, scratch_at(&s, "new/deep/b"), BM_OUT_REFUSE, "second"), BM_OK);
     bm_out_group_end(&group, false);
     cr_expect_eq(scratch_count(&s, "."), 0u);
     bm_out_group_end(&group, false); /* ending an empty group */
-    scratch_close(&s);
 }
 
 Test(out_group, where_one_cannot_have_its_name_none_has)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
     bm_error err = {0};
-    scratch_open(&s);
     scratch_put_text(&s, "old", OURS);
     cr_assert_eq(add(&group, scratch_at(&s, "a"), BM_OUT_REFUSE, "first"), BM_OK);
     cr_assert_eq(add(&group, scratch_at(&s, "old"), BM_OUT_REPLACE, "second"), BM_OK);
@@ -66,14 +61,12 @@ Test(out_group, where_one_cannot_have_its_name_none_has)
     cr_expect(scratch_holds(&s, "old", OURS));
     cr_expect(scratch_holds(&s, "c", "theirs"));
     cr_expect_eq(scratch_count(&s, "."), 2u);
-    scratch_close(&s);
 }
 
 Test(out_group, after_place_all_can_be_as_before)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
-    scratch_open(&s);
     scratch_put_text(&s, "old", OURS);
     scratch_put_text(&s, "void", "");
     cr_assert_eq(add(&group, scratch_at(&s, "new/a"), BM_OUT_REPLACE, "first"), BM_OK);
@@ -85,14 +78,12 @@ Test(out_group, after_place_all_can_be_as_before)
     cr_expect(scratch_holds(&s, "old", OURS));
     cr_expect(scratch_holds(&s, "void", ""));
     cr_expect_eq(scratch_count(&s, "."), 2u);
-    scratch_close(&s);
 }
 
 Test(out_group, what_somebody_else_put_there_meanwhile_is_not_taken_back)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
-    scratch_open(&s);
     scratch_put_text(&s, "old", OURS);
     cr_assert_eq(add(&group, scratch_at(&s, "a"), BM_OUT_REFUSE, "first"), BM_OK);
     cr_assert_eq(add(&group, scratch_at(&s, "old"), BM_OUT_REPLACE, "second"), BM_OK);
@@ -105,15 +96,13 @@ Test(out_group, what_somebody_else_put_there_meanwhile_is_not_taken_back)
     cr_expect(scratch_holds(&s, "a", "theirs"));
     cr_expect(scratch_holds(&s, "old", "theirs"));
     cr_expect_eq(scratch_count(&s, "."), 3u, "and the one that was replaced lies beside them");
-    scratch_close(&s);
 }
 
 Test(out_group, it_has_room_for_so_many)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_out_group group = {0};
     char name[8];
-    scratch_open(&s);
     for (unsigned i = 0; i <= BM_OUT_GROUP_MAX; i++) {
         snprintf(name, sizeof name, "%u", i);
         cr_expect_eq(add(&group, scratch_at(&s, name), BM_OUT_REFUSE, "x"),
@@ -121,5 +110,4 @@ Test(out_group, it_has_room_for_so_many)
     }
     bm_out_group_end(&group, false);
     cr_expect_eq(scratch_count(&s, "."), 0u);
-    scratch_close(&s);
 }

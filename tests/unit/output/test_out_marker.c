@@ -7,7 +7,7 @@
 #include "output/out_dir.h"
 #include "output/out_lock.c"
 #include "output/out_target.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define HEADER "bandmill work directory 1\n"
 #define MARKER "out.partial/" BM_OUT_MARKER
@@ -38,13 +38,11 @@ Test(out_marker, stays_as_it_is_wherever_it_is_torn_when_a_job_is_refused)
 {
     static const char marker[] = HEADER "output/ids.txt\n.bandmill-sets\n";
     for (size_t bytes = 0; bytes < sizeof marker; bytes++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         char text[sizeof marker];
         snprintf(text, sizeof text, "%.*s", (int)bytes, marker);
-        scratch_open(&s);
         put_work(&s, marker, bytes);
         expect_refused(&s, text);
-        scratch_close(&s);
     }
 }
 
@@ -52,16 +50,14 @@ Test(out_marker, torn_and_alone_it_is_the_next_jobs)
 {
     static const char marker[] = HEADER "output/ids.txt\n";
     for (size_t bytes = 0; bytes < sizeof marker; bytes++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         bm_out_dir *dir = NULL;
-        scratch_open(&s);
         scratch_folder(&s, "out.partial");
         scratch_put(&s, MARKER, marker, bytes);
         cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
         cr_expect(scratch_holds(&s, MARKER, HEADER), "torn at %zu", bytes);
         bm_out_dir_close(dir);
         cr_expect_eq(scratch_count(&s, "."), 0u);
-        scratch_close(&s);
     }
 }
 
@@ -70,11 +66,10 @@ Test(out_marker, what_is_torn_goes_before_the_next_line_is_written)
     static const char marker[] = HEADER "output/a_long_name.txt\noutput/never_made.txt\n";
     const size_t whole = sizeof HEADER - 1 + strlen("output/a_long_name.txt\n");
     for (size_t bytes = 0; bytes < sizeof marker - 1; bytes++) {
-        scratch s;
+        SCRATCH s = scratch_open();
         bm_out_marker it;
         bm_out_marker_state state;
         char wanted[sizeof marker];
-        scratch_open(&s);
         scratch_folder(&s, "out.partial");
         scratch_put(&s, MARKER, marker, bytes);
         const int folder = open(scratch_at(&s, "out.partial"), O_RDONLY | O_DIRECTORY);
@@ -90,6 +85,5 @@ Test(out_marker, what_is_torn_goes_before_the_next_line_is_written)
         snprintf(wanted, sizeof wanted, "%.*sb\n", (int)stays, marker);
         cr_expect(scratch_holds(&s, MARKER, wanted), "torn at %zu", bytes);
         close(folder);
-        scratch_close(&s);
     }
 }

@@ -9,8 +9,7 @@
 
 Test(out_ours, what_a_marker_lists_is_cleared_and_so_is_an_empty_directory)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "out.partial");
     scratch_put_text(&s, "out.partial/.bandmill-work",
@@ -30,7 +29,6 @@ Test(out_ours, what_a_marker_lists_is_cleared_and_so_is_an_empty_directory)
     cr_assert_eq(write_output(scratch_at(&s, "out3"), false, "new", &err), BM_OK);
     cr_expect_eq(scratch_count(&s, "."), 3u);
     cr_expect_eq(scratch_count(&s, "out"), 3u);
-    scratch_close(&s);
 }
 
 /* Makes OUT.partial whose marker lists output/ids.txt and output/kept/a, both present, plus the
@@ -57,10 +55,9 @@ Test(out_ours, what_no_marker_lists_is_named_and_left_alone_with_all_beside_it)
                                         "output/kept/b", "kept/",          "output/kept/x/"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (int force = 0; force < 2; force++) {
-            scratch s;
+            SCRATCH s = scratch_open();
             bm_error err = {0};
             char path[100];
-            scratch_open(&s);
             leave_with(&s, names[i]);
             snprintf(path, sizeof path, "out.partial/%s", names[i]);
             if (path[strlen(path) - 1] == '/')
@@ -72,14 +69,12 @@ Test(out_ours, what_no_marker_lists_is_named_and_left_alone_with_all_beside_it)
             cr_expect(scratch_has(&s, path));
             cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "x"));
             cr_expect(scratch_holds(&s, "out.partial/output/kept/a", "x"));
-            scratch_close(&s);
         }
 }
 
 Test(out_ours, names_alone_prove_nothing)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "out.partial"); /* our names, but no marker */
     scratch_put_text(&s, "out.partial/ids.txt", "x");
@@ -102,13 +97,11 @@ Test(out_ours, names_alone_prove_nothing)
     cr_assert_eq(mkfifo(scratch_at(&s, "e.partial/.bandmill-work"), 0600), 0);
     cr_expect_eq(write_output(scratch_at(&s, "e"), true, "new", &err), BM_ERR_USAGE);
     cr_expect_eq(scratch_count(&s, "."), 6u);
-    scratch_close(&s);
 }
 
 Test(out_ours, a_complete_output_where_the_work_would_lie_is_left_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     cr_assert_eq(write_output(scratch_at(&s, "out.partial"), false, "old", &err), BM_OK);
     for (int force = 0; force < 2; force++) {
@@ -118,13 +111,11 @@ Test(out_ours, a_complete_output_where_the_work_would_lie_is_left_alone)
     cr_expect(scratch_holds(&s, "out.partial/ids.txt", "old"));
     cr_expect_eq(scratch_count(&s, "out.partial"), 3u);
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(out_ours, a_strangers_partial_is_refused_and_left_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     scratch_folder(&s, "out.partial");
     scratch_put_text(&s, "out.partial/thesis.tex", "x");
@@ -137,5 +128,4 @@ Test(out_ours, a_strangers_partial_is_refused_and_left_alone)
     cr_assert_eq(symlink("out.partial", scratch_at(&s, "c.partial")), 0);
     cr_expect_eq(write_output(scratch_at(&s, "c"), false, "new", &err), BM_ERR_USAGE);
     cr_expect_eq(scratch_count(&s, "."), 3u);
-    scratch_close(&s);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whole_output.h -- writes an output directory of a few files as a job does. Header only. */
-#ifndef BM_TESTS_WHOLE_OUTPUT_H
-#define BM_TESTS_WHOLE_OUTPUT_H
+#pragma once
 
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define REPORT                                                                                     \
     "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0.1.0\",\"outputs\":%s}"
@@ -41,5 +40,3 @@ static inline bm_status write_output(const char *target, bool force, const char 
     bm_out_dir_close(dir);
     return status;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * To test that requests run in parallel, let answers wait until enough requests are in flight:
  * otherwise a busy machine may run them one after another. */
-#ifndef BM_TESTS_FAKE_PROVIDER_H
-#define BM_TESTS_FAKE_PROVIDER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 
 #include "base/error.h"
 #include "remote/remote_provider.h"
+#include "tests/world/world_random.h"
 
 #define FAKE_PLACES 4096u
 #define FAKE_HEAD   4096u
@@ -50,7 +50,7 @@ static void fake_reset(unsigned delay_ms)
 
 static inline char fake_byte(uint64_t seed, uint64_t at)
 {
-    return (char)(((at + seed) * 0x9E3779B97F4A7C15u) >> 56);
+    return (char)world_random_at(at + seed);
 }
 
 static inline void fake_wait_for(unsigned together)
@@ -144,5 +144,3 @@ const bm_remote_provider *__wrap_bm_remote_provider_find(const char **why)
     (void)why;
     return &provider;
 }
-
-#endif

@@ -5,21 +5,18 @@
 
 #include "remote/remote_file.h"
 #include "tests/unit/remote/fake_provider.h"
+#include "tests/world/world_calls.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 static bm_remote *open_at(bm_remotes *remotes, const char *address)
 {
-    bm_remote *file = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_remote_open(remotes, address, "/tmp", &file, &err), BM_OK, "%s", err.message);
-    return file;
+    return world_open(bm_remote, remotes, address, "/tmp");
 }
 
 static bm_remotes *open_all(const bm_callbacks *callbacks, uint64_t memory, uint64_t *bytes)
 {
-    bm_remotes *remotes = NULL;
-    cr_assert_eq(bm_remotes_open(callbacks, &remotes, NULL), BM_OK);
+    bm_remotes *remotes = world_open(bm_remotes, callbacks);
     cr_assert_eq(bm_remotes_grant(remotes, 2, memory, bytes, NULL), BM_OK);
     return remotes;
 }

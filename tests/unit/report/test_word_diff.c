@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/page.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
 /* The length of a longest common subsequence, by the textbook table. */
@@ -30,12 +31,6 @@ static void spell(const char *letters, char *out)
     *out = '\0';
 }
 
-static uint32_t draw(uint32_t *state, uint32_t n)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (*state >> 8) % n;
-}
-
 /* Expects the i-th common word of one text to equal the i-th of the other; counts them in
  * *n_common. */
 static void check_common(const bm_diff_text *a, const bm_diff_text *b, size_t *n_common)
@@ -60,13 +55,13 @@ static void check_common(const bm_diff_text *a, const bm_diff_text *b, size_t *n
 
 Test(word_diff, common_words_are_a_longest_common_subsequence)
 {
-    uint32_t state = 1;
+    uint64_t state = 1;
     for (size_t round = 0; round < 3000; round++) {
         char letters[2][64], texts[2][128];
         for (size_t side = 0; side < 2; side++) {
-            const uint32_t n = draw(&state, 40), alphabet = 1 + draw(&state, 6);
+            const uint32_t n = world_below(&state, 40), alphabet = 1 + world_below(&state, 6);
             for (uint32_t i = 0; i < n; i++)
-                letters[side][i] = (char)('a' + draw(&state, alphabet));
+                letters[side][i] = (char)('a' + world_below(&state, alphabet));
             letters[side][n] = '\0';
             spell(letters[side], texts[side]);
         }
@@ -104,11 +99,11 @@ Test(word_diff, texts_that_differ_in_much_end_with_a_common_sequence)
 {
     enum { N = 6000 };
     static char texts[2][N * 8];
-    uint32_t state = 7;
+    uint64_t state = 7;
     for (size_t side = 0; side < 2; side++) {
         size_t len = 0;
         for (size_t i = 0; i < N; i++)
-            len += (size_t)sprintf(texts[side] + len, "%u ", draw(&state, 300));
+            len += (size_t)sprintf(texts[side] + len, "%u ", world_below(&state, 300));
     }
     bm_diff_text a = {.text = world_str(texts[0])}, b = {.text = world_str(texts[1])};
     size_t n_common;

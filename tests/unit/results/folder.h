@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them.
  * Header only. */
-#ifndef BM_TESTS_FOLDER_H
-#define BM_TESTS_FOLDER_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
 
 #include "results/result_dir.h"
-#include "tests/unit/base/file_digests.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/file_digests.h"
+#include "tests/world/scratch.h"
 
 typedef struct folder {
     scratch s;
@@ -27,7 +26,7 @@ static inline void open_folder(folder *f, const char *const texts[4], const char
 {
     char report[2048], list[2][512] = {"", ""};
     memset(f, 0, sizeof *f);
-    scratch_open(&f->s);
+    f->s = scratch_open();
     for (size_t i = 0; i < 4; i++) {
         bm_digests is;
         scratch_put_text(&f->s, folder_files[i], texts[i]);
@@ -55,5 +54,3 @@ static inline void close_folder(folder *f)
     bm_manifest_close(f->manifest);
     scratch_close(&f->s);
 }
-
-#endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* left_work.h -- a work directory as a stopped job leaves it. Header only. */
-#ifndef BM_TESTS_LEFT_WORK_H
-#define BM_TESTS_LEFT_WORK_H
+#pragma once
 
 #include "output/out_dir.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define NEW "out.partial/output" /* where outputs are written */
 
@@ -55,5 +54,3 @@ static inline bm_out_dir *again(scratch *s, bool expected)
     cr_assert_eq(found, expected);
     return dir;
 }
-
-#endif

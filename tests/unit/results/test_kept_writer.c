@@ -8,8 +8,9 @@
 #include "base/memory.h"
 #include "input/tables.h"
 #include "results/kept_writer.c"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "input/input_set.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_text.h"
 
 /* --- names --- */
@@ -219,18 +220,13 @@ static bm_input_set *open_set(const char *const *paths, size_t n, bm_format form
 
 Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *writer = NULL;
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "a.jsonl", "{\"text\":\"x\"}\r\n{\"text\":\"y\"}");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(
-        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
-                            &writer, NULL),
-        BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
+    bm_kept_writer *writer =
+        world_open(bm_kept_writer, &(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME});
     cr_expect_not(bm_kept_writer_wants_ids(writer));
     cr_expect_eq(bm_kept_writer_write(writer, world_str("too early"), NULL), BM_ERR_INTERNAL);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
@@ -244,15 +240,11 @@ Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
     bm_out_dir_close(dir);
     bm_input_set_close(set);
     cr_expect(scratch_holds(&s, "out/kept.jsonl", "{\"text\":\"x\"}\r\n{\"text\":\"y\"}"));
-    scratch_close(&s);
 }
 
 Test(kept_writer, each_input_gets_its_file_in_its_compression)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *writer = NULL;
+    SCRATCH s = scratch_open();
     char packed[256], back[256];
     const char *paths[3];
     scratch_put_text(&s, "a.jsonl", "{\"text\":\"a\"}\n");
@@ -265,11 +257,9 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
     paths[1] = scratch_at(&s, "b.jsonl.zst");
     paths[2] = scratch_at(&s, "c.jsonl.gz");
     bm_input_set *set = open_set(paths, 3, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(
-        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
-                            &writer, NULL),
-        BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
+    bm_kept_writer *writer =
+        world_open(bm_kept_writer, &(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME});
     cr_assert_eq(bm_kept_writer_begin_file(writer, 1, NULL), BM_OK, "the first is left out");
     cr_assert_eq(bm_kept_writer_write(writer, world_str("kept b\n"), NULL), BM_OK);
     cr_expect_eq(bm_kept_writer_begin_file(writer, 2, NULL), BM_ERR_INTERNAL, "one at a time");
@@ -289,22 +279,17 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
     cr_expect_eq(gzread(gz, back, sizeof back), 0);
     cr_expect_eq(gzdirect(gz), 0, "an empty gz stream, not an empty file");
     gzclose(gz);
-    scratch_close(&s);
 }
 
 Test(kept_writer, formats_without_records_keep_ids)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *writer = NULL;
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "doc.txt", "text");
     const char *path = scratch_at(&s, "doc.txt");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_FILES);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_GZ},
-                                     &writer, NULL),
-                 BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
+    bm_kept_writer *writer =
+        world_open(bm_kept_writer, &(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_GZ});
     cr_expect(bm_kept_writer_wants_ids(writer));
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, world_str("not kept"), NULL), BM_OK);
@@ -319,23 +304,17 @@ Test(kept_writer, formats_without_records_keep_ids)
     bm_input_set_close(set);
     cr_expect(scratch_holds(&s, "out/kept_ids.txt", "a\\tb\\\\\n\n"));
     cr_expect_eq(scratch_count(&s, "out"), 1u);
-    scratch_close(&s);
 }
 
 Test(kept_writer, kept_no_writes_nothing)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *writer = NULL;
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "a.jsonl", "{}\n");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(
-        bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_NOT_WRITTEN},
-                            &writer, NULL),
-        BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
+    bm_kept_writer *writer = world_open(
+        bm_kept_writer, &(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_NOT_WRITTEN});
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, world_str("{}\n"), NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_id(writer, world_str("x"), NULL), BM_OK);
@@ -346,29 +325,23 @@ Test(kept_writer, kept_no_writes_nothing)
     bm_out_dir_close(dir);
     bm_input_set_close(set);
     cr_expect_eq(scratch_count(&s, "out"), 0u);
-    scratch_close(&s);
 }
 
 Test(kept_writer, a_writer_closed_early_leaves_nothing)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *writer = NULL;
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "a.jsonl", "{}\n");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_ZST},
-                                     &writer, NULL),
-                 BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
+    bm_kept_writer *writer =
+        world_open(bm_kept_writer, &(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_ZST});
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, world_str("{}\n"), NULL), BM_OK);
     bm_kept_writer_close(writer);
     bm_out_dir_close(dir);
     bm_input_set_close(set);
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 /* --- the memory of tables --- */
@@ -395,10 +368,7 @@ bm_status __wrap_bm_table_keep(const char *const *names, const bm_table_kept *ke
 
 Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
-    bm_kept_writer *outer = NULL;
+    SCRATCH s = scratch_open();
     const char *paths[2];
     scratch_put_text(&s, "nested-a.parquet", "PAR1");
     scratch_put_text(&s, "nested-b.parquet", "PAR1");
@@ -406,22 +376,19 @@ Test(kept_writer, waits_for_no_table_of_a_stranger, .timeout = 60)
     paths[1] = scratch_at(&s, "nested-b.parquet");
     bm_input_set *set = open_set(paths, 2, BM_FORMAT_AUTO);
     bm_input_set_assign(set, &(bm_input_resources){.threads = 4, .memory = 1000});
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     cr_assert_eq(
         bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_RECORDS_SAME},
                             &nested.inner, NULL),
         BM_OK);
     bm_kept_writer *inner = nested.inner;
-    cr_assert_eq(
-        bm_kept_writer_open(
-            &(bm_kept_cfg){.write = world_write_nothing, .set = set, .kept = BM_RECORDS_SAME},
-            &outer, NULL),
-        BM_OK);
+    bm_kept_writer *outer = world_open(
+        bm_kept_writer,
+        &(bm_kept_cfg){.write = world_write_nothing, .set = set, .kept = BM_RECORDS_SAME});
     cr_expect_eq(bm_kept_writer_finish(outer, NULL), BM_OK);
     cr_expect(nested.again);
     bm_kept_writer_close(outer);
     bm_kept_writer_close(inner);
     bm_out_dir_close(dir);
     bm_input_set_close(set);
-    scratch_close(&s);
 }

@@ -8,16 +8,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/world/world_random.h"
 #include "results/line_file.h"
-
-static uint64_t state = 11;
-
-static uint32_t draw(uint32_t below)
-{
-    return world_below(&state, below);
-}
 
 /* Writes the text to a scratch file; returns a descriptor to read it. */
 static int put(scratch *s, const char *text, size_t len)
@@ -64,21 +57,18 @@ static void compare(int fd, const char *text, size_t len, size_t longest)
 Test(line_file, any_bytes_are_split_at_lf_alone)
 {
     static const char text[] = "a\r\n\r\n\n\0\nb\0c\n\xFF\xEF\xBB\xBF\nlast\r";
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t len = 0; len < sizeof text; len++) { /* every possible end, with LF and without */
         int fd = put(&s, text, len);
         compare(fd, text, len, 100);
         close(fd);
     }
-    scratch_close(&s);
 }
 
 Test(line_file, an_empty_file_has_no_line_however_often_it_is_asked)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bool more = true;
-    scratch_open(&s);
     bm_line_file file = {.fd = put(&s, "", 0), .name = "x", .longest = 1, .too_long = BM_ERR_INPUT};
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(bm_line_file_next(&file, &more, NULL), BM_OK);
@@ -86,13 +76,11 @@ Test(line_file, an_empty_file_has_no_line_however_often_it_is_asked)
     }
     close(file.fd);
     bm_line_file_reset(&file);
-    scratch_close(&s);
 }
 
 Test(line_file, the_bound_holds_to_the_byte_with_lf_and_without)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t n = 0; n < 40; n++) {
         char text[64] = "short\n";
         memset(text + 6, 'y', n);
@@ -103,7 +91,6 @@ Test(line_file, the_bound_holds_to_the_byte_with_lf_and_without)
             close(fd);
         }
     }
-    scratch_close(&s);
 }
 
 /* Lines of up to 3 MiB among shorter ones: many line ends fall on block boundaries, and longer
@@ -114,11 +101,12 @@ static char *long_text(size_t *len)
     char *text = malloc(room);
     cr_assert_not_null(text);
     for (size_t i = 0; i < room; i++)
-        text[i] = (char)draw(256);
+        text[i] = (char)world_pick(256);
     for (size_t i = 0; i < room; i++)
         if (text[i] == '\n')
             text[i] = 'n';
-    for (size_t at = 0; at < room; at += draw(4) != 0 ? draw(100000) : draw(3 << 20))
+    for (size_t at = 0; at < room;
+         at += world_pick(4) != 0 ? world_pick(100000) : world_pick(3 << 20))
         text[at] = '\n';
     text[((size_t)1 << 20) - 1] = text[(size_t)2 << 20] = '\n';
     *len = room - 5;
@@ -127,17 +115,15 @@ static char *long_text(size_t *len)
 
 Test(line_file, lines_across_blocks_are_whole)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     size_t len;
     char *text = long_text(&len);
-    scratch_open(&s);
     int fd = put(&s, text, len);
     compare(fd, text, len, (size_t)3 << 20);
     cr_assert_eq(lseek(fd, 0, SEEK_SET), 0);
     compare(fd, text, len, (size_t)1 << 20); /* one line is over the limit */
     close(fd);
     free(text);
-    scratch_close(&s);
 }
 
 Test(line_file, a_pipe_that_gives_a_little_at_a_time_is_read_to_its_end)
@@ -150,7 +136,7 @@ Test(line_file, a_pipe_that_gives_a_little_at_a_time_is_read_to_its_end)
     if (child == 0) {
         close(ends[0]);
         for (size_t at = 0; at < len;) {
-            size_t n = 1 + draw(50000);
+            size_t n = 1 + world_pick(50000);
             ssize_t written = write(ends[1], text + at, n < len - at ? n : len - at);
             if (written < 0)
                 _exit(1);

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 Test(npy, the_header_is_numpys_to_the_byte)
 {
@@ -46,8 +47,7 @@ Test(npy, the_largest_shape_fits)
 static bm_status read_header(int version, const char *text, size_t n_data, bm_npy_header *out,
                              bm_error *err)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     size_t len = strlen(text), at = 8;
     char *bytes = calloc(1, len + n_data + 12);
     memcpy(bytes, "\x93NUMPY", 6);
@@ -62,7 +62,6 @@ static bm_status read_header(int version, const char *text, size_t n_data, bm_np
     int fd = open(scratch_at(&s, "a.npy"), O_RDONLY);
     bm_status status = bm_npy_header_read(fd, "a.npy", out, err);
     close(fd);
-    scratch_close(&s);
     return status;
 }
 
@@ -148,8 +147,7 @@ Test(npy, what_is_no_npy_file_is_refused)
                  {"\x93NUMPY\x01\x00\xff\xffxxxxxxxxxxxxxxxx", 26},
                  {"\x93NUMPY\x02\x00\xff\xff\xff\xffxxxxxxxxxx", 22},
                  {"\x93NUMPY\x01\x01\x10\x00xxxxxxxxxxxxxxxx", 26}};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         bm_npy_header h;
         bm_error err = {0};
@@ -162,13 +160,11 @@ Test(npy, what_is_no_npy_file_is_refused)
     int fd = open("/dev/zero", O_RDONLY);
     cr_expect_eq(bm_npy_header_read(fd, "/dev/zero", &h, NULL), BM_ERR_INPUT);
     close(fd);
-    scratch_close(&s);
 }
 
 Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char bytes[BM_NPY_HEADER_BYTES + 8] = {0};
     write_header("<u4", 2, 0, bytes);
     for (size_t i = 0; i < BM_NPY_HEADER_BYTES * 3; i++) {
@@ -188,7 +184,6 @@ Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
                                              (h.n_dims == 2 ? h.shape[1] : 1),
                          sizeof bytes);
     }
-    scratch_close(&s);
 }
 
 #define N_THREADS 4
@@ -216,13 +211,11 @@ static void *write_parts(void *arg)
 
 Test(npy, rows_written_at_their_places_by_several_threads_make_one_array)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
     pthread_t threads[N_THREADS];
     writing what[N_THREADS];
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 2}, &writer, NULL),
                  BM_OK);
     for (unsigned i = 0; i < N_THREADS; i++) {
@@ -249,17 +242,14 @@ Test(npy, rows_written_at_their_places_by_several_threads_make_one_array)
         cr_assert_arr_eq(bytes + sizeof header + i * 16, row, 16);
     }
     free(bytes);
-    scratch_close(&s);
 }
 
 Test(npy, an_array_in_which_rows_are_missing_is_no_array)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
     const uint64_t row = 7;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
                  BM_OK);
     cr_assert_eq(bm_npy_writer_rows_at(&writer, 0, &row, 1, 8, NULL), BM_OK);
@@ -267,19 +257,15 @@ Test(npy, an_array_in_which_rows_are_missing_is_no_array)
     cr_expect_eq(bm_npy_writer_rows_at(&writer, 1, &row, 1, 4, NULL), BM_ERR_INTERNAL);
     cr_expect_eq(bm_npy_writer_close(&writer, NULL), BM_ERR_INTERNAL);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(npy, rows_written_in_pieces_make_one_array)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
     bm_error err = {0};
     const uint32_t rows[3][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err), BM_OK, "%s",
-                 err.message);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     cr_assert_eq(
         bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, &err), BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&writer, rows, 1, 8, &err), BM_OK);
@@ -298,5 +284,4 @@ Test(npy, rows_written_in_pieces_make_one_array)
     char *bytes = scratch_get(&s, "out/signatures.npy", &len);
     cr_expect(len == sizeof expected && memcmp(bytes, expected, len) == 0);
     free(bytes);
-    scratch_close(&s);
 }

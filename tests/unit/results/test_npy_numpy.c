@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "results/npy.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 static const char *python(void)
 {
@@ -31,8 +31,7 @@ Test(npy_numpy, numpy_loads_what_is_written)
     const char *name = python();
     if (name == NULL)
         cr_skip_test("no Python with NumPy (set BM_PYTHON)");
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_out_dir *dir = NULL;
     bm_npy_writer two = {0}, one = {0}, none = {0};
     const uint32_t rows[3][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}};
@@ -60,7 +59,6 @@ Test(npy_numpy, numpy_loads_what_is_written)
         "assert b.dtype == np.dtype('<u8') and b.tolist() == [2**64 - 1, 7]\n"
         "c = np.load('out/band_keys.npy', mmap_mode='r')\n"
         "assert c.shape == (0, 9)\n");
-    scratch_close(&s);
 }
 
 Test(npy_numpy, what_numpy_saves_is_read)
@@ -68,8 +66,7 @@ Test(npy_numpy, what_numpy_saves_is_read)
     const char *name = python();
     if (name == NULL)
         cr_skip_test("no Python with NumPy (set BM_PYTHON)");
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     run(&s, name,
         "import numpy as np\n"
         "from numpy.lib import format as f\n"
@@ -98,5 +95,4 @@ Test(npy_numpy, what_numpy_saves_is_read)
         cr_expect_eq(h.shape[0], files[i].shape[0]);
         cr_expect_eq(h.shape[1], files[i].shape[1]);
     }
-    scratch_close(&s);
 }

@@ -9,6 +9,7 @@
 
 #include "results/npy.h"
 #include "tests/unit/results/left_work.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_npy.h"
 
 static bm_out_file *file_again(bm_out_dir *dir, const char *name, uint64_t bytes)
@@ -23,8 +24,7 @@ static bm_out_file *file_again(bm_out_dir *dir, const char *name, uint64_t bytes
 
 Test(out_file_again, a_file_is_cut_and_gone_on_with_and_its_digest_is_of_the_whole)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
     const char *keep[] = {"ids.txt", "kept/x/a.jsonl"}, *json = NULL;
@@ -54,13 +54,11 @@ Test(out_file_again, a_file_is_cut_and_gone_on_with_and_its_digest_is_of_the_who
     cr_expect(scratch_holds(&s, "out/ids.txt", "abc"));
     cr_expect_eq(scratch_count(&s, "out"), 2u, "no state reaches the target");
     cr_expect_eq(scratch_count(&s, "."), 1u);
-    scratch_close(&s);
 }
 
 Test(out_file_again, a_file_that_is_digested_early_is_digested_from_its_start)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     size_t size = (size_t)9 << 20, half = size / 2 + 4097;
     char *bytes = malloc(size);
     const char *json = NULL;
@@ -85,13 +83,11 @@ Test(out_file_again, a_file_that_is_digested_early_is_digested_from_its_start)
     cr_expect_eq(memcmp(first + 17, second + 14, 64), 0, "%s", json);
     bm_out_dir_close(dir);
     free(bytes);
-    scratch_close(&s);
 }
 
 Test(out_file_again, what_is_no_such_file_is_refused_and_left_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     static const struct {
         const char *name;
@@ -116,19 +112,16 @@ Test(out_file_again, what_is_no_such_file_is_refused_and_left_alone)
     cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "a\nb\nc\n"));
     cr_expect_not(scratch_has(&s, "out.partial/output/no"));
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(out_file_again, an_open_file_of_a_kept_directory_keeps_what_was_flushed)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     for (int keep = 0; keep < 2; keep++) {
         const uint32_t rows[2] = {1, 2};
-        bm_out_dir *dir = NULL;
         bm_out_file *file = NULL;
         bm_npy_writer writer = {0};
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+        bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
         cr_assert_eq(bm_out_dir_file(dir, "ids.txt", &file, NULL), BM_OK);
         cr_assert_eq(bm_out_file_write(file, "flushed", 7, NULL), BM_OK);
         cr_assert_eq(bm_out_file_flush(file, NULL), BM_OK);
@@ -153,13 +146,11 @@ Test(out_file_again, an_open_file_of_a_kept_directory_keeps_what_was_flushed)
     struct stat info;
     cr_assert_eq(stat(scratch_at(&s, "out.partial/output/n_shingles.npy"), &info), 0);
     cr_expect_eq(info.st_size, 128 + 8);
-    scratch_close(&s);
 }
 
 Test(out_file_again, what_is_compressed_cannot_be_flushed_or_gone_on_with)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
     bm_out_file *file = file_again(dir, "ids.txt", 2);
@@ -171,7 +162,6 @@ Test(out_file_again, what_is_compressed_cannot_be_flushed_or_gone_on_with)
     cr_expect_eq(bm_out_file_flush(file, NULL), BM_ERR_INTERNAL);
     bm_out_file_abort(file);
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(out_file_again, an_array_is_gone_on_with_row_by_row)
@@ -179,13 +169,11 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
     const uint32_t rows[4][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}, {7, 8}};
     for (uint64_t n = 0; n <= 4; n++) { /* rows noted; all bytes after them are torn */
         for (size_t tail = 0; tail <= 9; tail++) {
-            scratch s;
-            scratch_open(&s);
+            SCRATCH s = scratch_open();
             char torn[9];
             memset(torn, 'x', sizeof torn);
-            bm_out_dir *dir = NULL;
             bm_npy_writer writer = {0};
-            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+            bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
             add_state(dir, BM_OUT_JOURNAL, "noted");
             cr_assert_eq(
                 bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, NULL),
@@ -216,19 +204,16 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             cr_expect_eq(memcmp(bytes, header, sizeof header), 0);
             cr_expect_eq(memcmp(bytes + sizeof header, rows, sizeof rows), 0);
             free(bytes);
-            scratch_close(&s);
         }
     }
 }
 
 Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const uint64_t row = 7;
-    bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
                  BM_OK);
@@ -249,18 +234,15 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
     cr_assert_eq(stat(scratch_at(&s, "out.partial/output/band_keys.npy"), &info), 0);
     cr_expect_eq(info.st_size, 128 + 8, "nothing was cut");
     bm_out_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
 {
     static const uint32_t rows[] = {1, 2, 3, 4, 5, 6};
     static const bm_npy_array array = {"signatures.npy", "<u4", 2};
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     cr_assert_eq(bm_npy_writer_open(dir, &array, &writer, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_keep_sum(&writer, NULL, NULL), BM_OK);
@@ -292,7 +274,6 @@ Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
         scratch_put(&s, "out.partial/output/signatures.npy", bytes, len);
         free(bytes);
     }
-    scratch_close(&s);
 }
 
 /* A complete array, longer than one read of bm_out_dir_finish. */
@@ -302,13 +283,11 @@ Test(out_file_again, rows_are_compared_when_the_directory_is_finished)
     static uint64_t rows[ROWS][2];
     static const bm_npy_array array = {"content_hash.npy", "<u8", 2};
     static const size_t places[] = {0, 300000, ROWS * 16 - 1, SIZE_MAX};
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
     for (size_t i = 0; i < ROWS; i++)
         rows[i][0] = i * 2654435761u;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     cr_assert_eq(bm_npy_writer_open(dir, &array, &writer, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_keep_sum(&writer, NULL, NULL), BM_OK);
@@ -340,7 +319,6 @@ Test(out_file_again, rows_are_compared_when_the_directory_is_finished)
         }
         free(bytes);
     }
-    scratch_close(&s);
 }
 
 typedef struct note {
@@ -383,12 +361,10 @@ static void write_until_killed(const char *target, note from, int fd)
 
 Test(out_file_again, kill_9_while_writing_loses_nothing_that_was_noted)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_out_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_npy_writer writer = {0};
     note noted = {0, 0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    bm_out_dir *dir = world_open(bm_out_dir, scratch_at(&s, "out"), BM_OUT_REFUSE);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     add_text(dir, "ids.txt", "");
     cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
@@ -437,5 +413,4 @@ Test(out_file_again, kill_9_while_writing_loses_nothing_that_was_noted)
     }
     free(bytes);
     cr_assert_geq(noted.rows, 20u * 777u);
-    scratch_close(&s);
 }

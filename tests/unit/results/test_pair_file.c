@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "json/json_write.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define HEADER "id_a\tid_b\tjaccard"
 
@@ -26,7 +26,7 @@ typedef struct fixture {
 static bm_status open_text(fixture *f, const char *text)
 {
     memset(f, 0, sizeof *f);
-    scratch_open(&f->s);
+    f->s = scratch_open();
     scratch_put_text(&f->s, "pairs.tsv", text);
     f->path = scratch_at(&f->s, "pairs.tsv");
     return bm_pair_file_open(f->path, BM_ERR_INPUT, NULL, &f->file, &f->err);
@@ -191,7 +191,7 @@ Test(pair_file, another_header_is_refused_as_the_caller_says)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         for (size_t k = 0; k < 2; k++) {
             fixture f = {0};
-            scratch_open(&f.s);
+            f.s = scratch_open();
             scratch_put_text(&f.s, "p", others[i]);
             f.path = scratch_at(&f.s, "p");
             cr_expect_eq(bm_pair_file_open(f.path, kinds[k], NULL, &f.file, &f.err), kinds[k],
@@ -241,7 +241,7 @@ static bm_status open_groups(scratch *s, const char *text, bm_group_file *file)
 
 Test(group_file, members_come_back_byte_for_byte)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_group_file file;
     bm_json json = {0};
     bm_str id;
@@ -262,7 +262,6 @@ Test(group_file, members_come_back_byte_for_byte)
     bm_json_end_array(&json);
     bm_json_end_object(&json);
     cr_assert_eq(bm_json_finish(&json, NULL), BM_OK);
-    scratch_open(&s);
     scratch_put(&s, "g", json.buf.data, json.buf.len);
     cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), UINT64_MAX, &file, NULL), BM_OK);
     cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
@@ -280,13 +279,12 @@ Test(group_file, members_come_back_byte_for_byte)
     cr_assert(!more);
     bm_group_file_close(&file);
     bm_buf_reset(&json.buf);
-    scratch_close(&s);
 }
 
 Test(group_file, a_row_longer_than_any_block_is_read)
 {
     enum { MEMBERS = 400000 };
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_group_file file;
     bm_buf text = {0};
     bm_str id;
@@ -302,7 +300,6 @@ Test(group_file, a_row_longer_than_any_block_is_read)
             cr_assert_eq(bm_buf_add_format(&text, NULL, ",\"d%d\"", i), BM_OK);
         cr_assert_eq(bm_buf_add_text(&text, "]}\n", NULL), BM_OK);
     }
-    scratch_open(&s);
     scratch_put(&s, "g", text.data, text.len);
     cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), UINT64_MAX, &file, NULL), BM_OK);
     for (int group = 1; group <= 2; group++) {
@@ -317,7 +314,6 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     }
     bm_group_file_close(&file);
     bm_buf_reset(&text);
-    scratch_close(&s);
 }
 
 /* Reads all rows and members; returns the line that is refused, 0 if none is. */
@@ -356,16 +352,14 @@ Test(group_file, rows_that_are_no_groups_are_refused_with_their_line)
         "{\"group\":2,\"kept\":\"c\",\"size\":-2,\"members\":[\"c\",\"d\"]}\n",
         "{\"group\":2,\"kept\":\"c\",\"members\":[\"c\",\"d\"]}\n",
         "{\"group\":2,\"kept\":\"c\",\"size\":2,\"members\":[\"c\",\"d\"\n"};
-    scratch s;
+    SCRATCH s = scratch_open();
     char text[512];
-    scratch_open(&s);
     cr_expect_eq(refused_line(&s, FIRST), 0);
     cr_expect_eq(refused_line(&s, ""), 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(text, sizeof text, FIRST "%s", bad[i]);
         cr_expect_eq(refused_line(&s, text), 2, "%s", bad[i]);
     }
-    scratch_close(&s);
 }
 
 Test(group_file, a_missing_file_is_no_group_file)
@@ -379,11 +373,10 @@ Test(group_file, a_missing_file_is_no_group_file)
 
 Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_group_file file;
     bm_error err = {0};
     bool more = true;
-    scratch_open(&s);
     scratch_put_text(&s, "g", FIRST);
     for (uint64_t room = sizeof FIRST - 3; room < sizeof FIRST; room++) {
         const bool fits = room >= sizeof FIRST - 2; /* the capacity needed, without LF and NUL */
@@ -393,24 +386,21 @@ Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
         bm_group_file_close(&file);
     }
     cr_expect_eq(err.line, 1);
-    scratch_close(&s);
 }
 
 /* Loads the first row of a text into a set of at most `most` bytes. */
 static bm_status load_text(const char *text, uint64_t most, bm_group_members *members,
                            bm_error *err)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_group_file file;
     bool more;
-    scratch_open(&s);
     cr_assert_eq(open_groups(&s, text, &file), BM_OK);
     cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
     bm_id_set_reset(members->ids);
     members->most = most;
     const bm_status status = bm_group_file_load(&file, members, err);
     bm_group_file_close(&file);
-    scratch_close(&s);
     return status;
 }
 

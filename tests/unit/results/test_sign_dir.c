@@ -7,8 +7,9 @@
 
 #include "results/npy.h"
 #include "results/sign_dir.h"
-#include "tests/unit/base/file_digests.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/file_digests.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_npy.h"
 
 enum { PERMS = 3 };
@@ -121,8 +122,7 @@ static bool is_ours(const char *path)
 
 Test(sign_dir, rows_and_ids_come_back_from_any_place)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     enum { DOCS = 5000 };
     bm_sign_dir *dir = NULL;
     bm_error err = {0};
@@ -163,17 +163,13 @@ Test(sign_dir, rows_and_ids_come_back_from_any_place)
     cr_expect_eq(bm_sign_dir_rows(dir, UINT64_MAX, 2, NULL, NULL), BM_ERR_INTERNAL);
     bm_sign_dir_close(dir);
     bm_sign_dir_close(NULL);
-    scratch_close(&s);
 }
 
 Test(sign_dir, provenance_and_inputs_are_read)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_sign_dir *dir = NULL;
-    bm_error err = {0};
+    SCRATCH s = scratch_open();
     put_signatures(&s, 2);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK, "%s", err.message);
+    bm_sign_dir *dir = world_open(bm_sign_dir, scratch_at(&s, "sig"), 0);
     const bm_provenance *p = bm_sign_dir_provenance(dir);
     cr_expect_str_eq(p->texts[BM_ROW_SCHEME], "affine32");
     cr_expect_str_eq(p->texts[BM_ROW_SHINGLE], "word:5");
@@ -190,7 +186,6 @@ Test(sign_dir, provenance_and_inputs_are_read)
     cr_expect_str_eq(bm_manifest_input_at(manifest, 0)->xxh3_128,
                      "00112233445566778899aabbccddeeff");
     bm_sign_dir_close(dir);
-    scratch_close(&s);
 }
 
 /* Replaces `from` by `to` in the manifest. */
@@ -239,12 +234,10 @@ Test(sign_dir, a_manifest_that_is_not_ours_or_lacks_a_field_is_refused)
         {"\"bytes\": 123", "\"bytes\": 1.5", "bytes"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         put_signatures(&s, 2);
         change_manifest(&s, changes[i][0], changes[i][1]);
         expect_refused(&s, "manifest.json", changes[i][2]);
-        scratch_close(&s);
     }
 }
 
@@ -252,19 +245,16 @@ Test(sign_dir, a_manifest_that_is_not_ours_or_lacks_a_field_is_refused)
  * manifest. */
 Test(sign_dir, signatures_of_a_scheme_with_words_of_64_bits_have_that_type)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     put_signatures(&s, 2);
     change_manifest(&s, "\"affine32\"", "\"affine64\"");
     expect_refused(&s, "signatures.npy", "<u4 (expected <u8)");
-    scratch_close(&s);
 }
 
 Test(sign_dir, files_that_do_not_fit_the_manifest_are_refused)
 {
     const uint32_t cells[12] = {0};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     put_signatures(&s, 4);
     put_array(&s, "sig/signatures.npy", PERMS, cells, 3 * PERMS);
     expect_refused(&s, "signatures.npy", "3 rows");
@@ -287,7 +277,6 @@ Test(sign_dir, files_that_do_not_fit_the_manifest_are_refused)
     expect_refused(&s, "ids.txt", "newline");
     cr_assert_eq(unlink(scratch_at(&s, "sig/ids.txt")), 0);
     expect_refused(&s, "ids.txt", "missing");
-    scratch_close(&s);
 }
 
 static void put_wide_array(scratch *s, const char *name, uint64_t n_cols, const uint64_t *cells,
@@ -305,13 +294,11 @@ Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
     const uint64_t cells[8] = {1, UINT64_MAX, 3, 4, 5, 6, 7, 8};
     uint64_t bytes[2];
     bm_hash128 content[2];
-    scratch s;
-    scratch_open(&s);
-    bm_sign_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     put_signatures(&s, 4);
     put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
     put_wide_array(&s, "sig/content_hash.npy", 2, cells, 8);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, NULL), BM_OK);
+    bm_sign_dir *dir = world_open(bm_sign_dir, scratch_at(&s, "sig"), 0);
     cr_expect_not(bm_sign_dir_has_bytes(dir), "an older manifest does not list it");
     cr_expect_not(bm_sign_dir_has_content(dir));
     bm_sign_dir_close(dir);
@@ -324,15 +311,13 @@ Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
     cr_expect_arr_eq(content, cells + 4, sizeof content);
     cr_expect_eq(bm_sign_dir_content(dir, 3, 2, content, NULL), BM_ERR_INTERNAL);
     bm_sign_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(sign_dir, bytes_and_content_hashes_that_do_not_fit_are_refused)
 {
     const uint64_t cells[10] = {0};
     const uint32_t narrow[8] = {0};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     put_signatures(&s, 4);
     list_outputs(&s, true);
     expect_refused(&s, "n_bytes.npy", "missing");
@@ -347,53 +332,43 @@ Test(sign_dir, bytes_and_content_hashes_that_do_not_fit_are_refused)
     expect_refused(&s, "content_hash.npy", "width");
     put_wide_array(&s, "sig/content_hash.npy", 2, cells, 10);
     expect_refused(&s, "content_hash.npy", "5 rows");
-    scratch_close(&s);
 }
 
 Test(sign_dir, a_broken_escape_in_an_id_names_its_line)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_sign_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     bm_buf text = {0};
     size_t ends[3];
     put_signatures(&s, 3);
     scratch_put_text(&s, "sig/ids.txt", "a\n\nb\\q\n");
     list_outputs(&s, false);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK);
+    bm_sign_dir *dir = world_open(bm_sign_dir, scratch_at(&s, "sig"), 0);
     cr_expect_eq(bm_sign_dir_ids(dir, 0, 2, &(bm_sign_ids){&text, ends}, &err), BM_OK);
     cr_expect(ends[0] == 1 && ends[1] == 1, "an empty id is an id");
     cr_expect_eq(bm_sign_dir_ids(dir, 2, 1, &(bm_sign_ids){&text, ends}, &err), BM_ERR_FORMAT);
     cr_expect_eq(err.line, 3u);
     bm_buf_reset(&text);
     bm_sign_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(sign_dir, no_documents_are_a_signature_directory_too)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_sign_dir *dir = NULL;
-    bm_error err = {0};
+    SCRATCH s = scratch_open();
     put_signatures(&s, 0);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK, "%s", err.message);
+    bm_sign_dir *dir = world_open(bm_sign_dir, scratch_at(&s, "sig"), 0);
     cr_expect_eq(bm_sign_dir_docs(dir), 0u);
     bm_sign_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(sign_dir, directories_without_a_manifest_of_ours_are_documents)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "sig");
     cr_expect_not(is_ours(scratch_at(&s, "sig")));
     scratch_put_text(&s, "sig/manifest.json", "{\"tool\":\"another\"}");
     cr_expect_not(is_ours(scratch_at(&s, "sig")));
     cr_expect_not(is_ours(scratch_at(&s, "nowhere")));
-    scratch_close(&s);
 }
 
 Test(sign_dir, provenance_that_differs_is_named)
@@ -408,15 +383,13 @@ Test(sign_dir, provenance_that_differs_is_named)
         {"\"unicode\": \"15.0.0\"", "\"unicode\": \"15.1.0\"", "unicode"},
         {"\"title\"", "\"body\"", NULL}, /* the source of the text may differ */
     };
-    scratch one;
-    scratch_open(&one);
+    SCRATCH one = scratch_open();
     put_signatures(&one, 1);
     bm_sign_dir *a = NULL, *b = NULL;
     cr_assert_eq(bm_sign_dir_open(scratch_at(&one, "sig"), 0, &a, NULL), BM_OK);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        scratch two;
+        SCRATCH two = scratch_open();
         bm_error err = {0};
-        scratch_open(&two);
         put_signatures(&two, 1);
         change_manifest(&two, changes[i][0], changes[i][1]);
         cr_assert_eq(bm_sign_dir_open(scratch_at(&two, "sig"), 0, &b, NULL), BM_OK);
@@ -426,16 +399,13 @@ Test(sign_dir, provenance_that_differs_is_named)
         cr_expect(changes[i][2] == NULL || strstr(err.message, changes[i][2]) != NULL, "%s",
                   err.message);
         bm_sign_dir_close(b);
-        scratch_close(&two);
     }
     bm_sign_dir_close(a);
-    scratch_close(&one);
 }
 
 Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_manifest *manifest = NULL;
     bm_error err = {0};
     put_signatures(&s, 1);
@@ -454,7 +424,6 @@ Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
     cr_assert_eq(unlink(scratch_at(&s, "sig/ids.txt")), 0);
     cr_expect_eq(bm_manifest_check(manifest, scratch_at(&s, "sig"), &err), BM_ERR_FORMAT);
     bm_manifest_close(manifest);
-    scratch_close(&s);
 }
 
 /* A damaged file is detected when it is opened, or at the last of its rows. */
@@ -462,8 +431,7 @@ Test(sign_dir, files_that_are_not_those_listed_are_refused)
 {
     static const char *const names[] = {"ids.txt", "n_shingles.npy", "n_bytes.npy"};
     const uint64_t cells[4] = {1, 2, 3, 4};
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     put_signatures(&s, 4);
     put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
     list_outputs(&s, false);
@@ -479,24 +447,21 @@ Test(sign_dir, files_that_are_not_those_listed_are_refused)
         scratch_put(&s, path, bytes, len);
         free(bytes);
     }
-    scratch_close(&s);
 }
 
 Test(sign_dir, rows_that_are_not_those_listed_are_refused_once_all_were_read_in_order)
 {
     enum { DOCS = 10 };
     uint32_t words[DOCS * PERMS];
-    scratch s;
-    bm_sign_dir *dir = NULL;
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     size_t len;
-    scratch_open(&s);
     put_signatures(&s, DOCS);
     char *bytes = scratch_get(&s, "sig/signatures.npy", &len);
     bytes[BM_NPY_HEADER_BYTES + 5] ^= 4;
     scratch_put(&s, "sig/signatures.npy", bytes, len);
     free(bytes);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, NULL), BM_OK);
+    bm_sign_dir *dir = world_open(bm_sign_dir, scratch_at(&s, "sig"), 0);
     for (int round = 0; round < 2; round++) {
         cr_expect_eq(bm_sign_dir_rows(dir, 0, 6, words, &err), BM_OK);
         cr_expect_eq(bm_sign_dir_rows(dir, 6, 4, words, &err), BM_ERR_FORMAT);
@@ -505,16 +470,13 @@ Test(sign_dir, rows_that_are_not_those_listed_are_refused_once_all_were_read_in_
     }
     cr_expect_eq(bm_sign_dir_rows(dir, 0, DOCS, words, NULL), BM_ERR_FORMAT);
     bm_sign_dir_close(dir);
-    scratch_close(&s);
 }
 
 Test(sign_dir, a_damaged_manifest_beside_signatures_is_no_directory_of_documents)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bool is = false;
     put_signatures(&s, 1);
     scratch_put_text(&s, "sig/manifest.json", "");
     cr_expect_eq(bm_sign_dir_is(scratch_at(&s, "sig"), 0, &is, NULL), BM_ERR_FORMAT);
-    scratch_close(&s);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define HEADER "id\tsize\tnote"
 
@@ -24,7 +24,7 @@ typedef struct fixture {
 static bm_status open_bytes(fixture *f, const char *data, size_t len)
 {
     memset(f, 0, sizeof *f);
-    scratch_open(&f->s);
+    f->s = scratch_open();
     scratch_put(&f->s, "t.tsv", data, len);
     f->path = scratch_at(&f->s, "t.tsv");
     return open_table(f->path, head, &f->table, &f->err);
@@ -120,7 +120,7 @@ Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
         fixture f = {0};
         bool end = true;
         uint64_t size = 0;
-        scratch_open(&f.s);
+        f.s = scratch_open();
         scratch_put_text(&f.s, "t.tsv", files[i].text);
         f.path = scratch_at(&f.s, "t.tsv");
         const bm_status status = open_table(f.path, grown, &f.table, &f.err);
@@ -233,7 +233,7 @@ Test(tsv_table, a_number_is_digits_and_nothing_else)
 Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an_error_of_reading)
 {
     fixture f = {0};
-    scratch_open(&f.s);
+    f.s = scratch_open();
     f.path = scratch_at(&f.s, "none.tsv");
     cr_expect_eq(open_table(f.path, head, &f.table, &f.err), BM_ERR_FORMAT);
     cr_expect_str_eq(f.err.file, f.path);
@@ -249,7 +249,7 @@ Test(tsv_table, the_file_is_not_held)
     bm_buf text = {0};
     bool end = false;
     uint64_t n = 0;
-    scratch_open(&f.s);
+    f.s = scratch_open();
     f.path = scratch_at(&f.s, "t.tsv");
     cr_assert_eq(bm_buf_add_text(&text, HEADER "\n", NULL), BM_OK);
     while (text.len < (size_t)8 << 20)

@@ -6,8 +6,9 @@
 #include "input/input_set.h"
 #include "sources/source_columns.h"
 #include "sign/ingest.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/unit/sources/arrow_table.h"
+#include "tests/world/world_calls.h"
 
 #define N_ARRAYS 150u
 #define N_DOCS   (N_ARRAYS * TEST_ROWS_MAX)
@@ -99,31 +100,27 @@ static void make(test_array *arrays, char (*texts)[80], char **jsonl)
 
 Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
 {
-    scratch dir;
-    scratch_open(&dir);
+    SCRATCH dir = scratch_open();
     test_array *arrays = calloc(N_ARRAYS, sizeof *arrays);
     char(*texts)[80] = calloc(N_DOCS, sizeof *texts), *jsonl;
     make(arrays, texts, &jsonl);
     scratch_put_text(&dir, "in.jsonl", jsonl);
     const char *paths[] = {scratch_at(&dir, "in.jsonl")};
     bm_input_options o = {.paths = paths, .n_paths = 1, .max_errors = UINT64_MAX};
-    bm_input_set *set = NULL;
-    bm_batch_source *records = NULL;
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
-    cr_assert_eq(bm_batch_source_open(set, &records, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
+    bm_batch_source *records = world_open(bm_batch_source, set);
     static const uint32_t threads[] = {1, 2, 8}, batches[] = {0, 3, 100};
     for (size_t c = 0; c < 9; c++) {
         result right, got;
         atomic_int alive = 0;
         uint64_t skip = c * 250;
         struct ArrowArrayStream stream = test_stream(arrays, N_ARRAYS, 2, &alive);
-        bm_batch_source *table = NULL;
         bm_input_options of_table = o;
         bm_input_set *tables = NULL;
         of_table.format = BM_FORMAT_ARROW;
         of_table.stream = &stream;
         cr_assert_eq(bm_input_set_open_stream(&of_table, "t", &tables, NULL), BM_OK);
-        cr_assert_eq(bm_batch_source_open(tables, &table, NULL), BM_OK);
+        bm_batch_source *table = world_open(bm_batch_source, tables);
         run(records, &o, (how){2, 0, skip}, &right);
         run(table, &o, (how){threads[c / 3], batches[c % 3], skip}, &got);
         cr_assert_eq(got.docs.n, N_DOCS - skip);
@@ -140,5 +137,4 @@ Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
     free(arrays);
     free(texts);
     free(jsonl);
-    scratch_close(&dir);
 }

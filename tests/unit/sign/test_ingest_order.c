@@ -17,8 +17,9 @@
 #include "input/input_set.h"
 #include "sources/batch_sources.h"
 #include "sign/ingest.h"
-#include "tests/unit/base/colliding.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/colliding.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 #define N_DOCS 200u
 #define NEVER  UINT64_MAX
@@ -193,8 +194,7 @@ static void open_device(run *r, bm_meter *meter, plain_device *device, bm_device
 /* Ingests one document a line; line `broken` (from 1) is malformed. */
 static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char text[N_DOCS * 64] = "";
     size_t len = 0;
     for (size_t i = 1; i <= N_DOCS; i++)
@@ -205,8 +205,6 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     const bm_input_options input = {
         .paths = &path, .n_paths = 1, .format = BM_FORMAT_JSONL, .max_doc_bytes = 1000};
     const bm_text_options shingles = {.shingle_k = 2};
-    bm_input_set *inputs = NULL;
-    bm_batch_source *source = NULL;
     bm_callbacks callbacks = {0};
     bm_meter meter;
     bm_doc_table docs = {0};
@@ -216,8 +214,8 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     bm_device_set set = {0};
     if (r->device)
         open_device(r, &meter, &device, &set);
-    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, err), BM_OK, "%s", err->message);
-    cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
+    bm_input_set *inputs = world_open(bm_input_set, &input, NULL, 0, NULL);
+    bm_batch_source *source = world_open(bm_batch_source, inputs);
     bm_ingest_cfg cfg = {.input = &input,
                          .text = &shingles,
                          .threads = threads,
@@ -240,7 +238,6 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     bm_input_set_close(inputs);
     bm_meter_reset(&meter);
     bm_doc_table_reset(&docs);
-    scratch_close(&s);
     return status;
 }
 
@@ -354,8 +351,7 @@ static const char *drawn_id(const id_run *r, size_t line)
 
 static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *docs, bm_error *err)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     char *text = malloc(r->n * 64), *at = text;
     for (size_t i = 1; i <= r->n; i++)
         at += i == r->broken ? sprintf(at, "{\"text\":\n")
@@ -371,14 +367,12 @@ static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *d
                                     .max_errors = UINT64_MAX,
                                     .max_doc_bytes = 1000};
     const bm_text_options shingles = {.shingle_k = 2};
-    bm_input_set *inputs = NULL;
-    bm_batch_source *source = NULL;
     bm_callbacks callbacks = {0};
     bm_meter meter;
     bm_counts counts = {0};
     bm_meter_init(&meter, &callbacks);
-    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, err), BM_OK, "%s", err->message);
-    cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
+    bm_input_set *inputs = world_open(bm_input_set, &input, NULL, 0, NULL);
+    bm_batch_source *source = world_open(bm_batch_source, inputs);
     const bm_file_names files = {.names = &path, .n = 1};
     *docs = (bm_doc_table){.files = &files, .number_duplicates = r->number};
     const bm_ingest_cfg cfg = {.input = &input,
@@ -395,7 +389,6 @@ static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *d
     bm_batch_source_close(source);
     bm_input_set_close(inputs);
     bm_meter_reset(&meter);
-    scratch_close(&s);
     return status;
 }
 

@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "input/input_set.h"
 #include "sign/ingest.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_npy.h"
+#include "tests/world/world_random.h"
 
 #define LONG_BYTES 200000u /* more than a batch, and many times max_doc_bytes */
 
@@ -136,7 +138,7 @@ static void add_text(world *w, const sample *from, const char *text)
 static void begin(world *w, bm_format format)
 {
     memset(w, 0, sizeof *w);
-    scratch_open(&w->dir);
+    w->dir = scratch_open();
     w->input = (bm_input_options){.paths = w->paths,
                                   .format = format,
                                   .header = BM_HEADER_BY_FIELDS,
@@ -209,9 +211,8 @@ static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_
     bm_meter_init(&meter, &w->callbacks);
     bm_input_options input = w->input;
     input.n_paths = input.offsets_path != NULL ? 1 : w->n_paths;
-    cr_assert_eq(bm_input_set_open(&input, NULL, 0, NULL, &inputs, &out->err), BM_OK, "%s",
-                 out->err.message);
-    cr_assert_eq(bm_batch_source_open(inputs, &source, &out->err), BM_OK, "%s", out->err.message);
+    world_ok(bm_input_set_open(&input, NULL, 0, NULL, &inputs, &out->err), &out->err);
+    world_ok(bm_batch_source_open(inputs, &source, &out->err), &out->err);
     bm_ingest_cfg cfg = {.input = &input,
                          .text = &w->text,
                          .threads = threads,
@@ -256,7 +257,7 @@ static void check_doc(const result *part, size_t i, const result *whole, size_t 
 static void check(const world *w, size_t k, const result *part, const result *whole)
 {
     size_t docs = 0, skipped = 0, left_out = 0;
-    cr_assert_eq(part->status, BM_OK, "%s", part->err.message);
+    world_ok(part->status, &part->err);
     for (size_t i = 0; i < k; i++)
         left_out += !w->places[i].bad;
     for (size_t i = k; i < w->n; i++) {
@@ -414,8 +415,7 @@ Test(ingest_read, hashes_keep_their_row_numbers)
         }
         result r;
         run(&w, 12, 2, 3, &r);
-        cr_assert_eq(r.status, BM_ERR_FORMAT);
-        cr_assert_not_null(strstr(r.err.message, "(11 of 12)"));
+        world_refused(r.status, BM_ERR_FORMAT, &r.err, "(11 of 12)");
         reset(&r);
         end(&w);
     }
@@ -434,8 +434,7 @@ static void open_many(world *w, uint64_t seed)
     begin(w, BM_FORMAT_JSONL);
     w->places = calloc(MANY, sizeof *w->places);
     for (uint32_t i = 0; i < MANY; i++) {
-        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        unsigned kind = (unsigned)(seed >> 40) % 8;
+        unsigned kind = world_below(&seed, 8);
         if (kind == 7) {
             *at++ = ' ';
             *at++ = '\n';
@@ -458,8 +457,7 @@ Test(ingest_read, batches_by_bytes_end_anywhere)
     run(&w, 0, 2, 0, &whole);
     check(&w, 0, &whole, &whole);
     for (int i = 0; i < 40; i++) {
-        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        size_t k = i == 0 ? w.n : (size_t)(seed >> 33) % w.n;
+        size_t k = i == 0 ? w.n : world_random(&seed) % w.n;
         const uint32_t batches[] = {0, 0, 100, 999};
         run(&w, k, 1 + (uint32_t)i % 3, batches[i % 4], &part);
         check(&w, k, &part, &whole);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sketch/scheme.h"
-#include "tests/unit/base/sha1_hex.h"
+#include "tests/world/sha1_hex.h"
 
 static const uint32_t hello[] = {3231258861, 1388533999, 831950533, 1845606703};
 static const uint64_t hello_keys[] = {UINT64_C(18258633322519393571),

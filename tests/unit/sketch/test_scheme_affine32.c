@@ -6,7 +6,7 @@
 #include <bandmill/sketch.h>
 
 #include "sketch/scheme.h"
-#include "tests/unit/base/sha1_hex.h"
+#include "tests/world/sha1_hex.h"
 
 #define HELLO UINT64_C(0x8B9EFFF7) /* first four bytes of SHA-1("Hello"), little-endian */
 

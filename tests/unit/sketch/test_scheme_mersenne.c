@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sketch/scheme.h"
-#include "tests/unit/base/sha1_hex.h"
+#include "tests/world/sha1_hex.h"
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "sketch/scheme.h"
+#include "tests/world/world_order.h"
 
 static bm_scheme_params draw(uint32_t perms, uint32_t seed)
 {
@@ -35,12 +36,6 @@ typedef struct model {
     uint32_t hash[4096], n; /* ascending */
 } model;
 
-static int ascending(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
 static void model_open(model *m, uint32_t seed, const uint64_t *hashes, size_t n)
 {
     bm_random random;
@@ -55,7 +50,7 @@ static void model_open(model *m, uint32_t seed, const uint64_t *hashes, size_t n
         uint32_t h = mix((uint32_t)linear);
         m->hash[i] = h == UINT32_MAX ? h - 1 : h;
     }
-    qsort(m->hash, n, sizeof m->hash[0], ascending);
+    qsort(m->hash, n, sizeof m->hash[0], world_ascending32);
 }
 
 /* The smallest hash h with floor(h K / 2^32) = bin; 2^32-1: the bin is empty. */

@@ -3,8 +3,7 @@
  *
  * Buffers are laid out here after the specification of the C data interface, not by the code under
  * test. Each array counts its release, so a test can check that everything was released. */
-#ifndef TEST_IO_ARROW_TABLE_H
-#define TEST_IO_ARROW_TABLE_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -200,5 +199,3 @@ static inline struct ArrowArrayStream test_stream(const test_array *arrays, size
                                      .release = test_release_stream,
                                      .private_data = table};
 }
-
-#endif

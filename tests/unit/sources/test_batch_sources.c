@@ -5,46 +5,43 @@
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_npy.h"
 
 typedef struct opened {
-    char *dir, *path, *extra;
+    scratch dir;
     bm_input_set *set;
     bm_batch_source *source;
 } opened;
 
 static opened open_bytes(bm_format format, const void *data, size_t len)
 {
-    opened o = {.dir = test_dir()};
-    o.path = test_file(o.dir, "in", data, len);
-    const char *paths[] = {o.path};
+    opened o = {.dir = scratch_open()};
+    const char *paths[] = {scratch_put(&o.dir, "in", data, len)};
     bm_input_options options = test_options(paths, 1, format);
     bm_error err = {0};
-    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &o.set, &err), BM_OK, "%s",
-                 err.message);
-    cr_assert_eq(bm_batch_source_open(o.set, &o.source, &err), BM_OK, "%s", err.message);
+    world_ok(bm_input_set_open(&options, NULL, 0, NULL, &o.set, &err), &err);
+    world_ok(bm_batch_source_open(o.set, &o.source, &err), &err);
     return o;
 }
 
-static char *put_array(const char *dir, const char *name, const char *type, const void *cells,
-                       size_t n)
+static const char *put_array(scratch *dir, const char *name, const char *type, const void *cells,
+                             size_t n)
 {
     char file[BM_NPY_HEADER_BYTES + 256];
     world_npy_header(type, n, 0, file);
     memcpy(file + BM_NPY_HEADER_BYTES, cells, n * 8);
-    return test_file(dir, name, file, BM_NPY_HEADER_BYTES + n * 8);
+    return scratch_put(dir, name, file, BM_NPY_HEADER_BYTES + n * 8);
 }
 
 static opened open_hashes(void)
 {
     static const uint64_t hashes[] = {10, 11, 12, 20, 21, 22};
     static const int64_t offsets[] = {0, 3, 3, 6};
-    opened o = {.dir = test_dir()};
-    o.path = put_array(o.dir, "h.npy", "<u8", hashes, 6);
-    o.extra = put_array(o.dir, "o.npy", "<i8", offsets, 4);
-    const char *paths[] = {o.path};
+    opened o = {.dir = scratch_open()};
+    const char *paths[] = {put_array(&o.dir, "h.npy", "<u8", hashes, 6)};
     bm_input_options options = test_options(paths, 1, BM_FORMAT_HASHES);
-    options.offsets_path = o.extra;
+    options.offsets_path = put_array(&o.dir, "o.npy", "<i8", offsets, 4);
     cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &o.set, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_open(o.set, &o.source, NULL), BM_OK);
     return o;
@@ -54,9 +51,7 @@ static void close_all(opened *o)
 {
     bm_batch_source_close(o->source);
     bm_input_set_close(o->set);
-    free(o->path);
-    free(o->extra);
-    test_dir_remove(o->dir);
+    scratch_close(&o->dir);
 }
 
 /* What the callback received: "id=text|" for documents, "id=h,h,|" for hashes, raw bytes for a
@@ -97,11 +92,10 @@ static bm_status read_source(bm_batch_source *source, uint32_t docs, uint64_t sk
 {
     const bm_batch_limits limits = {.bytes = 1 << 20, .hashes = 1 << 20, .docs = docs};
     bm_record_fn fn = run == bm_batch_parser_split ? on_bytes : on_document;
-    bm_batch_parser *parser = NULL;
     bm_batch_next next = {.got = BM_BATCH_READ};
     *out = (seen){0};
     bm_status status = bm_batch_source_begin(source, &limits, skip, NULL);
-    cr_assert_eq(bm_batch_parser_open(source, &parser, NULL), BM_OK);
+    bm_batch_parser *parser = world_open(bm_batch_parser, source);
     while (status == BM_OK && next.got != BM_BATCH_END) {
         status = bm_batch_source_next(source, &next, NULL);
         cr_assert_eq(next.batch != NULL, status == BM_OK && next.got == BM_BATCH_READ);
@@ -125,8 +119,8 @@ Test(batch_sources, a_source_says_what_it_can_do)
     cr_assert(files.source->ops->has_text && !files.source->copies, "only their names are kept");
     cr_assert_str_eq(hashes.source->ops->name, "hashes");
     cr_assert(!hashes.source->ops->has_text && !hashes.source->copies);
-    cr_assert_str_eq(hashes.source->extra_path, hashes.extra);
-    cr_assert_str_eq(bm_batch_source_file(lines.source, 0), lines.path);
+    cr_assert_str_eq(hashes.source->extra_path, scratch_at(&hashes.dir, "o.npy"));
+    cr_assert_str_eq(bm_batch_source_file(lines.source, 0), scratch_at(&lines.dir, "in"));
     cr_assert_eq(bm_batch_source_total_bytes(lines.source), 2);
     close_all(&lines);
     close_all(&files);
@@ -183,34 +177,29 @@ Test(batch_sources, rows_of_hashes_have_their_numbers_for_ids)
 Test(batch_sources, hashes_are_one_array_with_offsets)
 {
     static const uint64_t one[] = {1};
-    char *dir = test_dir(), *path = put_array(dir, "h.npy", "<u8", one, 1);
+    SCRATCH dir = scratch_open();
+    const char *path = put_array(&dir, "h.npy", "<u8", one, 1);
     const char *paths[] = {path, path};
     for (size_t n = 1; n <= 2; n++) {
         bm_input_options options = test_options(paths, n, BM_FORMAT_HASHES);
-        bm_input_set *set = NULL;
         bm_batch_source *source = NULL;
         bm_error err = {0};
-        cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, NULL), BM_OK);
-        cr_assert_eq(bm_batch_source_open(set, &source, &err), BM_ERR_USAGE);
-        cr_assert_not_null(strstr(err.message, n == 1 ? "`offsets_path`" : "(2 given)"), "%s",
-                           err.message);
+        bm_input_set *set = world_open(bm_input_set, &options, NULL, 0, NULL);
+        world_refused(bm_batch_source_open(set, &source, &err), BM_ERR_USAGE, &err,
+                      n == 1 ? "`offsets_path`" : "(2 given)");
         cr_assert_null(source);
         bm_input_set_close(set);
     }
-    free(path);
-    test_dir_remove(dir);
 }
 
 Test(batch_sources, a_format_that_nobody_reads_is_refused)
 {
-    char *dir = test_dir(), *path = test_file(dir, "in", "x", 1);
+    SCRATCH dir = scratch_open();
+    const char *path = scratch_put(&dir, "in", "x", 1);
     const char *paths[] = {path};
     bm_input_options options = test_options(paths, 1, (bm_format)99);
-    bm_input_set *set = NULL;
     bm_batch_source *source = NULL;
-    cr_assert_eq(bm_input_set_open(&options, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &options, NULL, 0, NULL);
     cr_assert_eq(bm_batch_source_open(set, &source, NULL), BM_ERR_INTERNAL);
     bm_input_set_close(set);
-    free(path);
-    test_dir_remove(dir);
 }

@@ -11,8 +11,9 @@
 #include <xxhash.h>
 
 #include "results/npy.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 #include "tests/world/world_npy.h"
+#include "tests/world/world_random.h"
 
 typedef struct array {
     const char *type;
@@ -84,16 +85,15 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
 
 Test(hash_input, every_batch_size_gives_the_same_documents)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     enum { DOCS = 400, HASHES = 5000 };
     int64_t offsets[DOCS + 1] = {0};
     uint64_t wide[HASHES];
-    uint32_t narrow[HASHES], state = 99;
+    uint32_t narrow[HASHES];
+    uint64_t state = 99;
     for (int i = 0; i < HASHES; i++) {
-        state = state * 1664525u + 1013904223u;
-        narrow[i] = state;
-        wide[i] = (uint64_t)state << 32 | (uint32_t)i;
+        narrow[i] = (uint32_t)world_random(&state);
+        wide[i] = (uint64_t)narrow[i] << 32 | (uint32_t)i;
     }
     for (int i = 1; i < DOCS; i++) /* many empty documents, one of a thousand hashes */
         offsets[i] = offsets[i - 1] + (i % 3 == 0 ? i % 29 : 0) + (i == 200 ? 1000 : 0);
@@ -112,18 +112,15 @@ Test(hash_input, every_batch_size_gives_the_same_documents)
             read_all(&s, type == 0 ? widened : wide, offsets, DOCS,
                      (hash_limits){.docs = sizes[i][0], .hashes = sizes[i][1]});
     }
-    scratch_close(&s);
 }
 
 Test(hash_input, no_documents_are_no_error)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const int64_t zero = 0;
     put_array(&s, "h.npy", (array){"<u8", 0, "", 0});
     put_array(&s, "o.npy", (array){"<i8", 0, &zero, 1});
     read_all(&s, NULL, &zero, 0, (hash_limits){.docs = 10, .hashes = 10});
-    scratch_close(&s);
 }
 
 /* Opens and reads to the end; returns the first status other than BM_OK. */
@@ -142,8 +139,7 @@ static bm_status read_through(scratch *s, bm_error *err)
 
 Test(hash_input, offsets_that_do_not_fit_are_refused_with_their_row)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const uint64_t hashes[6] = {1, 2, 3, 4, 5, 6};
     static const struct {
         int64_t offsets[5];
@@ -162,13 +158,11 @@ Test(hash_input, offsets_that_do_not_fit_are_refused_with_their_row)
         cr_expect(strstr(err.message, cases[i].row) != NULL, "%s", err.message);
         cr_expect(strstr(err.file, "o.npy") != NULL, "%s", err.file);
     }
-    scratch_close(&s);
 }
 
 Test(hash_input, arrays_of_another_type_or_shape_are_refused)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const uint64_t cells[6] = {0, 1, 2, 3, 4, 5};
     const int64_t offsets[2] = {0, 6};
     bm_error err = {0};
@@ -187,7 +181,6 @@ Test(hash_input, arrays_of_another_type_or_shape_are_refused)
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "no .npy");
     cr_assert_eq(unlink(scratch_at(&s, "h.npy")), 0);
     cr_expect_eq(read_through(&s, &err), BM_ERR_IO, "no file");
-    scratch_close(&s);
 }
 
 Test(hash_input, offsets_are_asked_for_when_they_are_not_given)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "sources/line_input.h"
+#include "tests/world/world_calls.h"
 
 static int to; /* write end of the pipe that is standard input */
 
@@ -21,13 +22,10 @@ static bm_input_options options_of(bm_format format)
 static bm_line_input *open_input(const bm_input_options *options)
 {
     int ends[2];
-    bm_line_input *in = NULL;
-    bm_error err = {0};
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
     to = ends[1];
-    cr_assert_eq(bm_line_input_open(options, NULL, NULL, &in, &err), BM_OK, "%s", err.message);
-    return in;
+    return world_open(bm_line_input, options, NULL, NULL);
 }
 
 static void put(const char *text)
@@ -190,7 +188,6 @@ Test(line_input, a_gate_is_asked_before_more_of_a_long_line_is_held)
         gate_calls calls = {0};
         const bm_long_gate gate = {&calls, hold, refuse_it};
         int ends[2];
-        bm_line_input *in = NULL;
         bm_error err = {0};
         pthread_t writer;
         char shown[300];
@@ -199,7 +196,7 @@ Test(line_input, a_gate_is_asked_before_more_of_a_long_line_is_held)
         cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
         close(ends[0]);
         to = ends[1];
-        cr_assert_eq(bm_line_input_open(&options, NULL, &gate, &in, &err), BM_OK);
+        bm_line_input *in = world_open(bm_line_input, &options, NULL, &gate);
         cr_assert_eq(pthread_create(&writer, NULL, put_lines, lengths), 0);
         expect(in, BM_LINE_RECORD, "-:1|aaa");
         cr_assert_gt(calls.n, 0);

@@ -3,6 +3,7 @@
  * rows do not. */
 #include "arrow_table.h"
 #include "sources/source_columns.h"
+#include "tests/world/world_calls.h"
 
 static const test_array whole = {
     .n_rows = 4,
@@ -34,10 +35,9 @@ static seen look(const test_array *arrays, size_t n_arrays, const char *id, bool
     atomic_int alive = 0;
     struct ArrowArrayStream stream = test_stream(arrays, n_arrays, 3, &alive);
     const bm_input_options options = {.id_field = id};
-    bm_row_digest *rows = NULL;
     bm_error err = {0};
     seen out = {0};
-    cr_assert_eq(bm_row_digest_open(&options, &stream, each, &rows, &err), BM_OK);
+    bm_row_digest *rows = world_open(bm_row_digest, &options, &stream, each);
     cr_assert_null(stream.release, "moved");
     cr_assert_eq(bm_row_digest_read(rows, "table", &err), BM_OK, "%s", err.message);
     out.facts = bm_row_digest_facts(rows);
@@ -104,10 +104,8 @@ Test(row_digest, a_stream_that_passes_is_the_same_stream)
         const seen wanted = look(&whole, 1, NULL, false);
         struct ArrowArrayStream stream = test_stream(parts, 3, 3, &alive), passing;
         const bm_input_options options = {0};
-        bm_row_digest *rows = NULL;
-        bm_error err = {0};
         int64_t n = 0;
-        cr_assert_eq(bm_row_digest_open(&options, &stream, false, &rows, &err), BM_OK);
+        bm_row_digest *rows = world_open(bm_row_digest, &options, &stream, false);
         bm_row_digest_pass(rows, &passing);
         struct ArrowSchema schema;
         cr_assert_eq(passing.get_schema(&passing, &schema), 0);
@@ -144,10 +142,9 @@ Test(row_digest, what_cannot_be_hashed_passes_without_a_digest)
     const char *const fields[] = {"body"};
     const bm_input_options options = {.text_fields = fields, .n_text_fields = 1};
     struct ArrowArrayStream stream = test_stream(&whole, 1, 3, &alive), passing;
-    bm_row_digest *rows = NULL;
     bm_error err = {0};
     struct ArrowArray array;
-    cr_assert_eq(bm_row_digest_open(&options, &stream, false, &rows, &err), BM_OK);
+    bm_row_digest *rows = world_open(bm_row_digest, &options, &stream, false);
     bm_row_digest_pass(rows, &passing);
     cr_assert_eq(passing.get_next(&passing, &array), 0);
     cr_assert_eq(array.length, 4);

@@ -7,10 +7,12 @@
 #include "results/npy.h"
 #include "sources/batch_sources.h"
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_npy.h"
 
 typedef struct opened {
-    char *dir, *path;
+    scratch dir;
+    const char *path;
     bm_input_set *set;
     bm_batch_source *source;
 } opened;
@@ -21,26 +23,26 @@ typedef struct array {
     size_t bytes;
 } array;
 
-static char *put(const char *dir, array a)
+static const char *put(scratch *dir, array a)
 {
     const size_t bytes = a.bytes;
     char *file = calloc(BM_NPY_HEADER_BYTES + bytes + 1, 1);
     world_npy_header(a.type, a.rows, a.cols, file);
     for (size_t i = 0; i < bytes; i++)
         file[BM_NPY_HEADER_BYTES + i] = (char)(i * 37 + i / 256);
-    char *path = test_file(dir, "keys.npy", file, BM_NPY_HEADER_BYTES + bytes);
+    const char *path = scratch_put(dir, "keys.npy", file, BM_NPY_HEADER_BYTES + bytes);
     free(file);
     return path;
 }
 
 static bm_status open_array(opened *o, array a, bm_error *err)
 {
-    *o = (opened){.dir = test_dir()};
-    o->path = put(o->dir, a);
+    *o = (opened){.dir = scratch_open()};
+    o->path = put(&o->dir, a);
     const char *paths[] = {o->path};
     bm_input_options options = test_options(paths, 1, BM_FORMAT_KEYS);
     bm_status status = bm_input_set_open(&options, NULL, 0, NULL, &o->set, err);
-    cr_assert_eq(status, BM_OK, "%s", err->message);
+    world_ok(status, err);
     return bm_batch_source_open(o->set, &o->source, err);
 }
 
@@ -48,8 +50,7 @@ static void close_all(opened *o)
 {
     bm_batch_source_close(o->source);
     bm_input_set_close(o->set);
-    free(o->path);
-    test_dir_remove(o->dir);
+    scratch_close(&o->dir);
 }
 
 static char *read_back(const char *path, size_t *len)
@@ -82,11 +83,10 @@ static bm_status on_row(void *ctx, const bm_record *r, bm_error *err)
 
 static void read_all(opened *o, const bm_batch_limits *limits, uint64_t skip, seen *s)
 {
-    bm_batch_parser *parser;
     bm_batch_next next = {.got = BM_BATCH_READ};
     s->row = skip;
     cr_assert_eq(bm_batch_source_begin(o->source, limits, skip, NULL), BM_OK);
-    cr_assert_eq(bm_batch_parser_open(o->source, &parser, NULL), BM_OK);
+    bm_batch_parser *parser = world_open(bm_batch_parser, o->source);
     while (next.got != BM_BATCH_END) {
         cr_assert_eq(bm_batch_source_next(o->source, &next, NULL), BM_OK);
         const uint64_t before = s->row;
@@ -110,8 +110,7 @@ Test(source_keys, rows_come_back_for_any_batches_and_the_file_is_digested)
         opened o;
         bm_error err = {0};
         const size_t bytes = (size_t)(shapes[i].rows * shapes[i].cols * 8);
-        cr_assert_eq(open_array(&o, (array){"<u8", shapes[i].rows, shapes[i].cols, bytes}, &err),
-                     BM_OK, "%s", err.message);
+        world_ok(open_array(&o, (array){"<u8", shapes[i].rows, shapes[i].cols, bytes}, &err), &err);
         cr_assert_eq(o.source->n_keys, shapes[i].cols);
         cr_assert(!o.source->ops->has_text && !o.source->copies);
         size_t len;
@@ -149,8 +148,7 @@ Test(source_keys, arrays_of_other_types_and_shapes_and_short_ones_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         opened o;
         bm_error err = {0};
-        cr_assert_eq(open_array(&o, bad[i].array, &err), BM_ERR_INPUT);
-        cr_assert(strstr(err.message, bad[i].says) != NULL, "%s", err.message);
+        world_refused(open_array(&o, bad[i].array, &err), BM_ERR_INPUT, &err, bad[i].says);
         cr_assert_not_null(strstr(err.file, "keys.npy"));
         close_all(&o);
     }
@@ -176,8 +174,7 @@ Test(source_keys, a_file_that_changes_between_two_readings_is_an_error)
         status = bm_batch_source_next(o.source, &next, &err);
         bm_batch_source_free_batch(o.source, status == BM_OK ? next.batch : NULL);
     }
-    cr_assert_eq(status, BM_ERR_INPUT);
-    cr_assert_not_null(strstr(err.message, "changed"));
+    world_refused(status, BM_ERR_INPUT, &err, "changed");
     free(file);
     close_all(&o);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/input/read_records.h"
+#include "tests/world/world_calls.h"
 #include "arrow_table.h"
 #include "base/memory.h"
 
@@ -202,9 +203,8 @@ static bm_status on_record(void *ctx, const bm_record *row, bm_error *err)
 static void *read_batches(void *ctx)
 {
     reading *r = ctx;
-    bm_batch_parser *parser = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_batch_parser_open(r->source, &parser, NULL), BM_OK);
+    bm_batch_parser *parser = world_open(bm_batch_parser, r->source);
     for (;;) {
         bm_batch_next next = {0};
         double in_turn = 0;
@@ -231,18 +231,18 @@ static void *read_batches(void *ctx)
  */
 static uint64_t read_both(const fake *like, unsigned n_threads, uint32_t docs, bm_error *err)
 {
-    char *dir = test_dir();
-    char *a = test_file(dir, "a.table", "1234", 4), *b = test_file(dir, "b.table", "567", 3);
+    SCRATCH dir = scratch_open();
+    const char *a = scratch_put(&dir, "a.table", "1234", 4),
+               *b = scratch_put(&dir, "b.table", "567", 3);
     const char *paths[] = {a, b};
     bm_input_options o = test_options(paths, 2, BM_FORMAT_FILES);
-    bm_input_set *set = NULL;
     reading r = {.f = like};
     pthread_t threads[8];
     const bm_batch_limits limits = {.bytes = 20, .range_bytes = 600, .docs = docs, .helped = true};
     const bm_arrow_column_provider provider = {
         .ctx = (void *)like, .name = "tables", .open = open_file};
     pthread_mutex_init(&r.lock, NULL);
-    cr_assert_eq(bm_input_set_open(&o, NULL, 0, NULL, &set, NULL), BM_OK);
+    bm_input_set *set = world_open(bm_input_set, &o, NULL, 0, NULL);
     cr_assert_eq(columns_open_files(set, &provider, &r.source, NULL), BM_OK);
     cr_assert_eq(bm_batch_source_begin(r.source, &limits, 0, NULL), BM_OK);
     for (unsigned i = 0; i < n_threads; i++)
@@ -266,9 +266,6 @@ static uint64_t read_both(const fake *like, unsigned n_threads, uint32_t docs, b
     cr_assert_eq(atomic_load(like->alive), 0);
     bm_input_set_close(set);
     pthread_mutex_destroy(&r.lock);
-    free(a);
-    free(b);
-    test_dir_remove(dir);
     return rows;
 }
 

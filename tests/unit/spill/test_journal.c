@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 static const char *const texts[] = {"command\tdedup", "", "input\ta file\t12", "saved\t1",
                                     "saved\t2 \xF0\x9F\x98\x80"};
@@ -57,9 +57,8 @@ static void expect(const char *path, size_t n)
 
 Test(journal, in_an_open_folder_is_there_whatever_has_come_to_its_path)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_journal *journal = NULL;
-    scratch_open(&s);
     scratch_folder(&s, "work");
     const int folder = open(scratch_at(&s, "work"), O_RDONLY | O_DIRECTORY);
     cr_assert_geq(folder, 0);
@@ -76,13 +75,12 @@ Test(journal, in_an_open_folder_is_there_whatever_has_come_to_its_path)
     cr_assert_eq(bm_journal_count(journal), 1);
     bm_journal_close(journal);
     close(folder);
-    scratch_close(&s);
 }
 
 #define JOURNAL(s, path, bytes, len)                                                               \
     scratch s;                                                                                     \
     char path[512], bytes[1024];                                                                   \
-    scratch_open(&s);                                                                              \
+    s = scratch_open();                                                                            \
     snprintf(path, sizeof path, "%s/journal", s.root);                                             \
     write_journal(path);                                                                           \
     size_t len = slurp(path, bytes, sizeof bytes)

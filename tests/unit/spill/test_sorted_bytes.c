@@ -13,6 +13,7 @@
 #include "spill/sorted_runs.h"
 #include "spill/spill_saved.h"
 
+#include "tests/world/scratch.h"
 #include "tests/world/world_random.h"
 
 typedef struct record {
@@ -26,12 +27,12 @@ static record *make(size_t n, size_t longest, uint64_t seed)
     record *records = calloc(n, sizeof *records);
     for (size_t i = 0; i < n; i++) {
         record *r = &records[i];
-        r->len = world_congruent(&seed) % 50 == 0 ? world_congruent(&seed) % longest
-                                                  : world_congruent(&seed) % 14;
+        r->len = world_random(&seed) % 50 == 0 ? world_random(&seed) % longest
+                                               : world_random(&seed) % 14;
         r->bytes = malloc(r->len + 1);
-        r->number = (uint32_t)world_congruent(&seed);
+        r->number = (uint32_t)world_random(&seed);
         for (size_t k = 0; k < r->len; k++)
-            r->bytes[k] = (char)(k < 9 ? world_congruent(&seed) % 2 * 255 : world_congruent(&seed));
+            r->bytes[k] = (char)(k < 9 ? world_random(&seed) % 2 * 255 : world_random(&seed));
     }
     return records;
 }
@@ -125,8 +126,8 @@ static void check_saved(size_t n, size_t save)
     bm_sorted_runs *sorter = open_saved();
     bm_bytes_record got;
     bm_buf runs = {0};
-    char path[] = "/tmp/test_sorted_bytes.XXXXXX";
-    close(mkstemp(path));
+    SCRATCH s = scratch_open();
+    const char *path = scratch_at(&s, "saved");
     bm_spill_saved saved = {.path = path, .kind = BM_SPILL_RUN};
     for (size_t at = 0; at < last; at += save) {
         runs.len = 0;
@@ -154,7 +155,6 @@ static void check_saved(size_t n, size_t save)
     }
     cr_assert_eq(bm_sorted_runs_next_bytes(sorter, &got, NULL), BM_NOT_FOUND);
     bm_sorted_runs_close(sorter);
-    unlink(path);
     bm_buf_reset(&runs);
     for (size_t i = 0; i < n; i++)
         free(records[i].bytes);
@@ -173,8 +173,8 @@ Test(sorted_bytes, runs_beyond_their_file_are_refused)
     record *records = make(100, 60, 3);
     bm_sorted_runs *sorter = open_saved();
     bm_buf runs = {0};
-    char path[] = "/tmp/test_sorted_bytes.XXXXXX";
-    close(mkstemp(path));
+    SCRATCH s = scratch_open();
+    const char *path = scratch_at(&s, "saved");
     add_records(sorter, records, 100);
     cr_assert_eq(bm_sorted_runs_save_in(sorter, AT_FDCWD, path, &runs, NULL), BM_OK);
     const bm_saved_run good = *(const bm_saved_run *)(const void *)runs.data,
@@ -190,7 +190,6 @@ Test(sorted_bytes, runs_beyond_their_file_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect_eq(bm_sorted_runs_restore(sorter, &bad[i], 1, NULL), BM_ERR_FORMAT, "%zu", i);
     bm_sorted_runs_close(sorter);
-    unlink(path);
     bm_buf_reset(&runs);
     for (size_t i = 0; i < 100; i++)
         free(records[i].bytes);

@@ -6,7 +6,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 
 static int by_key_then_value(const void *x, const void *y)
@@ -21,12 +22,11 @@ static int by_key_then_value(const void *x, const void *y)
  */
 static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_mask)
 {
-    bm_sorted_runs *runs = NULL;
     bm_run_record *model = malloc((n + 1) * sizeof *model), got;
     uint64_t state = n ^ key_mask;
-    cr_assert_eq(bm_sorted_runs_open(dir, memory, &runs, NULL), BM_OK);
+    bm_sorted_runs *runs = world_open(bm_sorted_runs, dir, memory);
     for (size_t i = 0; i < n; i++) {
-        model[i] = (bm_run_record){world_split(&state) & key_mask, i};
+        model[i] = (bm_run_record){world_random(&state) & key_mask, i};
         cr_assert_eq(bm_sorted_runs_add(runs, model[i].key, model[i].value, NULL), BM_OK);
     }
     qsort(model, n, sizeof *model, by_key_then_value);
@@ -45,8 +45,7 @@ static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_m
 
 Test(sorted_runs, give_the_stable_order_whatever_the_memory)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const size_t most = BM_SORTED_RUNS_LEAST / 32; /* records in memory */
     const size_t sizes[] = {0, 1, 2, 1000, most - 1, most, most + 1, 2 * most, 9 * most + 77};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -55,7 +54,6 @@ Test(sorted_runs, give_the_stable_order_whatever_the_memory)
         check_order(s.root, sizes[i], 0, UINT64_C(0xFF00FF0000));
         check_order(s.root, sizes[i], 1 << 20, UINT64_MAX);
     }
-    scratch_close(&s);
 }
 
 /* Bytes written to files by sorting n_runs times as many records as memory holds, and as many again
@@ -63,13 +61,12 @@ Test(sorted_runs, give_the_stable_order_whatever_the_memory)
 static uint64_t written_by(const char *dir, size_t memory, size_t n_runs, bool again)
 {
     const size_t per_run = memory / 32;
-    bm_sorted_runs *runs = NULL;
     bm_run_record got, last = {0};
     uint64_t state = n_runs, n = 0;
-    cr_assert_eq(bm_sorted_runs_open(dir, memory, &runs, NULL), BM_OK);
+    bm_sorted_runs *runs = world_open(bm_sorted_runs, dir, memory);
     for (int round = 0; round <= again; round++) {
         for (size_t i = 0; i < n_runs * per_run; i++, n++)
-            cr_assert_eq(bm_sorted_runs_add(runs, world_split(&state) % 1000, n, NULL), BM_OK);
+            cr_assert_eq(bm_sorted_runs_add(runs, world_random(&state) % 1000, n, NULL), BM_OK);
         cr_assert_eq(bm_sorted_runs_begin(runs, NULL), BM_OK);
         for (uint64_t i = 0; i < n; i++, last = got) {
             cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_OK);
@@ -87,8 +84,7 @@ static uint64_t written_by(const char *dir, size_t memory, size_t n_runs, bool a
  * can be divided by F. */
 Test(sorted_runs, many_runs_are_written_a_logarithm_of_times)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const struct {
         size_t memory, fan_in, n_runs;
         bool again;
@@ -106,14 +102,12 @@ Test(sorted_runs, many_runs_are_written_a_logarithm_of_times)
         cr_expect_leq(written, once * times + heads, "%zu: %zu bytes, %zu times of %zu", i,
                       (size_t)written, (size_t)times, (size_t)once);
     }
-    scratch_close(&s);
 }
 
 Test(sorted_runs, what_fits_makes_no_file)
 {
-    bm_sorted_runs *runs = NULL;
     bm_run_record got;
-    cr_assert_eq(bm_sorted_runs_open(NULL, 0, &runs, NULL), BM_OK);
+    bm_sorted_runs *runs = world_open(bm_sorted_runs, NULL, 0);
     for (uint64_t i = 0; i < BM_SORTED_RUNS_LEAST / 32; i++)
         cr_assert_eq(bm_sorted_runs_add(runs, ~i, i, NULL), BM_OK);
     cr_assert_eq(bm_sorted_runs_add(runs, 0, 0, NULL), BM_ERR_NOMEM, "without a directory");
@@ -125,9 +119,8 @@ Test(sorted_runs, what_fits_makes_no_file)
 
 Test(sorted_runs, a_missing_directory_is_an_error_when_it_is_needed)
 {
-    bm_sorted_runs *runs = NULL;
     bm_status status = BM_OK;
-    cr_assert_eq(bm_sorted_runs_open("/nonexistent", 0, &runs, NULL), BM_OK);
+    bm_sorted_runs *runs = world_open(bm_sorted_runs, "/nonexistent", 0);
     for (uint64_t i = 0; status == BM_OK && i < BM_SORTED_RUNS_LEAST; i++)
         status = bm_sorted_runs_add(runs, i, i, NULL);
     cr_assert_eq(status, BM_ERR_IO);

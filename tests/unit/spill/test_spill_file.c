@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 /* Byte j of record i. */
 static unsigned char byte_of(size_t i, size_t j)
@@ -55,8 +55,7 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
 {
     static const size_t buffers[] = {0, 64, 4096, 1 << 20};
     for (size_t b = 0; b < 4; b++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         bm_spill_file *file = filled(&s, buffers[b]);
         for (size_t i = 0; i < RECORDS; i++)
             cr_assert_eq(read_record(file, i * 77 % RECORDS, NULL), BM_OK);
@@ -65,7 +64,6 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
         cr_assert_eq(fstat(bm_spill_fd(file), &info), 0);
         cr_assert_eq((uint64_t)info.st_size, bm_spill_bytes(file));
         bm_spill_close(file);
-        scratch_close(&s);
     }
 }
 
@@ -73,8 +71,7 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
  * are discarded. */
 Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = filled(&s, 4096);
     unsigned char *data = malloc(70000);
     bm_spill_get get = {.file = file};
@@ -95,15 +92,13 @@ Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
     bm_buf_reset(&get.buf);
     free(data);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 /* Some records are added; others are put at reserved places, last first, in two independent parts.
  */
 Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *added = filled(&s, 4096), *file = NULL;
     const size_t from = 40, to = 160, middle = 100;
     unsigned char *data = malloc(70000);
@@ -147,13 +142,12 @@ Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
     free(data);
     bm_spill_close(added);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_file, has_no_name_in_its_directory)
 {
     scratch s;
-    scratch_open(&s);
+    s = scratch_open();
     bm_spill_file *file = filled(&s, 4096);
     cr_assert_eq(rmdir(s.root), 0, "something lies in the directory");
     cr_assert_eq(read_record(file, 5, NULL), BM_OK, "and it works without it");
@@ -171,8 +165,7 @@ Test(spill_file, no_directory_is_an_io_error)
 
 Test(spill_file, every_changed_byte_is_found)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = NULL;
     char text[40] = "shingles and hashes";
     uint64_t place, second;
@@ -195,13 +188,11 @@ Test(spill_file, every_changed_byte_is_found)
     }
     cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_file, another_place_or_length_is_no_record)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = NULL;
     uint64_t text[4] = {1, 2, 3, 4}, back[4], place, second;
     cr_assert_eq(bm_spill_open(s.root, BM_SPILL_KEYS, 64, &file, NULL), BM_OK);
@@ -216,13 +207,11 @@ Test(spill_file, another_place_or_length_is_no_record)
     cr_assert_eq(pwrite(bm_spill_fd(file), record, 48, (off_t)second), 48);
     cr_assert_eq(bm_spill_read(file, second, back, 32, NULL), BM_ERR_FORMAT);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_file, a_file_cut_short_is_found)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = filled(&s, 1 << 20);
     cr_assert_eq(ftruncate(bm_spill_fd(file), (off_t)places[RECORDS - 1] + 20), 0);
     bm_error err = {0};
@@ -230,7 +219,6 @@ Test(spill_file, a_file_cut_short_is_found)
     cr_assert_not_null(strstr(err.message, "damaged"));
     cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_ERR_FORMAT);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_file, room_that_cannot_be_there_is_refused)

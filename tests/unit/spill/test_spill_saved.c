@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define LONGEST 600000u /* of a record: more bytes than a walk reads at once */
 
@@ -99,8 +99,7 @@ Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
 {
     static const size_t buffers[] = {0, 64, 4096, 1 << 20};
     for (size_t b = 0; b < 4; b++) {
-        scratch s;
-        scratch_open(&s);
+        SCRATCH s = scratch_open();
         const char *path = scratch_at(&s, ".bandmill-sets");
         bm_spill_file *file = opened(&s, buffers[b]);
         add_records(file, 0, 13);
@@ -122,14 +121,12 @@ Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
         cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
         assert_holds(file, 50);
         bm_spill_close(file);
-        scratch_close(&s);
     }
 }
 
 Test(spill_saved, in_an_open_folder_is_there_whatever_has_come_to_its_path)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "work");
     bm_spill_file *file = opened(&s, 64);
     const int folder = open(scratch_at(&s, "work"), O_RDONLY | O_DIRECTORY);
@@ -150,13 +147,11 @@ Test(spill_saved, in_an_open_folder_is_there_whatever_has_come_to_its_path)
     assert_holds(file, 5);
     bm_spill_close(file);
     close(folder);
-    scratch_close(&s);
 }
 
 Test(spill_saved, close_leaves_a_saved_file)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
     cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK, "without a record");
@@ -175,13 +170,11 @@ Test(spill_saved, close_leaves_a_saved_file)
                  BM_OK);
     bm_spill_close(file);
     cr_assert(scratch_has(&s, "saved"));
-    scratch_close(&s);
 }
 
 Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256);
     add_records(file, 0, 3);
@@ -209,13 +202,11 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
         free(again);
     }
     free(bytes);
-    scratch_close(&s);
 }
 
 Test(spill_saved, every_length_below_what_was_noted_is_refused_and_left_alone)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256), *again = NULL;
     add_records(file, 0, 3);
@@ -232,13 +223,11 @@ Test(spill_saved, every_length_below_what_was_noted_is_refused_and_left_alone)
         cr_assert_eq(size_of(path), len);
     }
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_saved, what_lies_at_the_name_is_replaced_and_a_link_is_not_followed)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_put_text(&s, "precious", "mine");
     scratch_put_text(&s, "a", "an older file of the same name");
     cr_assert_eq(symlink("precious", scratch_at(&s, "b")), 0);
@@ -257,13 +246,11 @@ Test(spill_saved, what_lies_at_the_name_is_replaced_and_a_link_is_not_followed)
     }
     cr_assert(scratch_holds(&s, "precious", "mine"));
     cr_assert_not(scratch_has(&s, "nowhere"));
-    scratch_close(&s);
 }
 
 Test(spill_saved, a_name_that_cannot_be_leaves_the_file_as_it_was)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 5);
@@ -282,13 +269,11 @@ Test(spill_saved, a_name_that_cannot_be_leaves_the_file_as_it_was)
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     assert_holds(file, 9);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_saved, what_is_no_such_file_is_refused_by_its_name)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 3);
@@ -327,13 +312,11 @@ Test(spill_saved, what_is_no_such_file_is_refused_by_its_name)
     cr_expect_null(again);
     cr_expect_eq(size_of(path), bytes, "and nothing was cut");
     cr_expect_eq(size_of(scratch_at(&s, "zeros")), sizeof zeros);
-    scratch_close(&s);
 }
 
 Test(spill_saved, every_changed_byte_ends_the_walk_before_its_record)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 4);
@@ -362,13 +345,11 @@ Test(spill_saved, every_changed_byte_ends_the_walk_before_its_record)
     }
     assert_holds(file, 4);
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 6);
@@ -397,13 +378,11 @@ Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
             err.message, cut < last + BM_SPILL_RECORD ? "ends within" : "longer than the file"));
         bm_spill_close(file);
     }
-    scratch_close(&s);
 }
 
 Test(spill_saved, a_length_longer_than_the_file_is_refused_before_it_is_allocated)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = opened(&s, 64);
     bm_error err = {0};
     size_t n;
@@ -419,13 +398,11 @@ Test(spill_saved, a_length_longer_than_the_file_is_refused_before_it_is_allocate
     cr_assert_eq(n, 2u);
     cr_assert_not_null(strstr(err.message, "longer"));
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 Test(spill_saved, a_visitor_may_end_the_walk)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 20);
     walk w = {.stop_at = 12, .place = BM_SPILL_HEADER};
@@ -435,7 +412,6 @@ Test(spill_saved, a_visitor_may_end_the_walk)
     cr_assert_eq(w.n, 12u);
     cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK, "checks without a visitor");
     bm_spill_close(file);
-    scratch_close(&s);
 }
 
 typedef struct note {
@@ -460,8 +436,7 @@ static void append_until_killed(bm_spill_file *file, int fd)
 
 Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const char *path = scratch_at(&s, "saved");
     note noted = {BM_SPILL_HEADER, 0};
     bm_spill_file *file = opened(&s, 5000);
@@ -498,5 +473,4 @@ Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
         cr_assert_geq(size_of(path), noted.bytes);
     }
     cr_assert_gt(noted.n_records, 60u);
-    scratch_close(&s);
 }

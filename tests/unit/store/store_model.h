@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_model.h -- a model of an index as plain arrays, and checks that a bm_store gives the same
  * answers. Header only. */
-#ifndef BM_TESTS_STORE_MODEL_H
-#define BM_TESTS_STORE_MODEL_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -12,6 +11,8 @@
 
 #include "store/store_write.h"
 
+#include "tests/world/world_calls.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 
 #define BANDS   3u
@@ -31,41 +32,21 @@ typedef struct model {
     char note[32];    /* the note BM_NOTE_INPUTS */
 } model;
 
-typedef struct numbers {
-    uint64_t state;
-} numbers;
-
-/* splitmix64 */
-static inline uint64_t draw(numbers *r)
-{
-    return world_split(&r->state);
-}
-
-static inline uint64_t below(numbers *r, uint64_t n)
-{
-    return draw(r) % n;
-}
-
-static inline int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Makes the document with this number. Some documents are empty; some keys are shared by many. */
-static inline void model_make(model_doc *doc, uint32_t number, numbers *r)
+static inline void model_make(model_doc *doc, uint32_t number, uint64_t *r)
 {
     memset(doc, 0, sizeof *doc);
-    snprintf(doc->id, sizeof doc->id, "doc-%" PRIu32 "-%" PRIu64, number, below(r, 1000));
-    doc->content = draw(r);
-    doc->text_bytes = (uint32_t)below(r, 5000);
-    doc->n = below(r, 7) == 0 ? 0 : (uint32_t)below(r, SET_MAX);
+    snprintf(doc->id, sizeof doc->id, "doc-%" PRIu32 "-%" PRIu32, number, world_below(r, 1000));
+    doc->content = world_random(r);
+    doc->text_bytes = world_below(r, 5000);
+    doc->n = world_below(r, 7) == 0 ? 0 : world_below(r, SET_MAX);
     for (uint32_t i = 0; i < doc->n; i++)
-        doc->set[i] = draw(r);
-    qsort(doc->set, doc->n, sizeof doc->set[0], by_value);
+        doc->set[i] = world_random(r);
+    qsort(doc->set, doc->n, sizeof doc->set[0], world_ascending);
     for (uint32_t b = 0; b < BANDS; b++)
-        doc->keys[b] =
-            below(r, 2) != 0 ? (below(r, 40) + 1) * UINT64_C(0x0123456789ABCDEF) : draw(r);
+        doc->keys[b] = world_below(r, 2) != 0
+                           ? (world_below(r, 40) + 1) * UINT64_C(0x0123456789ABCDEF)
+                           : world_random(r);
 }
 
 static inline bm_store_facts model_facts(void)
@@ -76,7 +57,7 @@ static inline bm_store_facts model_facts(void)
 }
 
 /* Adds k documents to the model and the store; returns the store's status. */
-static inline bm_status model_add(model *m, bm_store *store, uint32_t k, numbers *r, bm_error *err)
+static inline bm_status model_add(model *m, bm_store *store, uint32_t k, uint64_t *r, bm_error *err)
 {
     bm_store_doc *docs = calloc(k + 1, sizeof *docs);
     const uint64_t **sets = calloc(k + 1, sizeof *sets);
@@ -108,12 +89,12 @@ static inline bm_status model_add(model *m, bm_store *store, uint32_t k, numbers
 }
 
 /* Removes up to k documents from both. */
-static inline bm_status model_remove(model *m, bm_store *store, uint32_t k, numbers *r,
+static inline bm_status model_remove(model *m, bm_store *store, uint32_t k, uint64_t *r,
                                      bm_error *err)
 {
     uint32_t list[64], n = 0;
     for (uint32_t i = 0; i < k && i < 64 && m->n > 0; i++) {
-        const uint32_t number = (uint32_t)below(r, m->n);
+        const uint32_t number = world_below(r, m->n);
         if (m->docs[number].removed)
             continue;
         m->docs[number].removed = true;
@@ -215,7 +196,7 @@ static inline bool model_same_band(const model *m, const bm_store_view *view, ui
     keys[2] = UINT64_C(0x8000000000000000);
     for (uint32_t i = 0; i < m->n; i++)
         keys[n++] = m->docs[i].keys[band];
-    qsort(keys, n, sizeof *keys, by_value);
+    qsort(keys, n, sizeof *keys, world_ascending);
     const bm_store_ask ask = {.table = band, .keys = keys, .n = n};
     bool same = bm_store_view_find(view, &ask, &hits, NULL) == BM_OK;
     if (hits.n > 0)
@@ -302,12 +283,8 @@ static inline void model_expect_sound(const char *dir)
 
 static inline void model_check(const model *m, bm_store *store, bool bands)
 {
-    bm_store_view *view = NULL;
-    bm_error err = {0};
     char why[200];
-    cr_assert_eq(bm_store_view_open(store, &view, &err), BM_OK, "%s", err.message);
+    bm_store_view *view = world_open(bm_store_view, store);
     cr_assert(model_same(m, view, bands, why), "%s", why);
     bm_store_view_close(view);
 }
-
-#endif

@@ -9,19 +9,19 @@
 #include <string.h>
 
 #include "tests/unit/store/numbers.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 static char text[4096];
 
 static bm_store_doc document(uint32_t number)
 {
-    return (bm_store_doc){.id = {text + number % 50, 1 + number_of(number) % 40},
-                          .content = {number_of(number + 1), number_of(number + 2)},
-                          .text_bytes = number_of(number + 3),
-                          .line = number_of(number + 4),
-                          .input = (uint32_t)number_of(number + 5),
-                          .n_shingles = (uint32_t)number_of(number + 6),
-                          .body = {text + number % 99, number_of(number + 7) % 3000}};
+    return (bm_store_doc){.id = {text + number % 50, 1 + world_random_at(number) % 40},
+                          .content = {world_random_at(number + 1), world_random_at(number + 2)},
+                          .text_bytes = world_random_at(number + 3),
+                          .line = world_random_at(number + 4),
+                          .input = (uint32_t)world_random_at(number + 5),
+                          .n_shingles = (uint32_t)world_random_at(number + 6),
+                          .body = {text + number % 99, world_random_at(number + 7) % 3000}};
 }
 
 static bool same(const bm_store_doc *a, const bm_store_doc *b)
@@ -36,7 +36,7 @@ static bool same(const bm_store_doc *a, const bm_store_doc *b)
 static void fill_text(void)
 {
     for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (char)number_of(i + 100);
+        text[i] = (char)world_random_at(i + 100);
 }
 
 /* A piece of the documents from `first` on, as many as fit but at most `most`; the caller frees it.

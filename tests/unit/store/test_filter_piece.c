@@ -26,7 +26,7 @@ static void make(made *m, uint32_t n, uint32_t most)
     bm_filter_writer w = {0};
     bm_filter_writer_begin(&w, FIRST);
     for (uint32_t i = 0; i < n; i++) {
-        const uint64_t shape = number_of(i + UINT64_C(77) * most);
+        const uint64_t shape = world_random_at(i + UINT64_C(77) * most);
         m->sizes[i] = shape % 9 == 0 ? 0 : (uint32_t)(shape >> 8) % ((most >> shape % 5) + 1) + 1;
         m->sets[i] = numbers_sorted(m->sizes[i], UINT64_MAX, i % 3 == 0 ? 0 : 5000000 * i);
         uint8_t *code = malloc(bm_set_code_size(m->sizes[i]) + 1);
@@ -78,7 +78,7 @@ static uint32_t shared(const made *m, uint32_t doc, const bm_filter_ask *ask)
     uint32_t n = 0;
     for (uint32_t i = 0; i < ask->n; i++)
         n += bsearch(&ask->hashes[i], m->sets[doc], m->sizes[doc], sizeof ask->hashes[i],
-                     numbers_order) != NULL;
+                     world_ascending) != NULL;
     return n;
 }
 
@@ -113,7 +113,7 @@ Test(filter_piece, finds_by_its_bits_and_loses_nothing)
         made m = {0};
         make(&m, shapes[s].n, shapes[s].most);
         for (uint32_t k = 0; k < 25; k++) {
-            const uint64_t shape = number_of(k + 1000 * s);
+            const uint64_t shape = world_random_at(k + 1000 * s);
             uint32_t d = (uint32_t)(shape % shapes[s].n);
             uint64_t *alien = numbers_sorted(50, UINT64_MAX, 999999999 + k);
             bm_filter_ask ask = {m.sets[d], m.sizes[d], 1};
@@ -164,10 +164,10 @@ Test(filter_piece, other_bytes_are_refused_or_stay_within_their_documents)
     for (size_t size = 0; size < m.size; size++)
         cr_assert(!bm_filter_piece_open(m.bytes, size, &piece));
     for (size_t i = 0; i < 4000; i++) {
-        const size_t at = (size_t)number_of(i) % (i % 2 ? 300 : m.size);
+        const size_t at = (size_t)world_random_at(i) % (i % 2 ? 300 : m.size);
         const uint8_t before = m.bytes[at];
         uint8_t bits[1 << 17] = {0};
-        m.bytes[at] = (uint8_t)number_of(i + 5000);
+        m.bytes[at] = (uint8_t)world_random_at(i + 5000);
         uint8_t *exact = malloc(m.size); /* exact size, so that a sanitizer sees its end */
         memcpy(exact, m.bytes, m.size);
         if (bm_filter_piece_open(exact, m.size, &piece) && piece.head.last < 8 * sizeof bits)

@@ -25,7 +25,7 @@ static uint64_t key_of(int kind, size_t i, size_t n)
 {
     switch (kind) {
     case 1:
-        return number_of(i * i / (n / 7 + 1) / 311);
+        return world_random_at(i * i / (n / 7 + 1) / 311);
     case 2:
         return i / 3;
     case 3:
@@ -35,7 +35,7 @@ static uint64_t key_of(int kind, size_t i, size_t n)
     case 5:
         return 12345;
     default:
-        return number_of(i);
+        return world_random_at(i);
     }
 }
 
@@ -115,7 +115,7 @@ Test(posting_piece, each_key_is_found_where_a_plain_search_finds_it)
                 assert_finds(&m, m.entries[i].key + 1);
             }
             for (uint64_t i = 0; i < 5000; i++)
-                assert_finds(&m, number_of(i << 40));
+                assert_finds(&m, world_random_at(i << 40));
             assert_finds(&m, 0);
             assert_finds(&m, UINT64_MAX);
             unmake(&m);
@@ -139,7 +139,7 @@ static void ask_all(const uint8_t *bytes, size_t size)
         return;
     cr_assert_not(bm_posting_piece_valid(&piece));
     for (uint64_t i = 0; i < 10; i++) {
-        const uint64_t key = i < 8 ? number_of(i) : i == 8 ? 0 : UINT64_MAX;
+        const uint64_t key = i < 8 ? world_random_at(i) : i == 8 ? 0 : UINT64_MAX;
         bm_posting_piece_expect(&piece, key);
         const size_t found = bm_posting_piece_find(&piece, key);
         cr_assert(found <= piece.head.n || found == BM_POSTING_DAMAGED);

@@ -145,12 +145,12 @@ Test(set_code, every_changed_byte_gives_another_set_or_none)
 Test(set_code, any_bytes_are_read_within_their_size)
 {
     for (uint64_t round = 0; round < 20000; round++) {
-        const size_t n = 1 + number_of(round) % 300, size = bm_set_code_size(n);
+        const size_t n = 1 + world_random_at(round) % 300, size = bm_set_code_size(n);
         uint8_t *code = malloc(size);
         uint64_t *back = malloc(n * sizeof *back);
-        const uint64_t kind = number_of(round * 3 + 1) % 4;
+        const uint64_t kind = world_random_at(round * 3 + 1) % 4;
         for (size_t i = 0; i < size; i++) {
-            const uint8_t byte = (uint8_t)number_of(round << 20 | i);
+            const uint8_t byte = (uint8_t)world_random_at(round << 20 | i);
             code[i] = kind == 0 ? byte : kind == 1 ? 0 : kind == 2 ? 0xFF : byte & 0x11;
         }
         (void)bm_set_code_read(code, size, n, back);

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 
 #include "store/piece.h"
-#include "tests/unit/base/scratch.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/scratch.h"
+#include "tests/world/sized.h"
 
 #define PAGE 4096u
 
@@ -51,7 +51,7 @@ static void write_on(const model *m, const char *dir)
 {
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE};
     bm_store *store = NULL;
-    numbers r = {9};
+    uint64_t r = 9;
     model *copy = malloc(sizeof *copy);
     memcpy(copy, m, sizeof *copy);
     if (bm_store_open(dir, &cfg, &store, NULL) == BM_OK &&
@@ -64,9 +64,9 @@ static void write_on(const model *m, const char *dir)
 
 static model *small_index(scratch *s)
 {
-    numbers r = {11};
+    uint64_t r = 11;
     model *m = calloc(1, sizeof *m);
-    scratch_open(s);
+    *s = scratch_open();
     scratch_folder(s, "index");
     bm_store *store = model_create(scratch_at(s, "index"));
     cr_assert_eq(model_add(m, store, 12, &r, NULL), BM_OK);
@@ -128,7 +128,7 @@ Test(store_damage, each_changed_byte_is_found_or_changes_nothing, .timeout = 360
     const char *given = getenv("BANDMILL_TEST_SIZE");
     const bool full = given != NULL && strcmp(given, "full") == 0;
     static const uint8_t changes[9] = {0x01, 0x80, 0xFF, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40};
-    scratch s;
+    SCRATCH s;
     model *m = small_index(&s);
     size_t found = 0, same = 0, written = 0;
     const char *dir = scratch_at(&s, "index");
@@ -169,12 +169,11 @@ Test(store_damage, each_changed_byte_is_found_or_changes_nothing, .timeout = 360
     cr_assert(found > same / 100 && answers(m, dir) && !check_finds(dir));
     files_close(&f);
     free(m);
-    scratch_close(&s);
 }
 
 Test(store_damage, a_file_cut_off_anywhere_is_refused_or_whole)
 {
-    scratch s;
+    SCRATCH s;
     model *m = small_index(&s);
     const char *dir = scratch_at(&s, "index");
     sound_files f = files_open(&s);
@@ -187,7 +186,6 @@ Test(store_damage, a_file_cut_off_anywhere_is_refused_or_whole)
     }
     files_close(&f);
     free(m);
-    scratch_close(&s);
 }
 
 static bool is_index(const char *dir)
@@ -201,7 +199,7 @@ static bool is_index(const char *dir)
 Test(store_damage, an_index_without_its_first_page_is_still_an_index)
 {
     static const uint8_t nothing[PAGE];
-    scratch s;
+    SCRATCH s;
     model *m = small_index(&s);
     const char *dir = scratch_at(&s, "index");
     sound_files f = files_open(&s);
@@ -216,5 +214,4 @@ Test(store_damage, an_index_without_its_first_page_is_still_an_index)
     cr_expect_not(is_index(scratch_at(&s, "index")));
     files_close(&f);
     free(m);
-    scratch_close(&s);
 }

@@ -8,7 +8,8 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 
 static bm_status try_open(const char *dir, bm_store_mode mode, bm_error *err)
 {
@@ -29,8 +30,7 @@ static bool is_index(const char *dir)
 
 Test(store_errors, what_is_no_index_is_refused_by_name)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "empty");
     scratch_folder(&s, "text");
     scratch_folder(&s, "zeros");
@@ -57,18 +57,16 @@ Test(store_errors, what_is_no_index_is_refused_by_name)
             cr_assert(err.message[0] != '\0');
             cr_assert_not(is_index(dir));
         }
-    scratch_close(&s);
 }
 
 /* An LMDB environment of another program, and an index that was never committed. */
 Test(store_errors, an_environment_without_a_state_is_no_index)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     bm_error err = {0};
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
     MDB_dbi table;
-    scratch_open(&s);
     scratch_folder(&s, "other");
     scratch_folder(&s, "unfinished");
     cr_assert_eq(mdb_env_create(&env), 0);
@@ -89,13 +87,11 @@ Test(store_errors, an_environment_without_a_state_is_no_index)
                      BM_ERR_FORMAT);
         cr_assert_not_null(strstr(err.message, "not finished"), "%s", err.message);
     }
-    scratch_close(&s);
 }
 
 Test(store_errors, an_index_is_told_and_is_not_made_twice)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     model_commit(store);
@@ -110,7 +106,6 @@ Test(store_errors, an_index_is_told_and_is_not_made_twice)
                  BM_ERR_USAGE);
     cr_assert_not_null(strstr(err.file, "index"));
     cr_assert(is_index(scratch_at(&s, "index")));
-    scratch_close(&s);
 }
 
 static bool after_some(void *ctx)
@@ -122,10 +117,9 @@ static bool after_some(void *ctx)
 /* A commit that merges, and a copy, each interrupted at every possible point. */
 Test(store_errors, what_is_broken_off_has_changed_nothing)
 {
-    scratch s;
-    numbers r = {31};
+    SCRATCH s = scratch_open();
+    uint64_t r = 31;
     model *before = calloc(1, sizeof *before), *after = malloc(sizeof *after);
-    scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     for (int i = 0; i < 4; i++) {
@@ -163,15 +157,13 @@ Test(store_errors, what_is_broken_off_has_changed_nothing)
     cr_assert_gt(broken, 8);
     free(before);
     free(after);
-    scratch_close(&s);
 }
 
 Test(store_errors, what_is_not_there_cannot_be_removed)
 {
-    scratch s;
-    numbers r = {32};
+    SCRATCH s = scratch_open();
+    uint64_t r = 32;
     model *m = calloc(1, sizeof *m);
-    scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     cr_assert_eq(model_add(m, store, 8, &r, NULL), BM_OK);
@@ -193,21 +185,18 @@ Test(store_errors, what_is_not_there_cannot_be_removed)
     model_check(m, store, true);
     bm_store_close(store);
     free(m);
-    scratch_close(&s);
 }
 
 /* Signatures are stored instead of sets; and the check runs on several threads. */
 Test(store_errors, signatures_come_back)
 {
     enum { N = 3000, WORDS = 6 };
-    scratch s;
-    numbers r = {33};
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
+    uint64_t r = 33;
     scratch_folder(&s, "index");
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .temp_dir = s.root};
     const bm_store_facts facts = {.kind = BM_STORE_SIGNATURES, .bands = 2, .words = WORDS};
     bm_store *store = NULL;
-    bm_store_view *view = NULL;
     bm_error err = {0};
     bm_store_doc *docs = calloc(N, sizeof *docs);
     char(*ids)[12] = calloc(N, sizeof *ids);
@@ -217,14 +206,14 @@ Test(store_errors, signatures_come_back)
         snprintf(ids[i], sizeof ids[i], "s%" PRIu32, i);
         docs[i] = (bm_store_doc){.id = {ids[i], strlen(ids[i])}, .n_shingles = i % 9};
         for (uint32_t w = 0; w < WORDS; w++)
-            words[i * WORDS + w] = (uint32_t)draw(&r);
-        keys[2 * i] = keys[2 * i + 1] = draw(&r);
+            words[i * WORDS + w] = (uint32_t)world_random(&r);
+        keys[2 * i] = keys[2 * i + 1] = world_random(&r);
     }
     const bm_store_batch batch = {N, docs, NULL, words, keys};
     cr_assert_eq(bm_store_create(scratch_at(&s, "index"), &facts, &cfg, &store, &err), BM_OK);
     cr_assert_eq(bm_store_add(store, &batch, &first, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_store_commit(store, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     cr_assert(bm_store_view_is_last(view));
     for (uint32_t i = 0; i < N; i++) {
         bm_store_doc doc;
@@ -238,8 +227,7 @@ Test(store_errors, signatures_come_back)
     cr_assert_not(bm_store_view_is_last(view));
     bm_store_view_close(view);
     bm_store_close(store);
-    bm_pool *pool = NULL;
-    cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+    bm_pool *pool = world_open(bm_pool, 3);
     const bm_store_check_cfg check = {.pool = pool, .report = model_say};
     cr_assert_eq(bm_store_check(scratch_at(&s, "index"), &check, &err), BM_OK, "%s", err.message);
     bm_pool_close(pool);
@@ -247,5 +235,4 @@ Test(store_errors, signatures_come_back)
     free(ids);
     free(words);
     free(keys);
-    scratch_close(&s);
 }

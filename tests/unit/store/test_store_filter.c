@@ -10,7 +10,8 @@
 
 #include "store/store_writer.h"
 #include "store/store_write.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 
 #define DOCS  900u
@@ -20,12 +21,13 @@
 /* Does document d have hash number w? Each document has its own share of all hashes. */
 static bool holds(uint32_t d, uint32_t w)
 {
-    return world_split_at(d * UINT64_C(1000003) + w) % WORDS < world_split_at(d) % (SIZE - 20) + 20;
+    return world_random_at(d * UINT64_C(1000003) + w) % WORDS <
+           world_random_at(d) % (SIZE - 20) + 20;
 }
 
 static uint64_t hash_of(uint32_t w)
 {
-    return ((uint64_t)(w + 1) << 44) + (uint32_t)world_split_at(w);
+    return ((uint64_t)(w + 1) << 44) + (uint32_t)world_random_at(w);
 }
 
 static uint32_t set_of(uint32_t d, uint64_t *out)
@@ -44,7 +46,7 @@ static void add(bm_store *store, uint32_t begin, uint32_t end)
         char id[16];
         snprintf(id, sizeof id, "d%u", d);
         const bm_store_doc doc = {.id = {id, strlen(id)}, .n_shingles = set_of(d, set)};
-        const uint64_t *sets[1] = {set}, keys[1] = {world_split_at(d)};
+        const uint64_t *sets[1] = {set}, keys[1] = {world_random_at(d)};
         const bm_store_batch batch = {.n = 1, .docs = &doc, .sets = sets, .keys = keys};
         uint32_t first;
         cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
@@ -64,9 +66,7 @@ static bm_store *create(const char *dir)
 
 static bm_store *opened(const char *dir, bm_store_mode mode)
 {
-    bm_store *store = NULL;
-    cr_assert_eq(bm_store_open(dir, &(bm_store_cfg){.mode = mode}, &store, NULL), BM_OK);
-    return store;
+    return world_open(bm_store, dir, &(bm_store_cfg){.mode = mode});
 }
 
 static bool has(const uint8_t *bits, uint32_t d)
@@ -122,16 +122,14 @@ static bm_status check(const char *dir)
 
 static void assert_view(bm_store *store, uint32_t n, size_t at_least, uint32_t gone)
 {
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     assert_told(view, n, at_least, gone);
     bm_store_view_close(view);
 }
 
 Test(store_filter, tells_of_all_that_were_added_in_any_pieces)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     scratch_folder(&s, "copy");
     bm_store *store = create(scratch_at(&s, "index"));
@@ -160,14 +158,12 @@ Test(store_filter, tells_of_all_that_were_added_in_any_pieces)
     bm_store_close(copy);
     bm_store_close(store);
     cr_assert_eq(check(scratch_at(&s, "copy")), BM_OK);
-    scratch_close(&s);
 }
 
 /* Filters of a writer that ended before its commit do not count; the next writer makes its own. */
 Test(store_filter, forgets_those_of_an_interrupted_writer)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     bm_store *store = create(scratch_at(&s, "index"));
     add(store, 0, 100);
@@ -183,8 +179,7 @@ Test(store_filter, forgets_those_of_an_interrupted_writer)
         cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
         free(set);
     }
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* written but not committed */
+    bm_store_view *view = world_open(bm_store_view, store); /* written but not committed */
     cr_assert_eq(bm_store_view_filters(view), 1);
     bm_store_view_close(view);
     bm_store_close(store);
@@ -194,19 +189,16 @@ Test(store_filter, forgets_those_of_an_interrupted_writer)
     assert_view(store, 400, 2, 0);
     bm_store_close(store);
     cr_assert_eq(check(scratch_at(&s, "index")), BM_OK);
-    scratch_close(&s);
 }
 
 /* The index is as if made by a version without filters. */
 Test(store_filter, an_index_without_is_told_to_hold_all_of_its_documents)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     bm_store *store = create(scratch_at(&s, "index"));
     add(store, 0, 300);
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     for (size_t f = view->snapshot.filters; f < view->snapshot.after_filters; f++)
         cr_assert_eq(bm_writer_drop(store, &view->snapshot.pieces.list[f].key, NULL), BM_OK);
     bm_store_view_close(view);
@@ -218,20 +210,17 @@ Test(store_filter, an_index_without_is_told_to_hold_all_of_its_documents)
     add(store, 300, 310); /* a small index: the missing filters are built */
     assert_view(store, 310, 1, 0);
     bm_store_close(store);
-    scratch_close(&s);
 }
 
 Test(store_filter, damage_is_found)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     bm_store *store = create(scratch_at(&s, "index"));
     add(store, 0, 200);
     bm_store_close(store);
     store = opened(scratch_at(&s, "index"), BM_STORE_READ);
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     const bm_snapshot *snapshot = &view->snapshot;
     const bm_piece_ref ref = snapshot->pieces.list[snapshot->filters];
     const off_t begin = (off_t)(ref.bytes - snapshot->map);
@@ -241,7 +230,7 @@ Test(store_filter, damage_is_found)
     snprintf(path, sizeof path, "%s/data.mdb", scratch_at(&s, "index"));
     const int fd = open(path, O_RDWR);
     for (uint64_t i = 0; i < 40; i++) {
-        const off_t at = begin + (off_t)(i < 8 ? i : world_split_at(i) % ref.size);
+        const off_t at = begin + (off_t)(i < 8 ? i : world_random_at(i) % ref.size);
         const uint64_t hash = 5;
         uint8_t byte, changed, bits[DOCS / 8 + 1] = {0};
         cr_assert_eq(pread(fd, &byte, 1, at), 1);
@@ -259,5 +248,4 @@ Test(store_filter, damage_is_found)
     }
     close(fd);
     cr_assert_eq(check(scratch_at(&s, "index")), BM_OK);
-    scratch_close(&s);
 }

@@ -3,19 +3,20 @@
  * plain arrays do. */
 #include "tests/unit/store/store_model.h"
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_text.h"
 
 /* The size of a batch: one document, some, or many. */
-static uint32_t batch_of(numbers *r)
+static uint32_t batch_of(uint64_t *r)
 {
-    const uint64_t kind = below(r, 10);
-    return (uint32_t)(kind < 5 ? 1 : kind < 9 ? below(r, 20) : below(r, 150));
+    const uint64_t kind = world_below(r, 10);
+    return (uint32_t)(kind < 5 ? 1 : kind < 9 ? world_below(r, 20) : world_below(r, 150));
 }
 
-static void note(model *m, bm_store *store, numbers *r)
+static void note(model *m, bm_store *store, uint64_t *r)
 {
-    snprintf(m->note, sizeof m->note, "%.*s", (int)below(r, 3) * 10, "the same words again");
+    snprintf(m->note, sizeof m->note, "%.*s", (int)world_below(r, 3) * 10, "the same words again");
     cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, world_str(m->note), NULL), BM_OK);
 }
 
@@ -38,20 +39,19 @@ static void copy_over(model *m, bm_store *from, scratch *s, unsigned *generation
 
 static void random_operations(uint64_t seed, unsigned operations)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index0");
-    numbers r = {seed};
+    uint64_t r = seed;
     unsigned generation = 0;
     char name[32] = "index0";
     model *m = calloc(1, sizeof *m), *committed = calloc(1, sizeof *m);
     bm_store *store = model_create(scratch_at(&s, name));
-    cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 300), &r, NULL), BM_OK);
+    cr_assert_eq(model_add(m, store, world_below(&r, 300), &r, NULL), BM_OK);
     model_check(m, store, false);
     model_commit(store);
     *committed = *m;
     for (unsigned i = 0; i < operations && m->n < DOCS - 200; i++) {
-        switch (below(&r, 12)) {
+        switch (world_below(&r, 12)) {
         case 0:
         case 1:
         case 2:
@@ -59,7 +59,7 @@ static void random_operations(uint64_t seed, unsigned operations)
             cr_assert_eq(model_add(m, store, batch_of(&r), &r, NULL), BM_OK);
             break;
         case 4:
-            cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 20), &r, NULL), BM_OK);
+            cr_assert_eq(model_remove(m, store, world_below(&r, 20), &r, NULL), BM_OK);
             break;
         case 5:
             note(m, store, &r);
@@ -81,7 +81,7 @@ static void random_operations(uint64_t seed, unsigned operations)
             store = model_open(scratch_at(&s, name), BM_STORE_WRITE);
             break;
         default:
-            if (below(&r, 4) != 0)
+            if (world_below(&r, 4) != 0)
                 break;
             copy_over(m, store, &s, &generation);
             bm_store_close(store);
@@ -98,7 +98,6 @@ static void random_operations(uint64_t seed, unsigned operations)
     model_expect_sound(scratch_at(&s, name));
     free(m);
     free(committed);
-    scratch_close(&s);
 }
 
 Test(store_model, answers_are_those_of_plain_arrays)
@@ -110,10 +109,9 @@ Test(store_model, answers_are_those_of_plain_arrays)
 /* Small batches are merged into few runs, and the file does not grow for ever. */
 Test(store_model, many_small_commits_leave_few_runs)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
-    numbers r = {5};
+    uint64_t r = 5;
     model *m = calloc(1, sizeof *m);
     bm_store *store = model_create(scratch_at(&s, "index"));
     model_commit(store);
@@ -121,8 +119,7 @@ Test(store_model, many_small_commits_leave_few_runs)
         cr_assert_eq(model_add(m, store, 1, &r, NULL), BM_OK);
         model_commit(store);
     }
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     const bm_store_counts counts = bm_store_view_counts(view);
     bm_store_view_close(view);
     cr_assert_leq(counts.runs, 3 * 5, "%" PRIu64 " runs", counts.runs);
@@ -131,27 +128,25 @@ Test(store_model, many_small_commits_leave_few_runs)
     bm_store_close(store);
     model_expect_sound(scratch_at(&s, "index"));
     free(m);
-    scratch_close(&s);
 }
 
 /* Runs that are not yet committed are merged and freed too, while those of the last commit remain.
  */
 Test(store_model, many_batches_of_one_commit_are_merged_before_it)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
-    numbers r = {6};
+    uint64_t r = 6;
     model *m = calloc(1, sizeof *m), *committed = malloc(sizeof *m);
     bm_store *store = model_create(scratch_at(&s, "index"));
     for (int i = 0; i < 50; i++) /* the first build stores ids only */
-        cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(&r, 9), &r, NULL), BM_OK);
+        cr_assert_eq(model_add(m, store, 1 + world_below(&r, 9), &r, NULL), BM_OK);
     model_check(m, store, false);
     model_commit(store);
     *committed = *m;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 100; i++) {
-            cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(&r, 9), &r, NULL), BM_OK);
+            cr_assert_eq(model_add(m, store, 1 + world_below(&r, 9), &r, NULL), BM_OK);
             cr_assert_eq(model_remove(m, store, 1, &r, NULL), BM_OK);
             if (i % 10 == 0)
                 model_check(m, store, true);
@@ -169,15 +164,13 @@ Test(store_model, many_batches_of_one_commit_are_merged_before_it)
     model_expect_sound(scratch_at(&s, "index"));
     free(m);
     free(committed);
-    scratch_close(&s);
 }
 
 /* More entries of one key than fit in a piece; and a batch of many pieces. */
 Test(store_model, a_key_of_many_pieces_is_found_whole)
 {
     enum { N = 200000 };
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
     bm_store_doc *docs = calloc(N, sizeof *docs);
@@ -199,8 +192,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
         cr_assert_eq(first, i);
         model_commit(store);
     }
-    bm_store_view *view = NULL;
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_view *view = world_open(bm_store_view, store);
     bm_store_hits hits = {0};
     const uint64_t asked[4] = {9, 1000, 1000, UINT64_MAX};
     const size_t want[BANDS] = {2 * (N - N / 10 + 1), 2, N};
@@ -223,18 +215,16 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
     free(sets);
     free(keys);
     free(ids);
-    scratch_close(&s);
 }
 
 Test(store_model, an_unnamed_index_leaves_nothing_behind)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .temp_dir = s.root};
     const bm_store_facts facts = model_facts();
     bm_store *store = NULL;
     bm_error err = {0};
-    numbers r = {3};
+    uint64_t r = 3;
     model *m = calloc(1, sizeof *m);
     cr_assert_eq(bm_store_create_unnamed(&facts, &cfg, &store, &err), BM_OK, "%s", err.message);
     cr_assert_eq(scratch_count(&s, "."), 0);
@@ -248,5 +238,4 @@ Test(store_model, an_unnamed_index_leaves_nothing_behind)
     model_check(m, store, true);
     bm_store_close(store);
     free(m);
-    scratch_close(&s);
 }

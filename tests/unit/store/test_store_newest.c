@@ -6,7 +6,7 @@
 
 #include "tests/unit/store/store_model.h"
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define GROWN ((size_t)40 << 20)
 
@@ -31,8 +31,7 @@ static void create(const char *dir)
 
 Test(store_newest, a_commit_is_noticed_and_nothing_else)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     scratch_folder(&s, "index");
     create(scratch_at(&s, "index"));
     bm_store *store = open_store(scratch_at(&s, "index"), BM_STORE_READ);
@@ -57,14 +56,12 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     bm_store_view_close(view);
     bm_store_view_close(next);
     bm_store_close(store);
-    scratch_close(&s);
 }
 
 Test(store_newest, another_index_at_the_path_is_noticed)
 {
-    scratch s;
+    SCRATCH s = scratch_open();
     char other[4096];
-    scratch_open(&s);
     scratch_folder(&s, "index");
     scratch_folder(&s, "other");
     create(scratch_at(&s, "index"));
@@ -78,5 +75,4 @@ Test(store_newest, another_index_at_the_path_is_noticed)
     cr_assert_eq(rename(other, scratch_at(&s, "index")), 0);
     cr_expect(bm_store_is_replaced(store));
     bm_store_close(store);
-    scratch_close(&s);
 }

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 
 #include "base/threads.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_text.h"
 
 /* Memory shared by parent and child. */
@@ -48,10 +49,10 @@ static bm_status try_open(const char *dir, bm_store_mode mode, bm_store **out, b
     return bm_store_open(dir, &cfg, out, err);
 }
 
-static model *new_index(scratch *s, numbers *r, uint32_t n)
+static model *new_index(scratch *s, uint64_t *r, uint32_t n)
 {
     model *m = calloc(1, sizeof *m);
-    scratch_open(s);
+    *s = scratch_open();
     scratch_folder(s, "index");
     bm_store *store = model_create(scratch_at(s, "index"));
     cr_assert_eq(model_add(m, store, n, r, NULL), BM_OK);
@@ -61,19 +62,19 @@ static model *new_index(scratch *s, numbers *r, uint32_t n)
 }
 
 /* Adds, removes and commits, k times. */
-static void go_on(model *m, bm_store *store, numbers *r, int k)
+static void go_on(model *m, bm_store *store, uint64_t *r, int k)
 {
     for (int i = 0; i < k; i++) {
-        cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(r, 30), r, NULL), BM_OK);
-        cr_assert_eq(model_remove(m, store, (uint32_t)below(r, 20), r, NULL), BM_OK);
+        cr_assert_eq(model_add(m, store, 1 + world_below(r, 30), r, NULL), BM_OK);
+        cr_assert_eq(model_remove(m, store, world_below(r, 20), r, NULL), BM_OK);
         model_commit(store);
     }
 }
 
 Test(store_processes, views_of_a_writer_stay_as_they_were)
 {
-    scratch s;
-    numbers r = {1};
+    SCRATCH s;
+    uint64_t r = 1;
     model *m = new_index(&s, &r, 50), *before = malloc(sizeof *m), *between = malloc(sizeof *m);
     bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
     bm_store_view *first = NULL, *second = NULL;
@@ -95,13 +96,12 @@ Test(store_processes, views_of_a_writer_stay_as_they_were)
     free(m);
     free(before);
     free(between);
-    scratch_close(&s);
 }
 
 Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
 {
-    scratch s;
-    numbers r = {2};
+    SCRATCH s;
+    uint64_t r = 2;
     model *m = new_index(&s, &r, 80);
     shared *both = share();
     both->models[0] = *m;
@@ -130,7 +130,6 @@ Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
     bm_store_close(store);
     model_expect_sound(scratch_at(&s, "index"));
     free(m);
-    scratch_close(&s);
 }
 
 /* One store in which threads open views, check and close them. */
@@ -162,16 +161,15 @@ static bm_status look(void *ctx, uint32_t thread, bm_error *err)
 
 Test(store_processes, threads_open_views_beside_a_writer)
 {
-    scratch s;
-    numbers r = {12};
+    SCRATCH s;
+    uint64_t r = 12;
     model *m = new_index(&s, &r, 80);
     shared *both = share();
     const pid_t child = fork();
     if (child == 0) {
-        bm_pool *pool = NULL;
         bm_error err = {0};
         lookers l = {model_open(scratch_at(&s, "index"), BM_STORE_READ), both};
-        cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+        bm_pool *pool = world_open(bm_pool, 3);
         both->step = 1;
         cr_assert_eq(bm_pool_run(pool, look, &l, &err), BM_OK, "%s", err.message);
         bm_pool_close(pool);
@@ -185,13 +183,12 @@ Test(store_processes, threads_open_views_beside_a_writer)
     expect_exit(child);
     bm_store_close(store);
     free(m);
-    scratch_close(&s);
 }
 
 Test(store_processes, a_second_writer_is_told_that_it_is_locked)
 {
-    scratch s;
-    numbers r = {3};
+    SCRATCH s;
+    uint64_t r = 3;
     model *m = new_index(&s, &r, 10);
     bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
     const pid_t child = fork();
@@ -208,23 +205,22 @@ Test(store_processes, a_second_writer_is_told_that_it_is_locked)
     store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
     bm_store_close(store);
     free(m);
-    scratch_close(&s);
 }
 
 /* A child that commits until it is killed; it puts each model into `both` before the commit. */
 static void write_for_ever(const char *dir, shared *both, uint64_t seed)
 {
-    numbers r = {seed};
+    uint64_t r = seed;
     bm_store *store = model_open(dir, BM_STORE_WRITE);
     model *m = malloc(sizeof *m);
     *m = both->models[both->done % 2];
     for (;;) {
         if (m->n > DOCS - 400)
             _exit(0);
-        const uint64_t batches = below(&r, 4);
+        const uint64_t batches = world_below(&r, 4);
         for (uint64_t i = 0; i < batches; i++)
-            cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 60), &r, NULL), BM_OK);
-        cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 40), &r, NULL), BM_OK);
+            cr_assert_eq(model_add(m, store, world_below(&r, 60), &r, NULL), BM_OK);
+        cr_assert_eq(model_remove(m, store, world_below(&r, 40), &r, NULL), BM_OK);
         snprintf(m->note, sizeof m->note, "%" PRIu64, both->done);
         cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, world_str(m->note), NULL), BM_OK);
         both->models[(both->done + 1) % 2] = *m;
@@ -256,8 +252,8 @@ static void count(void *ctx, const char *what)
 /* A copy taken during writes is complete, or the check reports that it is not. */
 Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
 {
-    scratch s;
-    numbers r = {13};
+    SCRATCH s;
+    uint64_t r = 13;
     model *m = new_index(&s, &r, 400);
     shared *both = share();
     unsigned damaged = 0;
@@ -279,22 +275,20 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
     waitpid(child, NULL, 0);
     cr_log_info("%u of 12 copies are damaged", damaged);
     free(m);
-    scratch_close(&s);
 }
 
 /* An interrupted writer has filled the last piece with documents; the next writer continues after
  * those of the last commit, which end in the middle of that piece. */
 Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_commit)
 {
-    scratch s;
-    numbers r = {29};
+    SCRATCH s;
+    uint64_t r = 29;
     model *m = new_index(&s, &r, 700), *lost = malloc(sizeof *lost);
     memcpy(lost, m, sizeof *lost);
     bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
-    bm_store_view *view = NULL;
     char why[200] = "";
     cr_assert_eq(model_add(lost, store, 2000, &r, NULL), BM_OK);
-    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* the documents are in the file */
+    bm_store_view *view = world_open(bm_store_view, store); /* the documents are in the file */
     bm_store_view_close(view);
     bm_store_close(store);
     store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
@@ -307,7 +301,6 @@ Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_com
     model_expect_sound(scratch_at(&s, "index"));
     free(lost);
     free(m);
-    scratch_close(&s);
 }
 
 /* BANDMILL_TEST_KILLS: the number of kills, 40 by default. */
@@ -316,7 +309,7 @@ Test(store_processes, what_was_committed_survives_kills)
     const char *given = getenv("BANDMILL_TEST_KILLS");
     const int kills = given != NULL ? atoi(given) : 40;
     scratch s;
-    numbers r = {4};
+    uint64_t r = 4;
     model *m = new_index(&s, &r, 20);
     shared *both = share();
     uint64_t done = 0, in_between = 0;
@@ -328,13 +321,12 @@ Test(store_processes, what_was_committed_survives_kills)
         /* Every fourth child must commit before it is killed, however slow the disk is. */
         for (int j = 0; i % 4 == 3 && both->done == done && j < 240000; j++)
             usleep(500);
-        usleep((useconds_t)below(&r, 12000));
+        usleep((useconds_t)world_below(&r, 12000));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         char why[200] = "";
-        bm_store_view *view = NULL;
         bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
-        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        bm_store_view *view = world_open(bm_store_view, store);
         if (both->begun != both->done &&
             model_same(&both->models[both->begun % 2], view, true, why)) {
             both->done = both->begun;
@@ -366,15 +358,14 @@ Test(store_processes, what_was_committed_survives_kills)
 /* The slot of a killed reader must not retain pages: otherwise the file grows for ever. */
 Test(store_processes, a_killed_reader_is_forgotten)
 {
-    scratch s;
-    numbers r = {5};
+    SCRATCH s;
+    uint64_t r = 5;
     model *m = new_index(&s, &r, 40);
     shared *both = share();
     const pid_t child = fork();
     if (child == 0) {
-        bm_store_view *view = NULL;
         bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
-        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        (void)world_open(bm_store_view, store);
         both->step = 1;
         for (;;)
             pause();
@@ -392,8 +383,7 @@ Test(store_processes, a_killed_reader_is_forgotten)
                          BM_OK);
             model_commit(store);
         }
-        bm_store_view *view = NULL;
-        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        bm_store_view *view = world_open(bm_store_view, store);
         bytes[half] = bm_store_view_counts(view).file_bytes;
         bm_store_view_close(view);
     }
@@ -401,7 +391,6 @@ Test(store_processes, a_killed_reader_is_forgotten)
                   bytes[1]);
     bm_store_close(store);
     free(m);
-    scratch_close(&s);
 }
 
 /* Runs in a child without rights to lock.mdb; 0: everything is right. */
@@ -432,8 +421,8 @@ static int read_without_lock(const model *m, shared *both)
 
 Test(store_processes, a_reader_that_may_not_lock_holds_writers_off)
 {
-    scratch s;
-    numbers r = {6};
+    SCRATCH s;
+    uint64_t r = 6;
     model *m = new_index(&s, &r, 40);
     shared *both = share();
     bm_store *store, *other = NULL;
@@ -461,7 +450,6 @@ Test(store_processes, a_reader_that_may_not_lock_holds_writers_off)
     bm_store_close(other);
     cr_assert_eq(chdir("/"), 0);
     free(m);
-    scratch_close(&s);
 }
 
 /* 0: right; 77: mounts are not allowed here; else the number of the failed step. */
@@ -488,8 +476,8 @@ static int read_on_read_only(const char *dir, const model *m)
 
 Test(store_processes, a_read_only_file_system_is_read)
 {
-    scratch s;
-    numbers r = {7};
+    SCRATCH s;
+    uint64_t r = 7;
     model *m = new_index(&s, &r, 40);
     for (int lock = 0; lock < 2; lock++) { /* with and without a lock.mdb */
         const pid_t child = fork();
@@ -503,7 +491,6 @@ Test(store_processes, a_read_only_file_system_is_read)
             cr_assert_eq(unlink(scratch_at(&s, "index/lock.mdb")), 0);
     }
     free(m);
-    scratch_close(&s);
 }
 
 /* 0: right; 77: mounts are not allowed here; else the number of the failed step. */
@@ -541,8 +528,8 @@ static int read_on_full(const char *dir, const char *at, const model *m)
 
 Test(store_processes, a_full_disk_without_a_lock_file_is_read)
 {
-    scratch s;
-    numbers r = {15};
+    SCRATCH s;
+    uint64_t r = 15;
     model *m = new_index(&s, &r, 40);
     scratch_folder(&s, "full");
     const pid_t child = fork();
@@ -553,7 +540,6 @@ Test(store_processes, a_full_disk_without_a_lock_file_is_read)
     cr_assert(WIFEXITED(how) && (WEXITSTATUS(how) == 0 || WEXITSTATUS(how) == 77), "%x",
               (unsigned)how);
     free(m);
-    scratch_close(&s);
 }
 
 /* If one user replaces lock.mdb by a link, a reader that is another user must not write to the
@@ -561,7 +547,7 @@ Test(store_processes, a_full_disk_without_a_lock_file_is_read)
 Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
 {
     scratch s;
-    numbers r = {16};
+    uint64_t r = 16;
     model *m = new_index(&s, &r, 40);
     bm_store *other = NULL;
     bm_error err = {0};
@@ -597,8 +583,8 @@ Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
  * open gets the new one. */
 Test(store_processes, an_index_that_took_the_place_of_another_is_opened)
 {
-    scratch s;
-    numbers r = {8};
+    SCRATCH s;
+    uint64_t r = 8;
     model *m = new_index(&s, &r, 40), *old = malloc(sizeof *m);
     *old = *m;
     shared *both = share();
@@ -634,5 +620,4 @@ Test(store_processes, an_index_that_took_the_place_of_another_is_opened)
     bm_store_close(store);
     free(m);
     free(old);
-    scratch_close(&s);
 }

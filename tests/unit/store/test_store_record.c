@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/unit/base/scratch.h"
+#include "tests/world/scratch.h"
 
 #define PAGE 4096u
 
@@ -27,8 +27,7 @@ static bm_store_record a_record(uint64_t commit, bm_page_span *spans)
 
 Test(store_record, the_newest_that_is_whole_is_read)
 {
-    scratch s;
-    scratch_open(&s);
+    SCRATCH s = scratch_open();
     bm_page_span spans[] = {{2, 3}, {7, 1}};
     bm_store_place place = {.path = s.root, .data = -1};
     bm_store_record found = {0};
@@ -68,7 +67,6 @@ Test(store_record, the_newest_that_is_whole_is_read)
     close(fd);
     close(place.dir);
     bm_store_record_reset(&found);
-    scratch_close(&s);
 }
 
 Test(store_record, holds_its_own_pages_and_the_first_one_of_its_transaction)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* normalize_oracle.h -- normal forms that utf8proc makes of whole texts, to test the forms that
  * normalize.h makes code point by code point. */
-#ifndef BM_TEST_NORMALIZE_ORACLE_H
-#define BM_TEST_NORMALIZE_ORACLE_H
+#pragma once
 
 #include <stdlib.h>
 #include <utf8proc.h>
@@ -200,5 +199,3 @@ static inline bm_status normalize_exactly(bm_str text, uint32_t normalize, bm_co
         drop(codes, BM_IS_P);
     return BM_OK;
 }
-
-#endif

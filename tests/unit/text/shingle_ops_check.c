@@ -19,13 +19,7 @@
 
 #define SIZE 700u
 
-static uint64_t state = 88172645463325252u;
 static unsigned long n_checks;
-
-static uint64_t next_random(void)
-{
-    return world_shift(&state);
-}
 
 static void check(bool same, const bm_shingle_ops *ops, const char *what)
 {
@@ -39,10 +33,10 @@ static void check(bool same, const bm_shingle_ops *ops, const char *what)
 static size_t random_bytes(char *out)
 {
     static const char common[] = "aZ09 \t\n .,_z{@[`/:";
-    const size_t len = next_random() % SIZE;
-    const unsigned kind = next_random() % 4;
+    const size_t len = world_draw() % SIZE;
+    const unsigned kind = world_draw() % 4;
     for (size_t i = 0; i < len; i++) {
-        uint64_t r = next_random();
+        uint64_t r = world_draw();
         out[i] = kind == 0 || (kind == 1 && r % 64 == 0) ? (char)(r >> 8)
                  : kind == 2                             ? (char)(r >> 8 & 0x7F)
                                                          : common[(r >> 8) % (sizeof common - 1)];
@@ -53,7 +47,7 @@ static size_t random_bytes(char *out)
 static void check_join(const bm_shingle_ops *ops, const char *text, size_t len)
 {
     static char blocks[2][SIZE + 2 * BM_JOIN_MARGIN + 8];
-    const uint64_t r = next_random();
+    const uint64_t r = world_draw();
     bm_join_rules rules = {.rule = (bm_join_rule)(r % 3),
                            .lower = r >> 8 & 1,
                            .digits = r >> 9 & 1,
@@ -79,7 +73,7 @@ static void check_starts(const bm_shingle_ops *ops, const char *text, size_t len
 {
     static size_t starts[2][SIZE + 16];
     const bm_shingle_ops *scalar = &bm_shingle_ops_scalar;
-    const size_t begin = len == 0 ? 0 : next_random() % len;
+    const size_t begin = len == 0 ? 0 : world_draw() % len;
     size_t n = scalar->char_starts(text, begin, len, starts[0]);
     check(n == ops->char_starts(text, begin, len, starts[1]) &&
               memcmp(starts[0], starts[1], n * sizeof starts[0][0]) == 0,
@@ -95,10 +89,10 @@ static void check_slices(const bm_shingle_ops *ops, const char *text, size_t len
 {
     static uint64_t hashes[2][SIZE];
     static size_t starts[SIZE + 1];
-    const size_t k = 1 + next_random() % 6, gap = next_random() % 2;
-    const size_t longest = 2 + next_random() % 30;
+    const size_t k = 1 + world_draw() % 6, gap = world_draw() % 2;
+    const size_t longest = 2 + world_draw() % 30;
     size_t n = 0;
-    for (size_t at = 0; at <= len; at += 2 + next_random() % longest)
+    for (size_t at = 0; at <= len; at += 2 + world_draw() % longest)
         starts[n++] = at;
     if (n <= k)
         return;
@@ -113,7 +107,7 @@ static void check_hashes(const bm_shingle_ops *ops, const char *text, size_t len
     static uint64_t hashes[2][SIZE];
     static size_t starts[SIZE + 1];
     const bm_shingle_ops *scalar = &bm_shingle_ops_scalar;
-    const size_t k = 1 + next_random() % 40;
+    const size_t k = 1 + world_draw() % 40;
     for (size_t i = 0; i <= len; i++)
         starts[i] = i;
     if (len < k)
@@ -126,7 +120,7 @@ static void check_hashes(const bm_shingle_ops *ops, const char *text, size_t len
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_slices");
     check_slices(ops, text, len);
     bm_content_sums a = {1, 2}, b = a;
-    const uint64_t at = (next_random() % 1000) * BM_CONTENT_PART;
+    const uint64_t at = (world_draw() % 1000) * BM_CONTENT_PART;
     scalar->add_content(hashes[0], n, at, &a);
     ops->add_content(hashes[0], n, at, &b);
     check(a.c == b.c && a.d == b.d, ops, "add_content");

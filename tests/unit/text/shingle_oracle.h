@@ -6,8 +6,7 @@
  * It shares only the Unicode tables and the final hash function with the fast path: it has no
  * joined text, no blocks, no stretches and no hash table. Each hash is compared with all before it,
  * so the time is quadratic in the length of a document. */
-#ifndef BM_TEST_SHINGLE_ORACLE_H
-#define BM_TEST_SHINGLE_ORACLE_H
+#pragma once
 
 #include <string.h>
 
@@ -318,5 +317,3 @@ out:
     bm_free(x.units);
     return status;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* special_check.h -- for the tests of stop word shingles and bags: makes a batch of one document by
  * each of several paths through the code. */
-#ifndef BM_TEST_SPECIAL_CHECK_H
-#define BM_TEST_SPECIAL_CHECK_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -76,11 +75,6 @@ static inline void compare_paths(const bm_text_options *options, bm_str text)
     }
 }
 
-static inline uint64_t next_random(uint64_t *state)
-{
-    return world_shift(state);
-}
-
 /* Repeating words, some of them stop words, with separators between them; occasionally a NUL. */
 static inline size_t random_words(uint64_t *state, char *out, size_t cap)
 {
@@ -90,18 +84,16 @@ static inline size_t random_words(uint64_t *state, char *out, size_t cap)
         "的",  "我",  "don't", "t",          "THE",        "thé",       "an\xCC\x81"};
     static const char *const between[] = {" ",  " ",  " ",  ", ",          "\n",
                                           "--", "  ", ". ", "\xE3\x80\x80"};
-    size_t len = 0, n = next_random(state) % (next_random(state) % 8 == 0 ? 2500 : 60);
+    size_t len = 0, n = world_random(state) % (world_random(state) % 8 == 0 ? 2500 : 60);
     for (size_t i = 0; i < n && len + 32 < cap; i++) {
-        const char *word = words[next_random(state) % (sizeof words / sizeof words[0])];
-        const char *gap = between[next_random(state) % (sizeof between / sizeof between[0])];
+        const char *word = words[world_random(state) % (sizeof words / sizeof words[0])];
+        const char *gap = between[world_random(state) % (sizeof between / sizeof between[0])];
         memcpy(out + len, word, strlen(word));
         len += strlen(word);
-        if (next_random(state) % 40 == 0)
+        if (world_random(state) % 40 == 0)
             out[len++] = '\0';
         memcpy(out + len, gap, strlen(gap));
         len += strlen(gap);
     }
     return len;
 }
-
-#endif

@@ -2,6 +2,8 @@
 /* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. The elements are
  * computed here once more, after the description in kernels/occurrence.h. */
 #include "tests/unit/text/special_check.h"
+#include "tests/world/world_order.h"
+#include "tests/world/world_random.h"
 
 #include <stdio.h>
 
@@ -35,7 +37,7 @@ Test(bag, the_function_is_that_of_its_words)
 {
     uint64_t state = 99;
     for (uint32_t n = 1; n < 2000; n++) {
-        const uint64_t hash = next_random(&state);
+        const uint64_t hash = world_random(&state);
         cr_assert_eq(bm_occurrence(hash, n), element(hash, n));
     }
     cr_expect_eq(bm_occurrence(7, UINT32_MAX), element(7, UINT32_MAX));
@@ -58,20 +60,14 @@ Test(bag, each_further_occurrence_is_an_element)
     }
 }
 
-static int by_value(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* As a set, a bag does not depend on the order of its shingles; two bags share as many elements as
  * the sum of the smaller counts. */
 Test(bag, two_bags_share_as_much_as_their_counts_say)
 {
     bm_shingle_batch a = shingle(&bag1, (special_path){0}, (bm_str){"x y x x z y x w", 15});
     bm_shingle_batch b = shingle(&bag1, (special_path){0}, (bm_str){"w w y y y x x q", 15});
-    qsort(a.hashes, 8, sizeof *a.hashes, by_value);
-    qsort(b.hashes, 8, sizeof *b.hashes, by_value);
+    qsort(a.hashes, 8, sizeof *a.hashes, world_ascending);
+    qsort(b.hashes, 8, sizeof *b.hashes, world_ascending);
     cr_assert(a.offsets[1] == 8 && b.offsets[1] == 8);
     size_t both = 0;
     for (size_t i = 0, j = 0; i < 8 && j < 8;) {

@@ -8,22 +8,10 @@
 
 #include "text/distinct.h"
 
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 
 #define MOST 40000u
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    return world_shift(&state);
-}
-
-static int by_value(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
 
 typedef struct hash_list {
     const uint64_t *values;
@@ -35,7 +23,7 @@ static void expect_counts(hash_list run, const bm_distinct_list *list)
 {
     uint64_t *sorted = malloc((run.n + 1) * sizeof *sorted);
     memcpy(sorted, run.values, run.n * sizeof *sorted);
-    qsort(sorted, run.n, sizeof *sorted, by_value);
+    qsort(sorted, run.n, sizeof *sorted, world_ascending);
     for (size_t i = 0; i < list->n; i++) {
         size_t low = 0, high = run.n;
         while (low < high) {
@@ -101,11 +89,11 @@ Test(distinct, gives_first_occurrences_in_order)
     static uint64_t run[1500], expected[1500];
     bm_distinct set = {0};
     for (int round = 0; round < 400; round++) {
-        const size_t n = 1 + next_random() % 1500;
-        const uint64_t range = 1 + next_random() % (2 * n);
+        const size_t n = 1 + world_draw() % 1500;
+        const uint64_t range = 1 + world_draw() % (2 * n);
         for (size_t i = 0; i < n; i++) /* 0 is an ordinary value */
-            run[i] = next_random() % range * UINT64_C(0x9E3779B97F4A7C15);
-        const size_t parts = 1 + next_random() % 4;
+            run[i] = world_draw() % range * UINT64_C(0x9E3779B97F4A7C15);
+        const size_t parts = 1 + world_draw() % 4;
         expect_set(&set, (hash_list){run, n}, parts,
                    (hash_list){expected, model(run, n, expected)});
     }
@@ -138,10 +126,10 @@ Test(distinct, holds_documents_of_any_size_one_after_the_other)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const size_t n = sizes[s];
         for (size_t i = 0; i < n; i++)
-            expected[i] = run[i] = next_random();
+            expected[i] = run[i] = world_draw();
         for (size_t i = n / 2; i < n; i++) /* the second half repeats the first */
             run[i] = run[i - n / 2];
-        qsort(expected, n / 2, sizeof expected[0], by_value);
+        qsort(expected, n / 2, sizeof expected[0], world_ascending);
         for (size_t i = 1; i < n / 2; i++)
             cr_assert_neq(expected[i], expected[i - 1]);
         const size_t n_expected = n % 2 == 0 ? n / 2 : n - n / 2 - (n > 1);

@@ -8,7 +8,7 @@
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
 #include "base/utf8.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 
 Test(normalize, knows_the_classes_of_the_standard)
 {

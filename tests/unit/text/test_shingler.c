@@ -13,8 +13,9 @@
 #include "base/utf8.h"
 #include "text/set_shingler.h"
 #include "text/shingler.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/unit/text/shingle_oracle.h"
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
@@ -41,11 +42,10 @@ static bm_text_options other(bm_shingle_kind kind, uint32_t k, uint32_t normaliz
 static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str text, bool exact)
 {
     bm_error err = {0};
-    bm_shingler *shingler = NULL;
     bm_shingle_batch batch = {0};
     char *block = malloc(text.len == 0 ? 1 : text.len);
     memcpy(block, text.data, text.len);
-    cr_assert_eq(bm_shingler_open(&options, isa, &shingler, &err), BM_OK, "%s", err.message);
+    bm_shingler *shingler = world_open(bm_shingler, &options, isa);
     bm_status status = exact ? shingle_exactly(&options, (bm_str){block, text.len}, &batch, &err)
                              : bm_shingler_add(shingler, (bm_str){block, text.len}, &batch, &err);
     cr_assert_eq(status, BM_OK, "%s", err.message);
@@ -71,8 +71,7 @@ static bm_hash128 content_of_text(bm_text_options options, bm_str text, const ui
                                   size_t n)
 {
     const bm_joined *joined = NULL;
-    bm_shingler *shingler = NULL;
-    cr_assert_eq(bm_shingler_open(&options, "scalar", &shingler, NULL), BM_OK);
+    bm_shingler *shingler = world_open(bm_shingler, &options, "scalar");
     cr_assert_eq(bm_shingler_join(shingler, text, &joined, NULL), BM_OK);
     const bm_hash128 content = n == 0 && joined->len > 0
                                    ? (bm_hash128){.hi = 2} /* too short for a shingle */
@@ -381,12 +380,12 @@ static const char *const pieces[] = {
 
 static size_t random_text(uint64_t *state, char *out, size_t cap)
 {
-    size_t len = 0, n = world_shift(state) % (world_shift(state) % 8 == 0 ? 3000 : 80);
-    unsigned foreign = (unsigned)(world_shift(state) % 4); /* 0: ASCII only */
+    size_t len = 0, n = world_random(state) % (world_random(state) % 8 == 0 ? 3000 : 80);
+    unsigned foreign = (unsigned)(world_random(state) % 4); /* 0: ASCII only */
     for (size_t i = 0; i < n; i++) {
-        bool ascii = foreign == 0 || (foreign < 3 && world_shift(state) % 8 >= foreign);
-        const char *piece = pieces[world_shift(state) % (ascii ? N_ASCII : N_PIECES)];
-        size_t add = world_shift(state) % 50 == 0 ? 1 : strlen(piece); /* 1: a NUL */
+        bool ascii = foreign == 0 || (foreign < 3 && world_random(state) % 8 >= foreign);
+        const char *piece = pieces[world_random(state) % (ascii ? N_ASCII : N_PIECES)];
+        size_t add = world_random(state) % 50 == 0 ? 1 : strlen(piece); /* 1: a NUL */
         if (len + add + 1 > cap)
             break;
         if (add == 1 && strlen(piece) != 1)
@@ -473,7 +472,7 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
     uint64_t state = 7;
     size_t len = 0;
     while (len + 16 < sized(sizeof text, 50 * 1024)) {
-        const char *piece = pieces[N_ASCII + world_shift(&state) % (N_PIECES - N_ASCII)];
+        const char *piece = pieces[N_ASCII + world_random(&state) % (N_PIECES - N_ASCII)];
         memcpy(text + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -506,7 +505,7 @@ Test(shingler, carries_shingles_from_window_to_window)
     static char text[40 * 1024];
     uint64_t state = 11;
     for (size_t i = 0; i < sizeof text; i++)
-        text[i] = world_shift(&state) % 6 == 0 ? ' ' : (char)('a' + world_shift(&state) % 26);
+        text[i] = world_random(&state) % 6 == 0 ? ' ' : (char)('a' + world_random(&state) % 26);
     for (uint32_t k = 1; k <= 1024; k = k * 4) {
         compare_paths(word(k, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
         compare_paths(other(BM_SHINGLE_CHAR, k, 0), (bm_str){text, 9000});
@@ -539,10 +538,9 @@ Test(shingler, orders_a_long_run_of_marks_in_reasonable_time)
 Test(shingler, appends_documents_one_behind_the_other)
 {
     bm_text_options options = word(1, LOWER, BM_WORDS_ALNUM);
-    bm_shingler *shingler = NULL;
     bm_shingle_batch batch = {0};
     bm_error err;
-    cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, &err), BM_OK);
+    bm_shingler *shingler = world_open(bm_shingler, &options, NULL);
     for (size_t i = 0; i < 1000; i++) {
         bm_str text = i % 3 == 0   ? (bm_str){"x y x", 5}
                       : i % 3 == 1 ? (bm_str){"", 0}
@@ -644,10 +642,9 @@ Test(shingler, a_document_over_the_limit_says_what_is_enough)
     const bm_text_options kinds[] = {other(BM_SHINGLE_WORD, 5, 0), other(BM_SHINGLE_CHAR, 5, 0),
                                      other(BM_SHINGLE_BYTE, 8, 0)};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        bm_shingler *shingler = NULL;
         bm_shingle_batch batch = {0}, whole = shingle(kinds[i], NULL, (bm_str){text, len}, false);
         const struct bm_joined *joined;
-        cr_assert_eq(bm_shingler_open(&kinds[i], NULL, &shingler, NULL), BM_OK);
+        bm_shingler *shingler = world_open(bm_shingler, &kinds[i], NULL);
         bm_shingler_limit(shingler, len / 2);
         cr_assert_eq(bm_shingler_add(shingler, (bm_str){text, len}, &batch, NULL), BM_ERR_NOMEM);
         bm_shingler_limit(shingler, len + 100000);

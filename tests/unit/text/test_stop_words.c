@@ -14,6 +14,8 @@
 #include "base/memory.h"
 #include "text/stop_table.h"
 #include "text/stop_words_en.h"
+#include "tests/world/scratch.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
 static bm_text_options stop(uint32_t k, const char *words)
@@ -117,7 +119,7 @@ Test(stop_words, carries_shingles_from_window_to_window)
     static char text[20 * 1024];
     uint64_t state = 11;
     for (size_t i = 0; i < sizeof text; i++)
-        text[i] = next_random(&state) % 3 == 0 ? ' ' : (char)('a' + next_random(&state) % 4);
+        text[i] = world_random(&state) % 3 == 0 ? ' ' : (char)('a' + world_random(&state) % 4);
     for (uint32_t k = 1; k <= 1024; k *= 8) {
         const bm_text_options options = stop(k, "a ab c");
         compare_paths(&options, (bm_str){text, sizeof text});
@@ -257,16 +259,15 @@ Test(stop_words, only_a_settled_list_is_taken_for_one)
 
 Test(stop_words, settling_names_english_or_reads_a_file)
 {
-    char *owned, path[] = "/tmp/bm_stop_words_XXXXXX";
+    SCRATCH s = scratch_open();
+    const char *path = scratch_put_text(&s, "words", "Zwei\nein\n");
+    char *owned;
     bm_text_options options = stop(2, "en");
     cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect(options.stopwords == bm_stop_words_en && owned == NULL);
     options = (bm_text_options){.shingle_k = 5, .stopwords = "nowhere"};
     cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect(options.stopwords == NULL && owned == NULL, "words have none");
-    const int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(write(fd, "Zwei\nein\n", 9), 9);
     options = stop(2, path);
     cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect_str_eq(options.stopwords, "ein zwei");
@@ -277,7 +278,6 @@ Test(stop_words, settling_names_english_or_reads_a_file)
     cr_expect_eq(strlen(name), 16);
     cr_expect_str_eq(english, "en");
     bm_free(owned);
-    close(fd);
     unlink(path);
     options = stop(2, path);
     cr_expect_eq(bm_stop_words_load(&options, &owned, NULL), BM_ERR_IO);

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "text/shingle_ops.h"
 #include "text/unit_text.h"
+#include "tests/world/world_random.h"
 #include "tests/world/world_text.h"
 
 static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t normalize)
@@ -156,7 +157,6 @@ Test(text_units, words_are_those_of_the_joined_text_whatever_is_between_them)
                                      BM_NORM_NFC | BM_NORM_LOWER,
                                      BM_NORM_NFKC | BM_NORM_INVISIBLE,
                                      BM_NORM_PUNCT};
-    uint64_t random = 5;
     for (size_t i = 0; i < 3000; i++) {
         char text[400] = "";
         bm_buf joined = {0};
@@ -165,8 +165,8 @@ Test(text_units, words_are_those_of_the_joined_text_whatever_is_between_them)
         const bm_text_options options =
             options_of(BM_SHINGLE_WORD, i % 2 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE,
                        norms[i / 2 % (sizeof norms / sizeof norms[0])]);
-        for (uint64_t n = bm_splitmix64(&random) % 40; n > 0; n--)
-            strcat(text, pieces[bm_splitmix64(&random) % (sizeof pieces / sizeof pieces[0])]);
+        for (uint32_t n = world_pick(40); n > 0; n--)
+            strcat(text, pieces[world_pick(sizeof pieces / sizeof pieces[0])]);
         const bm_str whole = {text, strlen(text)};
         cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, NULL), BM_OK);
         cr_assert_eq(bm_shingler_join(shingler, whole, &expected, NULL), BM_OK);

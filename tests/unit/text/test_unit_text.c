@@ -9,8 +9,10 @@
 #include <xxhash.h>
 
 #include "text/unit_text.h"
-#include "tests/unit/base/sized.h"
+#include "tests/world/sized.h"
 #include "tests/unit/text/shingle_oracle.h"
+#include "tests/world/world_calls.h"
+#include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
 
 static bool continues(char c)
@@ -45,16 +47,10 @@ static uint64_t slot_hash(const bm_text_batch *batch, size_t doc, uint64_t i)
     return XXH3_64bits(text.data + begin, end - begin);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static size_t sort_unique(uint64_t *values, size_t n)
 {
     size_t m = 0;
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, world_ascending);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || values[i] != values[i - 1])
             values[m++] = values[i];
@@ -121,11 +117,11 @@ static const char *const pieces[] = {"a",
 /* Makes a random text; every tenth is one long ASCII word. */
 static size_t make_text(uint64_t *state, char *out, size_t longest)
 {
-    size_t len = 0, n = world_split(state) % longest;
-    const uint64_t kind = world_split(state) % 10;
+    size_t len = 0, n = world_random(state) % longest;
+    const uint64_t kind = world_random(state) % 10;
     for (size_t i = 0; i < n; i++) {
         const char *piece =
-            kind == 0 ? "x" : pieces[world_split(state) % (kind < 5 ? 7 : N_PIECES)];
+            kind == 0 ? "x" : pieces[world_random(state) % (kind < 5 ? 7 : N_PIECES)];
         memcpy(out + len, piece, strlen(piece));
         len += strlen(piece);
     }
@@ -140,24 +136,21 @@ static void check_options(bm_text_options options, uint64_t seed)
     bm_shingler *shingler = NULL;
     bm_text_batch batch = {.options = options};
     bm_shingle_batch right = {0}, again = {0};
-    cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, &err), BM_OK, "%s", err.message);
+    world_ok(bm_shingler_open(&options, NULL, &shingler, &err), &err);
     for (size_t i = 0; i < DOCS; i++) {
         size_t len = make_text(&seed, text,
                                i == 7    ? 1
                                : i == 50 ? LONGEST * 3
                                : i < 30  ? 20
                                          : LONGEST);
-        cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, &err), BM_OK, "%s",
-                     err.message);
-        cr_assert_eq(shingle_exactly(&options, (bm_str){text, len}, &right, &err), BM_OK, "%s",
-                     err.message);
+        world_ok(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, &err), &err);
+        world_ok(shingle_exactly(&options, (bm_str){text, len}, &right, &err), &err);
     }
     uint64_t *hashes = malloc((batch.slots[DOCS] + 1) * sizeof *hashes);
     for (size_t i = 0; i < DOCS; i++) {
         const size_t n = (size_t)(batch.slots[i + 1] - batch.slots[i]);
         cr_assert(n > 0 || batch.docs[i].by_host || right.offsets[i] == right.offsets[i + 1]);
-        cr_assert_eq(bm_unit_text_hash(shingler, &batch, i, &again, &err), BM_OK, "%s",
-                     err.message);
+        world_ok(bm_unit_text_hash(shingler, &batch, i, &again, &err), &err);
         cr_assert_eq(again.offsets[i + 1], right.offsets[i + 1], "hashed by the host, document %zu",
                      i);
         if (batch.docs[i].by_host)
@@ -205,12 +198,11 @@ Test(unit_text, a_shingle_of_more_than_240_bytes_leaves_its_document_to_the_host
             bm_text_options options = {.shingle = (bm_shingle_kind)kind,
                                        .shingle_k = kind == 0 ? 5 : 240};
             bm_text_batch batch = {.options = options};
-            bm_shingler *shingler = NULL;
             if (kind != 0) { /* fewer units than K: the shingle is the whole text */
                 options.shingle_k = batch.options.shingle_k = 300;
                 cr_assert_not(bm_text_batch_able(&options));
             }
-            cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, NULL), BM_OK);
+            bm_shingler *shingler = world_open(bm_shingler, &options, NULL);
             cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, NULL), BM_OK);
             cr_assert_eq(batch.n_by_host, len > 240);
             cr_assert_eq(batch.slots[1], len <= 240);
@@ -224,8 +216,7 @@ Test(unit_text, a_batch_that_is_cleared_is_empty)
 {
     bm_text_options options = {.shingle = BM_SHINGLE_WORD, .shingle_k = 2};
     bm_text_batch batch = {.options = options};
-    bm_shingler *shingler = NULL;
-    cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, NULL), BM_OK);
+    bm_shingler *shingler = world_open(bm_shingler, &options, NULL);
     for (int round = 0; round < 2; round++) {
         cr_assert_eq(bm_unit_text_add(shingler, (bm_str){"ab c d", 6}, &batch, NULL), BM_OK);
         cr_assert_eq(bm_unit_text_add(shingler, (bm_str){"e f", 3}, &batch, NULL), BM_OK);

@@ -9,6 +9,7 @@
 #include "text/unreadable.h"
 #include "text/unit_text.h"
 
+#include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
 
 static bool counts(uint32_t code)
@@ -35,9 +36,9 @@ static bm_str make_text(uint64_t *state, char *out, size_t n_codes, uint64_t rar
     static const uint32_t bad[] = {0, 1, 8, 11, 14, 0x1B, 0x19, 0x1F, 0xFFFD, 0xFFFD, 0xFFFD};
     char *end = out;
     for (size_t i = 0; i < n_codes; i++)
-        end = bm_utf8_put(end, world_split(state) % rarity == 0
-                                   ? bad[world_split(state) % (sizeof bad / sizeof *bad)]
-                                   : good[world_split(state) % (sizeof good / sizeof *good)]);
+        end = bm_utf8_put(end, world_random(state) % rarity == 0
+                                   ? bad[world_random(state) % (sizeof bad / sizeof *bad)]
+                                   : good[world_random(state) % (sizeof good / sizeof *good)]);
     return (bm_str){out, (size_t)(end - out)};
 }
 
@@ -69,8 +70,8 @@ Test(unreadable, is_the_rule_on_random_texts)
     uint64_t state = 1;
     size_t n_unreadable = 0;
     for (size_t i = 0; i < 4000; i++) {
-        const bm_str t = make_text(&state, text, world_split(&state) % (i % 4 == 0 ? 2000 : 120),
-                                   i % 3 == 0 ? 11 : 1 + world_split(&state) % 60);
+        const bm_str t = make_text(&state, text, world_random(&state) % (i % 4 == 0 ? 2000 : 120),
+                                   i % 3 == 0 ? 11 : 1 + world_random(&state) % 60);
         n_unreadable += by_the_rule(t);
         cr_assert_eq(bm_text_is_unreadable(t), by_the_rule(t), "text %zu", i);
     }
@@ -79,10 +80,7 @@ Test(unreadable, is_the_rule_on_random_texts)
 
 static bm_shingler *open_shingler(const bm_text_options *options, const char *isa)
 {
-    bm_shingler *shingler = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_shingler_open(options, isa, &shingler, &err), BM_OK, "%s", err.message);
-    return shingler;
+    return world_open(bm_shingler, options, isa);
 }
 
 /* Checks the shingler, and a batch of texts for a device. */
@@ -95,8 +93,8 @@ static void check(const bm_text_options *options, const char *isa, uint64_t seed
     bm_text_batch texts = {.options = *options};
     uint64_t n_unreadable = 0;
     for (size_t i = 0; i < 300; i++) {
-        const bm_str t = make_text(&state, text, world_split(&state) % 600,
-                                   i % 2 == 0 ? 11 : 1 + world_split(&state) % 200);
+        const bm_str t = make_text(&state, text, world_random(&state) % 600,
+                                   i % 2 == 0 ? 11 : 1 + world_random(&state) % 200);
         const bool is = by_the_rule(t);
         n_unreadable += is;
         cr_assert_eq(bm_shingler_add(shingler, t, &batch, NULL), BM_OK);

@@ -2,8 +2,7 @@
 /* sized.h -- how many rounds a test runs. Header only. With BANDMILL_TEST_SIZE=small, which builds
  * with sanitizers set, it runs fewer: those builds look for bad accesses on each path, while the
  * release build runs each path many times. */
-#ifndef BM_TESTS_SIZED_H
-#define BM_TESTS_SIZED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,5 +19,3 @@ static inline size_t sized(size_t normal, size_t small)
 {
     return sized_small() ? small : normal;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * bytes, XXH3_64bits XORs constants into pairs of words and multiplies the two words of each pair.
  * If one of them becomes 0, the other (8 bytes) has no effect; so ids can have the same 64-bit
  * hash. */
-#ifndef BM_TESTS_COLLIDING_H
-#define BM_TESTS_COLLIDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ static inline void colliding_id_in_all_bits(uint64_t i, char out[32])
     memcpy(out, &first, 8);
     memcpy(out + 8, &i, 8);
 }
-
-#endif

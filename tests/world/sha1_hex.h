@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sha1_hex.h -- SHA-1 of little-endian words, in hex, to compare long vectors with a reference. */
-#ifndef BM_TESTS_SHA1_HEX_H
-#define BM_TESTS_SHA1_HEX_H
+#pragma once
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -15,5 +14,3 @@ static inline const char *sha1_hex(const void *data, size_t bytes, char out[41])
         snprintf(out + (size_t)i * 2, 3, "%02x", digest[i]);
     return out;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shared_counts.h -- for every two of several sets, the number of values that both have. Header
  * only. */
-#ifndef BM_TESTS_SHARED_COUNTS_H
-#define BM_TESTS_SHARED_COUNTS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,5 +37,3 @@ static inline uint16_t *shared_counts(const uint64_t *const *sets, const uint32_
     free(all);
     return counts;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * (clang 14) does not reset its locks in a child. A child forked while another thread starts or
  * allocates may therefore wait for such a lock for ever. Under AddressSanitizer, quiet_fork waits
  * until all other threads sleep; other builds fork at once. */
-#ifndef BM_TESTS_QUIET_FORK_H
-#define BM_TESTS_QUIET_FORK_H
+#pragma once
 
 #include <dirent.h>
 #include <sched.h>
@@ -58,5 +57,3 @@ static inline pid_t quiet_fork(void)
         sched_yield();
     return fork();
 }
-
-#endif

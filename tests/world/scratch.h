@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratch.h -- a directory of its own for each test, and files in it. Header only. */
-#ifndef BM_TESTS_SCRATCH_H
-#define BM_TESTS_SCRATCH_H
+/* scratch.h -- a directory of its own for each test, and files in it. */
+#pragma once
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -12,31 +11,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/base/remove_tree.h"
+#include "tests/world/world_folder.h"
+
+#define SCRATCH_PATHS 64u
 
 typedef struct scratch {
     char root[256];
-    char path[16][512]; /* ring of the paths returned by scratch_at */
+    char path[SCRATCH_PATHS][512]; /* ring of the paths returned by scratch_at */
     unsigned next;
 } scratch;
 
-static inline void scratch_open(scratch *s)
+static inline scratch scratch_open(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    memset(s, 0, sizeof *s);
-    snprintf(s->root, sizeof s->root, "%s/bm-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(s->root));
+    scratch s = {.next = 0};
+    cr_assert(world_folder_make(NULL, s.root, sizeof s.root));
+    return s;
 }
 
 static inline void scratch_close(scratch *s)
 {
-    cr_assert_eq(remove_tree(s->root), 0);
+    cr_assert_eq(world_folder_remove(s->root), 0);
 }
 
-/* ROOT/name, valid for 16 calls. */
+/* The type of a variable that is closed where its block ends: SCRATCH s = scratch_open(); */
+#define SCRATCH scratch __attribute__((cleanup(scratch_close)))
+
+/* ROOT/name, valid for SCRATCH_PATHS calls. */
 static inline const char *scratch_at(scratch *s, const char *name)
 {
-    char *path = s->path[s->next++ % 16];
+    char *path = s->path[s->next++ % SCRATCH_PATHS];
     size_t root = strlen(s->root), len = strlen(name);
     cr_assert_lt(root + len + 1, sizeof s->path[0]);
     memcpy(path, s->root, root);
@@ -45,17 +48,26 @@ static inline const char *scratch_at(scratch *s, const char *name)
     return path;
 }
 
-static inline void scratch_put(scratch *s, const char *name, const void *data, size_t len)
+/* Opens the file for writing; fclose closes it. */
+static inline FILE *scratch_write(scratch *s, const char *name)
 {
     FILE *file = fopen(scratch_at(s, name), "wb");
     cr_assert_not_null(file, "%s", name);
-    cr_assert_eq(fwrite(data, 1, len, file), len);
-    cr_assert_eq(fclose(file), 0);
+    return file;
 }
 
-static inline void scratch_put_text(scratch *s, const char *name, const char *text)
+/* Writes the file, and returns its path as scratch_at does. */
+static inline const char *scratch_put(scratch *s, const char *name, const void *data, size_t len)
 {
-    scratch_put(s, name, text, strlen(text));
+    FILE *file = scratch_write(s, name);
+    cr_assert_eq(fwrite(data, 1, len, file), len);
+    cr_assert_eq(fclose(file), 0);
+    return s->path[(s->next - 1) % SCRATCH_PATHS];
+}
+
+static inline const char *scratch_put_text(scratch *s, const char *name, const char *text)
+{
+    return scratch_put(s, name, text, strlen(text));
 }
 
 static inline void scratch_folder(scratch *s, const char *name)
@@ -107,5 +119,3 @@ static inline size_t scratch_count(scratch *s, const char *name)
     closedir(folder);
     return n;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_digests.h -- the two digests that a report lists for a file. Header only. */
-#ifndef BM_TESTS_FILE_DIGESTS_H
-#define BM_TESTS_FILE_DIGESTS_H
+#pragma once
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,5 +24,3 @@ static inline bm_status file_digests(const char *path, uint64_t piece_bytes, bm_
         close(fd);
     return status;
 }
-
-#endif
