@@ -25,3 +25,12 @@ static inline void expect_nothing_left(long n, size_t n_files, bm_status status,
     cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n, why);
     cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
 }
+
+/* The same, and the status is the right one, or one that fits the failure. */
+static inline void expect_failed_run(long n, size_t n_files, bm_status status, bm_status right,
+                                     const char *why)
+{
+    expect_nothing_left(n, n_files, status, why);
+    cr_assert(status == right || (plan.failed && fits_reader(plan.with_memory, status)),
+              "%s, call %ld: %d, %s", plan.which, n, (int)status, why);
+}

@@ -34,42 +34,13 @@ WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags
      (f, a, g, b, flags), -1, false)
 WRAP_MEMORY
 
-/* Syncing does nothing: a thousand runs would wait for the disk. */
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd)
-{
-    (void)fd;
-    return fails("fsync", false) ? -1 : 0;
-}
+WRAP_SYNC(fsync)
 
-int __wrap_syncfs(int fd);
-int __wrap_syncfs(int fd)
-{
-    (void)fd;
-    return fails("syncfs", false) ? -1 : 0;
-}
+WRAP_SYNC(syncfs)
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    va_end(args);
-    return fails("open", false) ? -1 : __real_open(path, flags, mode);
-}
+WRAP_OPEN
 
-int __real_openat(int fd, const char *path, int flags, ...);
-int __wrap_openat(int fd, const char *path, int flags, ...);
-int __wrap_openat(int fd, const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    va_end(args);
-    return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
-}
+WRAP_OPENAT
 
 /* close frees the descriptor whatever it returns. */
 int __real_close(int fd);

@@ -105,24 +105,9 @@ WRAP(int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *how, void *(*run)(void *), void *ctx),
      (thread, how, run, ctx), EAGAIN, false)
 
-/* Syncing does nothing: a thousand runs would wait for the disk. */
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd)
-{
-    (void)fd;
-    return fails("fsync", false) ? -1 : 0;
-}
+WRAP_SYNC(fsync)
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-    va_end(rest);
-    return fails("open", false) ? -1 : __real_open(path, flags, mode);
-}
+WRAP_OPEN
 
 static inline size_t open_files(void)
 {

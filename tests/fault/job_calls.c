@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 
 #include "output/out_dir.h"
+#include "tests/world/world_document.h"
 #include "tests/world/world_folder.h"
 #include "tests/world/scratch.h"
 #include "tests/world/sized.h"
@@ -44,24 +45,9 @@ WRAP(char *, realpath, (const char *path, char *out), (path, out), NULL, false)
 WRAP(int, access, (const char *path, int mode), (path, mode), -1, false)
 WRAP(int, statvfs, (const char *path, struct statvfs *out), (path, out), -1, false)
 
-/* Syncing does nothing. */
-int __wrap_syncfs(int fd);
-int __wrap_syncfs(int fd)
-{
-    (void)fd;
-    return fails("syncfs", false) ? -1 : 0;
-}
+WRAP_SYNC(syncfs)
 
-int __real_openat(int folder, const char *path, int flags, ...);
-int __wrap_openat(int folder, const char *path, int flags, ...);
-int __wrap_openat(int folder, const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-    va_end(rest);
-    return fails("openat", false) ? -1 : __real_openat(folder, path, flags, mode);
-}
+WRAP_OPENAT
 
 /* close frees the descriptor whatever it returns. */
 int __real_close(int fd);
@@ -120,10 +106,7 @@ static void make_input(scratch *s, const char *name, int n_docs)
 {
     FILE *file = scratch_write(s, name);
     for (int doc = 0; doc < n_docs; doc++) {
-        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
-        for (int word = 0; word < 20; word++)
-            fprintf(file, "w%d ", 100 * (doc % 4) + word);
-        fputs("\"}\n", file);
+        world_document(file, "d", doc, 100 * (doc % 4), 20);
     }
     cr_assert_eq(fclose(file), 0);
 }

@@ -177,14 +177,7 @@ static long fail_each(scratch *s, task t, bool memory)
         const bm_status status = run(s, t, &got_n, &err);
         plan.armed = false;
         plan.failed = plan.failed || *plan.in_child;
-        cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)t, plan.which,
-                     n, known.n, err.message);
-        cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)t,
-                     plan.which, n);
-        cr_assert(status == BM_OK || (plan.failed && fits_reader(memory, status)),
-                  "%d, %s, call %ld: %d, %s", (int)t, plan.which, n, (int)status, err.message);
-        cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
-                  plan.which, n);
+        expect_failed_run(n, n_files, status, BM_OK, err.message);
         cr_assert(status != BM_OK || got_n == right_n);
         judge(s, t, right, status);
     }

@@ -52,27 +52,9 @@ int __wrap_fsync(int fd)
     return 0;
 }
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    va_end(args);
-    return fails("open", false) ? -1 : __real_open(path, flags, mode);
-}
+WRAP_OPEN
 
-int __real_openat(int fd, const char *path, int flags, ...);
-int __wrap_openat(int fd, const char *path, int flags, ...);
-int __wrap_openat(int fd, const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    va_end(args);
-    return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
-}
+WRAP_OPENAT
 
 /* Another job finishes between the opening and the locking of its marker. */
 static const char *finishes, *finished;

@@ -28,12 +28,7 @@ WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, shorte
      false)
 WRAP_MEMORY
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-    return fails("open", false) ? -1 : __real_open(path, flags, 0600);
-}
+WRAP_OPEN
 
 /* Sorts the numbers 0 to RECORDS-1, added in descending order; *n_read counts the records read in
  * order. */

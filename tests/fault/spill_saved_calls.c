@@ -60,12 +60,7 @@ int __wrap_open(const char *path, int flags, ...)
     return fails("open", false) ? -1 : __real_open(path, flags, 0600);
 }
 
-int __real_openat(int folder, const char *path, int flags, ...);
-int __wrap_openat(int folder, const char *path, int flags, ...);
-int __wrap_openat(int folder, const char *path, int flags, ...)
-{
-    return fails("openat", false) ? -1 : __real_openat(folder, path, flags, 0600);
-}
+WRAP_OPENAT
 
 static bm_status add_records(bm_spill_file *file, uint64_t from, uint64_t to, bm_error *err)
 {

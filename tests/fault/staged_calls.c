@@ -9,6 +9,7 @@
 
 #include "tests/world/scratch.h"
 #include "tests/world/sized.h"
+#include "tests/world/world_document.h"
 
 #include "failed_run.h"
 
@@ -20,10 +21,7 @@ static void make_input(scratch *s, const char *name)
 {
     FILE *file = scratch_write(s, name);
     for (int doc = 0; doc < DOCS; doc++) {
-        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
-        for (int word = 0; word < 40; word++)
-            fprintf(file, "w%d ", 100 * (doc % 4) + word); /* d4 is a copy of d0, d5 of d1 */
-        fputs("\"}\n", file);
+        world_document(file, "d", doc, 100 * (doc % 4), 40); /* d4 is a copy of d0, d5 of d1 */
     }
     fputs("no object\n", file);
     cr_assert_eq(fclose(file), 0);

@@ -10,6 +10,7 @@
 #include <bandmill/tune.h>
 
 #include "tests/world/scratch.h"
+#include "tests/world/world_document.h"
 #include "failed_run.h"
 
 #define OLD "low\thigh\tpairs\n" /* recognised as a file of ours */
@@ -19,10 +20,7 @@ static void open_place(scratch *s)
     *s = scratch_open();
     FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0; doc < 40; doc++) {
-        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
-        for (int word = 0; word < 30; word++)
-            fprintf(file, "w%d ", 2 * (doc / 2) + word);
-        fputs("\"}\n", file);
+        world_document(file, "d", doc, 2 * (doc / 2), 30);
     }
     cr_assert_eq(fclose(file), 0);
     scratch_folder(s, "pictures");

@@ -2,55 +2,16 @@
 /* weights_calls.c -- one call or allocation fails in each run while documents are counted, looked
  * up and weighed with little memory, and while weighted documents are compared with sets in a file.
  * The job must report why and give no result. */
-#include <errno.h>
-#include <stdarg.h>
-
-#include "tests/unit/match/weighted_world.h"
-
 #include "corpus/df_table.h"
 
-static struct {
-    bool armed, memory;
-    long left; /* calls until the one that fails */
-    bool failed;
-} plan;
+#include "match_calls.h"
+#include "tests/unit/match/weighted_world.h"
 
-static bool fails(bool memory)
-{
-    if (!plan.armed || memory != plan.memory || plan.left-- != 0)
-        return false;
-    plan.failed = true;
-    errno = memory ? ENOMEM : EIO;
-    return true;
-}
-
-#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        return fails(memory) ? failure : __real_##name arguments;                                  \
-    }
-
-WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
-WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
-WRAP(void *, malloc, (size_t n), (n), NULL, true)
-WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
-WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-    return fails(false) ? -1 : __real_open(path, flags, 0600);
-}
-
-typedef struct job {
+struct job {
     drawn *sets;
     bm_corpus corpus;
     bm_shingle_batch batch; /* all sets, with counts */
-    uint64_t result;        /* of the last run */
-} job;
+};
 
 /* Restores the batch to its state before weighing. */
 static void fill_batch(job *j)
@@ -87,7 +48,7 @@ static bm_status count_and_weigh(job *j, bm_error *err)
     if (status == BM_OK)
         status = bm_weigh_batch(table, &j->batch, err);
     if (status == BM_OK)
-        j->result = bm_shingle_batch_hashes(&j->batch);
+        result = bm_shingle_batch_hashes(&j->batch);
     bm_df_table_close(table);
     bm_df_count_close(count);
     fill_batch(j);
@@ -103,34 +64,9 @@ static bm_status match_weighted(job *j, bm_error *err)
                                    .threshold = .3,
                                    .all_candidates = true}};
     bm_status status = bm_match_run(&match, err);
-    j->result = match.result.counts.edges;
+    result = match.result.counts.edges;
     bm_match_reset(&match);
     return status;
-}
-
-/* Returns the number of runs that had a failure. */
-static int fail_some(job *j, bm_status (*run)(job *, bm_error *), bool memory)
-{
-    int n_failed = 0;
-    plan.armed = false;
-    cr_assert_eq(run(j, NULL), BM_OK);
-    const uint64_t wanted = j->result;
-    cr_assert_gt(wanted, 50);
-    plan.failed = true;
-    for (long n = 0; plan.failed; n += 1 + n / 8) {
-        bm_error err = {0};
-        plan.memory = memory;
-        plan.left = n;
-        plan.failed = false;
-        plan.armed = true;
-        const bm_status status = run(j, &err);
-        plan.armed = false;
-        n_failed += plan.failed;
-        const bm_status failure = memory ? BM_ERR_NOMEM : BM_ERR_IO;
-        cr_assert_eq(status, plan.failed ? failure : BM_OK, "call %ld: %s", n, err.message);
-        cr_assert(status == BM_OK ? j->result == wanted : err.message[0] != '\0');
-    }
-    return n_failed;
 }
 
 Test(weights_calls, a_failing_call_while_shingles_are_counted_and_weighed_is_an_error)

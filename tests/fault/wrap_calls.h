@@ -5,8 +5,11 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/types.h>
 
 static struct {
     bool armed, with_memory; /* with_memory: an allocation fails; otherwise a system call */
@@ -55,6 +58,42 @@ static inline bool fails(const char *which, bool memory)
     type __wrap_##name parameters                                                                  \
     {                                                                                              \
         return fails(#name, memory) ? failure : __real_##name arguments;                           \
+    }
+
+/* open and openat: there is a mode only where a file may be made. */
+#define MAKES(flags) (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE)
+
+#define WRAP_OPEN                                                                                  \
+    int __real_open(const char *path, int flags, ...);                                             \
+    int __wrap_open(const char *path, int flags, ...);                                             \
+    int __wrap_open(const char *path, int flags, ...)                                              \
+    {                                                                                              \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        const mode_t mode = MAKES(flags) ? va_arg(rest, mode_t) : 0;                               \
+        va_end(rest);                                                                              \
+        return fails("open", false) ? -1 : __real_open(path, flags, mode);                         \
+    }
+
+#define WRAP_OPENAT                                                                                \
+    int __real_openat(int fd, const char *path, int flags, ...);                                   \
+    int __wrap_openat(int fd, const char *path, int flags, ...);                                   \
+    int __wrap_openat(int fd, const char *path, int flags, ...)                                    \
+    {                                                                                              \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        const mode_t mode = MAKES(flags) ? va_arg(rest, mode_t) : 0;                               \
+        va_end(rest);                                                                              \
+        return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);                 \
+    }
+
+/* fsync and its like do nothing but fail: a thousand runs would wait for the disk. */
+#define WRAP_SYNC(name)                                                                            \
+    int __wrap_##name(int fd);                                                                     \
+    int __wrap_##name(int fd)                                                                      \
+    {                                                                                              \
+        (void)fd;                                                                                  \
+        return fails(#name, false) ? -1 : 0;                                                       \
     }
 
 #define WRAP_MEMORY                                                                                \

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bench/bench_work.h"
+#include "tests/world/world_stop.h"
 
 typedef struct fake {
     atomic_uint calls, finishes, threads_seen;
@@ -89,16 +90,10 @@ Test(bench_rate, a_failure_ends_the_measurement_and_still_finishes)
     cr_expect_eq(shingles.median, -1);
 }
 
-static bool yes(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(bench_rate, an_interrupted_measurement_does_no_more_work)
 {
     fake f = {0};
-    bm_callbacks callbacks = {.cancelled = yes};
+    bm_callbacks callbacks = {.cancelled = world_stop};
     cr_expect_eq(measure(&f, 1, &callbacks, NULL, NULL), BM_ERR_CANCELLED);
     cr_expect_eq(f.calls, 0);
 }

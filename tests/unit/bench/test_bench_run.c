@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "tests/world/scratch.h"
+#include "tests/world/world_stop.h"
 
 /* Only 3 MB of documents, because whole jobs run over them. */
 static scratch place;
@@ -136,12 +137,6 @@ Test(bench_run, bad_settings_are_refused_and_nothing_is_filled)
     }
 }
 
-static bool yes(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(bench_run, the_answer_alone_needs_two_rows_and_so_does_what_has_no_time)
 {
     bm_bench_options options = quick("cpu");
@@ -160,7 +155,7 @@ Test(bench_run, it_stops_when_asked_to)
 {
     bm_bench_options options = quick("cpu");
     bm_bench_result result = {0};
-    options.callbacks.cancelled = yes;
+    options.callbacks.cancelled = world_stop;
     cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_ERR_CANCELLED);
     cr_expect_null(result.rows);
 }

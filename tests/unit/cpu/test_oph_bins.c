@@ -12,17 +12,10 @@
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 #include "sketch/scheme.h"
+#include "tests/world/world_scheme.h"
 
 static const bm_isa isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
 #define N_ISAS (sizeof isas / sizeof isas[0])
-
-static bm_scheme_params draw(uint32_t bins, uint32_t seed)
-{
-    bm_sketch_options options = {.perms = bins, .seed = seed, .scheme = BM_SCHEME_OPH};
-    bm_scheme_params params;
-    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
-    return params;
-}
 
 Test(oph_bins, the_hash_is_that_of_the_definition_for_every_length)
 {
@@ -31,7 +24,7 @@ Test(oph_bins, the_hash_is_that_of_the_definition_for_every_length)
     uint64_t hashes[BM_SIGN_BLOCK];
     for (size_t i = 0; i < BM_SIGN_BLOCK; i++)
         hashes[i] = bm_random_u64(&random);
-    bm_scheme_params params = draw(128, 9);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, 128, 9);
     uint32_t *block = bm_alloc_aligned(BM_SIGN_BLOCK + 1, sizeof *block);
     for (size_t set = 0; set < N_ISAS; set++) {
         if (!bm_isa_available(isas[set]))
@@ -57,7 +50,7 @@ Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
     bm_random random;
     bm_random_init(&random, 8);
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
-        bm_scheme_params params = draw(bins[k], 40 + (uint32_t)k);
+        bm_scheme_params params = world_scheme(BM_SCHEME_OPH, bins[k], 40 + (uint32_t)k);
         bm_oph_plan plan;
         cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         uint32_t *words = bm_alloc_aligned(plan.row, sizeof *words), expected[BM_PERMS_MAX];

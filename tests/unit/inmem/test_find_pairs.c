@@ -14,6 +14,7 @@
 
 #include "tests/world/shared_counts.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 
 typedef struct corpus {
     size_t n;
@@ -405,19 +406,6 @@ Test(find_pairs, options_out_of_range_are_usage_errors)
 
 /* --- callbacks, limits, statistics --- */
 
-typedef struct asked {
-    int left; /* calls that `stop` still answers with false */
-    pthread_t by;
-    bool other;
-} asked;
-
-static bool stop(void *ctx)
-{
-    asked *a = ctx;
-    a->other = a->other || !pthread_equal(a->by, pthread_self());
-    return a->left-- <= 0;
-}
-
 Test(find_pairs, a_call_cancelled_at_any_time_says_so_and_asks_on_its_own_thread)
 {
     corpus c = make(3000);
@@ -425,11 +413,11 @@ Test(find_pairs, a_call_cancelled_at_any_time_says_so_and_asks_on_its_own_thread
     bm_documents docs = bm_documents_of_hashes(c.offsets, c.hashes, c.n);
     bm_pair_set *set = NULL;
     config.resources.threads = 3;
-    config.callbacks.cancelled = stop;
+    config.callbacks.cancelled = world_stop_asked;
     for (int all = 0; all < 2; all++) {
         config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
         for (int at = 0;; at++) {
-            asked a = {.left = at, .by = pthread_self()};
+            world_asked a = {.left = at, .by = pthread_self()};
             config.callbacks.ctx = &a;
             bm_status status = bm_find_pairs(&config, &docs, &set, NULL);
             cr_assert_not(a.other);

@@ -13,6 +13,7 @@
 #include "model/stream_hash.h"
 #include "tests/world/world_order.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 #include "tests/world/world_text.h"
 
 #define XXH_INLINE_ALL
@@ -131,19 +132,6 @@ Test(hash_sets, no_texts_make_an_empty_set_of_sets)
               bm_hash_sets_hashes(NULL) == NULL);
 }
 
-typedef struct asked {
-    int left; /* calls that `stop` still answers with false */
-    pthread_t by;
-    bool other;
-} asked;
-
-static bool stop(void *ctx)
-{
-    asked *a = ctx;
-    a->other = a->other || !pthread_equal(a->by, pthread_self());
-    return a->left-- <= 0;
-}
-
 Test(hash_sets, cancelled_or_too_large_they_leave_nothing)
 {
     make();
@@ -154,10 +142,10 @@ Test(hash_sets, cancelled_or_too_large_they_leave_nothing)
     cr_assert_eq(bm_shingle_texts(&options, texts, N, &sets, NULL), BM_ERR_NOMEM);
     cr_assert_null(sets);
     options.resources.memory = 0;
-    options.callbacks.cancelled = stop;
+    options.callbacks.cancelled = world_stop_asked;
     int cancelled = 0;
     for (int at = 0; sets == NULL; at++) {
-        asked a = {.left = at, .by = pthread_self()};
+        world_asked a = {.left = at, .by = pthread_self()};
         options.callbacks.ctx = &a;
         bm_status status = bm_shingle_texts(&options, texts, N, &sets, NULL);
         cr_assert(status == (sets == NULL ? BM_ERR_CANCELLED : BM_OK) && !a.other);

@@ -8,6 +8,7 @@
 
 #include "input/input_digest.h"
 #include "tests/world/scratch.h"
+#include "tests/world/world_stop.h"
 
 static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[33])
 {
@@ -86,12 +87,6 @@ Test(input_digest, of_files_round_the_size_of_a_piece)
     free(data);
 }
 
-static bool always(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(input_digest, what_cannot_be_read_is_named)
 {
     SCRATCH s = scratch_open();
@@ -103,7 +98,7 @@ Test(input_digest, what_cannot_be_read_is_named)
     cr_expect_str_eq(err.file, scratch_at(&s, "none"));
     cr_expect_eq(bm_input_digest_file(&BM_DIGEST_OF_FILE(s.root), NULL, &digest, &err), BM_ERR_IO);
     scratch_put_text(&s, "file", "x");
-    const bm_callbacks stop = {.cancelled = always};
+    const bm_callbacks stop = {.cancelled = world_stop};
     cr_expect_eq(
         bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "file")), &stop, &digest, &err),
         BM_ERR_CANCELLED);

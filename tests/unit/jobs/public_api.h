@@ -234,3 +234,35 @@ static inline void api_check(const api_call *c)
     api_check_fields(c);
     api_check_mistakes(c);
 }
+
+/* Defines init_NAME by the function that initialises options of this type. */
+#define API_INIT(name, type)                                                                       \
+    static void init_##name(void *options, size_t struct_size)                                     \
+    {                                                                                              \
+        type##_init_sized(options, struct_size);                                                   \
+    }
+
+/* The initial value of a summary pointer, which a failing call must not change. */
+#define PLACE ((bm_summary *)(uintptr_t)0x10)
+
+/* Defines call_NAME by a job that fails. */
+#define API_JOB(name, job)                                                                         \
+    static bm_status call_##name(const void *options, bm_error *err)                               \
+    {                                                                                              \
+        bm_summary *summary = PLACE;                                                               \
+        const bm_status status = job(options, &summary, err);                                      \
+        cr_expect_neq(status, BM_OK);                                                              \
+        cr_expect_eq(summary, PLACE);                                                              \
+        return status;                                                                             \
+    }
+
+/* The checks of a call by its functions init_NAME, fill_NAME and call_NAME, and by its tables
+ * NAME_enums, NAME_reserved and NAME_mistakes; API_CALL and API_TABLE name those of a call that has
+ * not all of them. */
+#define API_CALL(name, type_, least_, passes_)                                                     \
+    .type = #type_, .size = sizeof(type_), .least = least_, .init = init_##name,                   \
+    .fill = fill_##name, .passes = passes_, .call = call_##name
+#define API_TABLE(name, kind) .kind = name##_##kind, .n_##kind = N_OF(name##_##kind)
+#define API_CHECK(name, type, least, passes)                                                       \
+    api_check(&(const api_call){API_CALL(name, type, least, passes), API_TABLE(name, enums),       \
+                                API_TABLE(name, reserved), API_TABLE(name, mistakes)})

@@ -8,6 +8,7 @@
 #include <bandmill/cluster.h>
 
 #include "tests/world/scratch.h"
+#include "tests/world/world_stop.h"
 
 typedef struct text {
     char data[1 << 16];
@@ -71,12 +72,6 @@ Test(job_cluster, a_bad_row_is_named_by_file_and_line_and_nothing_is_written)
     cr_expect_eq(cluster(&s, "\xEF\xBB\xBFid_a\tid_b\tjaccard\r\na\tb\t1e0\r\n", &err), BM_OK);
 }
 
-static bool stop(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(job_cluster, options_that_pairs_cannot_meet_are_refused)
 {
     SCRATCH s = scratch_open();
@@ -102,7 +97,7 @@ Test(job_cluster, options_that_pairs_cannot_meet_are_refused)
     o.path = "/nowhere/p.tsv";
     cr_expect_eq(bm_cluster_pairs(&o, &summary, NULL), BM_ERR_IO);
     o = fine;
-    o.callbacks.cancelled = stop;
+    o.callbacks.cancelled = world_stop;
     cr_expect_eq(bm_cluster_pairs(&o, &summary, NULL), BM_ERR_CANCELLED);
     got.len = got.room = 0;
     cr_expect_eq(bm_cluster_pairs(&fine, &summary, NULL), BM_ERR_PIPE);

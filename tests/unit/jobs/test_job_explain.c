@@ -9,6 +9,8 @@
 #include "tests/world/scratch.h"
 #include "tests/unit/jobs/whole_job.h"
 #include "tests/world/world_calls.h"
+#include "tests/world/world_document.h"
+#include "tests/world/world_stop.h"
 
 enum { DOCS = 400, WORDS = 40 };
 
@@ -19,10 +21,7 @@ static void make_input(scratch *s)
     FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0, moved = 0; doc < DOCS; doc++) {
         moved += doc % 10 == 9 ? 0 : 3;
-        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
-        for (int word = 0; word < WORDS; word++)
-            fprintf(file, "w%d ", moved + word);
-        fputs("\"}\n", file);
+        world_document(file, "d", doc, moved, WORDS);
     }
     fprintf(file, "{\"id\":\"alone\",\"text\":\"nothing like it\"}\n");
     cr_assert_eq(fclose(file), 0);
@@ -137,12 +136,6 @@ Test(job_explain, knows_the_chain_that_was_made)
     free(taken);
 }
 
-static bool stop(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(job_explain, is_refused_or_stopped_without_an_answer)
 {
     SCRATCH s;
@@ -156,7 +149,7 @@ Test(job_explain, is_refused_or_stopped_without_an_answer)
     fine.id_b = "d7";
     bm_explain_options o = fine;
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_PIPE);
-    o.callbacks.cancelled = stop;
+    o.callbacks.cancelled = world_stop;
     cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_CANCELLED);
     o = fine;
     o.id_a = NULL;

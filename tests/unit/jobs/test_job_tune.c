@@ -13,6 +13,7 @@
 #include <bandmill/tune.h>
 
 #include "tests/world/scratch.h"
+#include "tests/world/world_document.h"
 
 enum { DOCS = 150, WORDS = 40, COPIES = 3, ALONE = 20 };
 
@@ -24,10 +25,7 @@ static void make_input(scratch *s)
     FILE *file = scratch_write(s, "in.jsonl");
     for (int doc = 0; doc < DOCS + 2 * COPIES; doc++) {
         const int like = doc < DOCS ? doc : doc % 2;
-        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
-        for (int word = 0; word < WORDS; word++)
-            fprintf(file, "w%d ", 3 * like + word);
-        fputs("\"}\n", file);
+        world_document(file, "d", doc, 3 * like, WORDS);
     }
     for (int doc = 0; doc < ALONE; doc++)
         fprintf(file, "{\"id\":\"a%d\",\"text\":\"alone%d\"}\n", doc, doc);

@@ -11,10 +11,7 @@
 
 /* --- cluster --- */
 
-static void init_cluster(void *options, size_t struct_size)
-{
-    bm_cluster_options_init_sized(options, struct_size);
-}
+API_INIT(cluster, bm_cluster_options)
 
 static void fill_cluster(void *options)
 {
@@ -48,28 +45,12 @@ static const api_mistake cluster_mistakes[] = {
 
 Test(public_api_calls, cluster_checks_its_options)
 {
-    const api_call call = {.type = "bm_cluster_options",
-                           .size = sizeof(bm_cluster_options),
-                           .least = 184,
-                           .init = init_cluster,
-                           .fill = fill_cluster,
-                           .passes = BM_ERR_IO,
-                           .call = call_cluster,
-                           .enums = cluster_enums,
-                           .n_enums = N_OF(cluster_enums),
-                           .reserved = cluster_reserved,
-                           .n_reserved = N_OF(cluster_reserved),
-                           .mistakes = cluster_mistakes,
-                           .n_mistakes = N_OF(cluster_mistakes)};
-    api_check(&call);
+    API_CHECK(cluster, bm_cluster_options, 184, BM_ERR_IO);
 }
 
 /* --- explain --- */
 
-static void init_explain(void *options, size_t struct_size)
-{
-    bm_explain_options_init_sized(options, struct_size);
-}
+API_INIT(explain, bm_explain_options)
 
 static void fill_explain(void *options)
 {
@@ -99,20 +80,7 @@ static const api_mistake explain_mistakes[] = {
 
 Test(public_api_calls, explain_checks_its_options)
 {
-    const api_call call = {.type = "bm_explain_options",
-                           .size = sizeof(bm_explain_options),
-                           .least = 416,
-                           .init = init_explain,
-                           .fill = fill_explain,
-                           .passes = BM_ERR_IO,
-                           .call = call_explain,
-                           .enums = explain_enums,
-                           .n_enums = N_OF(explain_enums),
-                           .reserved = explain_reserved,
-                           .n_reserved = N_OF(explain_reserved),
-                           .mistakes = explain_mistakes,
-                           .n_mistakes = N_OF(explain_mistakes)};
-    api_check(&call);
+    API_CHECK(explain, bm_explain_options, 416, BM_ERR_IO);
 }
 
 /* Refused: neither documents nor a group, the second document alone, and documents with a group. */
@@ -169,10 +137,7 @@ Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_
 
 /* --- devices --- */
 
-static void init_self_test(void *options, size_t struct_size)
-{
-    bm_self_test_options_init_sized(options, struct_size);
-}
+API_INIT(self_test, bm_self_test_options)
 
 static void fill_self_test(void *options)
 {
@@ -189,18 +154,8 @@ static const api_field self_test_reserved[] = {DEVICE_RESERVED(bm_self_test_opti
 
 Test(public_api_calls, the_self_test_checks_its_options)
 {
-    const api_call call = {.type = "bm_self_test_options",
-                           .size = sizeof(bm_self_test_options),
-                           .least = 176,
-                           .init = init_self_test,
-                           .fill = fill_self_test,
-                           .passes = BM_ERR_DEVICE,
-                           .call = call_self_test,
-                           .enums = self_test_enums,
-                           .n_enums = N_OF(self_test_enums),
-                           .reserved = self_test_reserved,
-                           .n_reserved = N_OF(self_test_reserved)};
-    api_check(&call);
+    api_check(&(const api_call){API_CALL(self_test, bm_self_test_options, 176, BM_ERR_DEVICE),
+                                API_TABLE(self_test, enums), API_TABLE(self_test, reserved)});
 }
 
 Test(public_api_calls, a_list_of_devices_ends_and_may_be_none)
@@ -226,10 +181,7 @@ Test(public_api_calls, a_list_of_devices_ends_and_may_be_none)
     bm_device_list_close(NULL);
 }
 
-static void init_list(void *options, size_t struct_size)
-{
-    bm_device_list_options_init_sized(options, struct_size);
-}
+API_INIT(list, bm_device_list_options)
 
 static void fill_list(void *options)
 {
@@ -251,26 +203,14 @@ static const api_field list_reserved[] = {DEVICE_RESERVED(bm_device_list_options
 
 Test(public_api_calls, a_list_of_devices_checks_its_options)
 {
-    const api_call call = {.type = "bm_device_list_options",
-                           .size = sizeof(bm_device_list_options),
-                           .least = sizeof(bm_device_list_options),
-                           .init = init_list,
-                           .fill = fill_list,
-                           .passes = BM_OK,
-                           .call = call_list,
-                           .enums = list_enums,
-                           .n_enums = N_OF(list_enums),
-                           .reserved = list_reserved,
-                           .n_reserved = N_OF(list_reserved)};
-    api_check(&call);
+    api_check(&(const api_call){
+        API_CALL(list, bm_device_list_options, sizeof(bm_device_list_options), BM_OK),
+        API_TABLE(list, enums), API_TABLE(list, reserved)});
 }
 
 /* --- tune --- */
 
-static void init_plans(void *options, size_t struct_size)
-{
-    bm_tune_options_init_sized(options, struct_size);
-}
+API_INIT(plans, bm_tune_options)
 
 static void fill_plans(void *options)
 {

@@ -3,10 +3,7 @@
  * or lack pointers. */
 #include "tests/unit/jobs/public_api.h"
 
-static void init_export(void *options, size_t struct_size)
-{
-    bm_export_options_init_sized(options, struct_size);
-}
+API_INIT(export, bm_export_options)
 
 static void fill_export(void *options)
 {
@@ -36,28 +33,12 @@ static const api_mistake export_mistakes[] = {
 
 Test(public_api_exchange, export_checks_its_options)
 {
-    const api_call call = {.type = "bm_export_options",
-                           .size = sizeof(bm_export_options),
-                           .least = sizeof(bm_export_options),
-                           .init = init_export,
-                           .fill = fill_export,
-                           .passes = BM_ERR_IO,
-                           .call = call_export,
-                           .enums = export_enums,
-                           .n_enums = N_OF(export_enums),
-                           .reserved = export_reserved,
-                           .n_reserved = N_OF(export_reserved),
-                           .mistakes = export_mistakes,
-                           .n_mistakes = N_OF(export_mistakes)};
-    api_check(&call);
+    API_CHECK(export, bm_export_options, sizeof(bm_export_options), BM_ERR_IO);
 }
 
 static const char *const nowhere[] = {"/nonexistent/words.npy"};
 
-static void init_import(void *options, size_t struct_size)
-{
-    bm_import_options_init_sized(options, struct_size);
-}
+API_INIT(import, bm_import_options)
 
 static void fill_import(void *options)
 {
@@ -95,18 +76,5 @@ static const api_mistake import_mistakes[] = {
 
 Test(public_api_exchange, import_checks_its_options)
 {
-    const api_call call = {.type = "bm_import_options",
-                           .size = sizeof(bm_import_options),
-                           .least = sizeof(bm_import_options),
-                           .init = init_import,
-                           .fill = fill_import,
-                           .passes = BM_ERR_IO,
-                           .call = call_import,
-                           .enums = import_enums,
-                           .n_enums = N_OF(import_enums),
-                           .reserved = import_reserved,
-                           .n_reserved = N_OF(import_reserved),
-                           .mistakes = import_mistakes,
-                           .n_mistakes = N_OF(import_mistakes)};
-    api_check(&call);
+    API_CHECK(import, bm_import_options, sizeof(bm_import_options), BM_ERR_IO);
 }

@@ -7,8 +7,6 @@
 #include <math.h>
 
 #define NOWHERE "/nonexistent/index"
-#define PLACE   ((bm_summary *)(uintptr_t)0x10) /* a failing call must not change it */
-
 static const char *const paths[] = {"/nonexistent/in.jsonl"}, *const hole[] = {"a", NULL};
 
 static void expect_field(bm_status status, const bm_error *err, const char *field)
@@ -127,29 +125,16 @@ static void fill_build(void *options)
 
 Test(public_api_index, build_checks_its_options)
 {
-    static const api_field enums[] = {
+    static const api_field build_enums[] = {
         FILL_ENUMS(bm_index_build_options),
         ENUM(bm_index_build_options, store, BM_INDEX_SIGNATURES, "store")};
-    static const api_field reserved[] = {FILL_RESERVED(bm_index_build_options),
-                                         ENDS_RESERVED(bm_index_build_options)};
-    const api_mistake mistakes[] = {
+    static const api_field build_reserved[] = {FILL_RESERVED(bm_index_build_options),
+                                               ENDS_RESERVED(bm_index_build_options)};
+    const api_mistake build_mistakes[] = {
         FILL_MISTAKES(bm_index_build_options),
         {"threshold", {SET(bm_index_build_options, bands.threshold, 1.5)}},
         {"path", {SET(bm_index_build_options, output.path, NULL)}}};
-    const api_call call = {.type = "bm_index_build_options",
-                           .size = sizeof(bm_index_build_options),
-                           .least = 736,
-                           .init = init_build,
-                           .fill = fill_build,
-                           .passes = BM_ERR_IO,
-                           .call = call_build,
-                           .enums = enums,
-                           .n_enums = N_OF(enums),
-                           .reserved = reserved,
-                           .n_reserved = N_OF(reserved),
-                           .mistakes = mistakes,
-                           .n_mistakes = N_OF(mistakes)};
-    api_check(&call);
+    API_CHECK(build, bm_index_build_options, 736, BM_ERR_IO);
 }
 
 static void fill_add(void *options)
@@ -162,10 +147,10 @@ static void fill_add(void *options)
 
 Test(public_api_index, add_checks_its_options)
 {
-    static const api_field enums[] = {FILL_ENUMS(bm_index_add_options)};
-    static const api_field reserved[] = {FILL_RESERVED(bm_index_add_options),
-                                         ENDS_RESERVED(bm_index_add_options)};
-    const api_mistake mistakes[] = {
+    static const api_field add_enums[] = {FILL_ENUMS(bm_index_add_options)};
+    static const api_field add_reserved[] = {FILL_RESERVED(bm_index_add_options),
+                                             ENDS_RESERVED(bm_index_add_options)};
+    const api_mistake add_mistakes[] = {
         FILL_MISTAKES(bm_index_add_options),
         {"path", {SET(bm_index_add_options, path, NULL)}},
         {"write", {SET(bm_index_add_options, unique, true)}},
@@ -176,20 +161,7 @@ Test(public_api_index, add_checks_its_options)
          {SET(bm_index_add_options, follow, true),
           SET(bm_index_add_options, write, world_write_nothing)}},
     };
-    const api_call call = {.type = "bm_index_add_options",
-                           .size = sizeof(bm_index_add_options),
-                           .least = 776,
-                           .init = init_add,
-                           .fill = fill_add,
-                           .passes = BM_ERR_IO,
-                           .call = call_add,
-                           .enums = enums,
-                           .n_enums = N_OF(enums),
-                           .reserved = reserved,
-                           .n_reserved = N_OF(reserved),
-                           .mistakes = mistakes,
-                           .n_mistakes = N_OF(mistakes)};
-    api_check(&call);
+    API_CHECK(add, bm_index_add_options, 776, BM_ERR_IO);
 }
 
 static void fill_remove(void *options)
@@ -202,25 +174,15 @@ static void fill_remove(void *options)
 
 Test(public_api_index, remove_checks_its_options)
 {
-    static const api_field reserved[] = {ENDS_RESERVED(bm_index_remove_options)};
-    const api_mistake mistakes[] = {
+    static const api_field remove_reserved[] = {ENDS_RESERVED(bm_index_remove_options)};
+    const api_mistake remove_mistakes[] = {
         {"path", {SET(bm_index_remove_options, path, NULL)}},
         {"ids", {SET(bm_index_remove_options, n_ids, 0)}},
         {"ids", {SET(bm_index_remove_options, ids, NULL)}},
         {"ids", {SET(bm_index_remove_options, ids, hole), SET(bm_index_remove_options, n_ids, 2)}},
         {"threads", {SET(bm_index_remove_options, resources.threads, BM_THREADS_MAX + 1)}}};
-    const api_call call = {.type = "bm_index_remove_options",
-                           .size = sizeof(bm_index_remove_options),
-                           .least = 224,
-                           .init = init_remove,
-                           .fill = fill_remove,
-                           .passes = BM_ERR_IO,
-                           .call = call_remove,
-                           .reserved = reserved,
-                           .n_reserved = N_OF(reserved),
-                           .mistakes = mistakes,
-                           .n_mistakes = N_OF(mistakes)};
-    api_check(&call);
+    api_check(&(const api_call){API_CALL(remove, bm_index_remove_options, 224, BM_ERR_IO),
+                                API_TABLE(remove, reserved), API_TABLE(remove, mistakes)});
 }
 
 static void fill_compact(void *options)
@@ -230,28 +192,15 @@ static void fill_compact(void *options)
 
 Test(public_api_index, compact_checks_its_options)
 {
-    static const api_field reserved[] = {ENDS_RESERVED(bm_index_compact_options)};
-    const api_mistake mistakes[] = {
+    static const api_field compact_reserved[] = {ENDS_RESERVED(bm_index_compact_options)};
+    const api_mistake compact_mistakes[] = {
         {"path", {SET(bm_index_compact_options, path, NULL)}},
         {"threads", {SET(bm_index_compact_options, resources.threads, BM_THREADS_MAX + 1)}}};
-    const api_call call = {.type = "bm_index_compact_options",
-                           .size = sizeof(bm_index_compact_options),
-                           .least = 200,
-                           .init = init_compact,
-                           .fill = fill_compact,
-                           .passes = BM_ERR_IO,
-                           .call = call_compact,
-                           .reserved = reserved,
-                           .n_reserved = N_OF(reserved),
-                           .mistakes = mistakes,
-                           .n_mistakes = N_OF(mistakes)};
-    api_check(&call);
+    api_check(&(const api_call){API_CALL(compact, bm_index_compact_options, 200, BM_ERR_IO),
+                                API_TABLE(compact, reserved), API_TABLE(compact, mistakes)});
 }
 
-static void init_check(void *options, size_t struct_size)
-{
-    bm_index_check_options_init_sized(options, struct_size);
-}
+API_INIT(check, bm_index_check_options)
 
 static bm_status call_check(const void *options, bm_error *err)
 {
@@ -265,22 +214,12 @@ static void fill_check(void *options)
 
 Test(public_api_index, check_checks_its_options)
 {
-    static const api_field reserved[] = {
+    static const api_field check_reserved[] = {
         RESERVED(bm_index_check_options, resources.reserved, "resources"),
         RESERVED(bm_index_check_options, callbacks.reserved, "callbacks")};
-    const api_mistake mistakes[] = {
+    const api_mistake check_mistakes[] = {
         {"path", {SET(bm_index_check_options, path, NULL)}},
         {"threads", {SET(bm_index_check_options, resources.threads, BM_THREADS_MAX + 1)}}};
-    const api_call call = {.type = "bm_index_check_options",
-                           .size = sizeof(bm_index_check_options),
-                           .least = 160,
-                           .init = init_check,
-                           .fill = fill_check,
-                           .passes = BM_ERR_IO,
-                           .call = call_check,
-                           .reserved = reserved,
-                           .n_reserved = N_OF(reserved),
-                           .mistakes = mistakes,
-                           .n_mistakes = N_OF(mistakes)};
-    api_check(&call);
+    api_check(&(const api_call){API_CALL(check, bm_index_check_options, 160, BM_ERR_IO),
+                                API_TABLE(check, reserved), API_TABLE(check, mistakes)});
 }

@@ -35,9 +35,6 @@ static const char *const hole[] = {"/nonexistent/in.jsonl", NULL};
         DEVICE_RESERVED(type), RESERVED(type, resources.reserved, "resources"),                    \
         RESERVED(type, output.reserved, "output"), RESERVED(type, callbacks.reserved, "callbacks")
 
-/* The initial value of a summary pointer, which a failing call must not change. */
-#define PLACE ((bm_summary *)(uintptr_t)0x10)
-
 static void fill_parts(bm_input_options *input, bm_output_options *output,
                        bm_device_options *device)
 {
@@ -49,19 +46,9 @@ static void fill_parts(bm_input_options *input, bm_output_options *output,
 
 /* --- sign --- */
 
-static void init_sign(void *options, size_t struct_size)
-{
-    bm_sign_options_init_sized(options, struct_size);
-}
+API_INIT(sign, bm_sign_options)
 
-static bm_status call_sign(const void *options, bm_error *err)
-{
-    bm_summary *summary = PLACE;
-    bm_status status = bm_job_sign(options, &summary, err);
-    cr_expect_neq(status, BM_OK);
-    cr_expect_eq(summary, PLACE);
-    return status;
-}
+API_JOB(sign, bm_job_sign)
 
 static void fill_sign(void *options)
 {
@@ -76,37 +63,14 @@ static const api_mistake sign_mistakes[] = {INPUT_MISTAKES(bm_sign_options),
 
 Test(public_api_job, sign_checks_its_options)
 {
-    const api_call call = {.type = "bm_sign_options",
-                           .size = sizeof(bm_sign_options),
-                           .least = 728,
-                           .init = init_sign,
-                           .fill = fill_sign,
-                           .passes = BM_ERR_IO,
-                           .call = call_sign,
-                           .enums = sign_enums,
-                           .n_enums = N_OF(sign_enums),
-                           .reserved = sign_reserved,
-                           .n_reserved = N_OF(sign_reserved),
-                           .mistakes = sign_mistakes,
-                           .n_mistakes = N_OF(sign_mistakes)};
-    api_check(&call);
+    API_CHECK(sign, bm_sign_options, 728, BM_ERR_IO);
 }
 
 /* --- dedup --- */
 
-static void init_dedup(void *options, size_t struct_size)
-{
-    bm_dedup_options_init_sized(options, struct_size);
-}
+API_INIT(dedup, bm_dedup_options)
 
-static bm_status call_dedup(const void *options, bm_error *err)
-{
-    bm_summary *summary = PLACE;
-    bm_status status = bm_job_dedup(options, &summary, err);
-    cr_expect_neq(status, BM_OK);
-    cr_expect_eq(summary, PLACE);
-    return status;
-}
+API_JOB(dedup, bm_job_dedup)
 
 static void fill_dedup(void *options)
 {
@@ -129,37 +93,14 @@ static const api_mistake dedup_mistakes[] = {
 
 Test(public_api_job, dedup_checks_its_options)
 {
-    const api_call call = {.type = "bm_dedup_options",
-                           .size = sizeof(bm_dedup_options),
-                           .least = 744,
-                           .init = init_dedup,
-                           .fill = fill_dedup,
-                           .passes = BM_ERR_IO,
-                           .call = call_dedup,
-                           .enums = dedup_enums,
-                           .n_enums = N_OF(dedup_enums),
-                           .reserved = dedup_reserved,
-                           .n_reserved = N_OF(dedup_reserved),
-                           .mistakes = dedup_mistakes,
-                           .n_mistakes = N_OF(dedup_mistakes)};
-    api_check(&call);
+    API_CHECK(dedup, bm_dedup_options, 744, BM_ERR_IO);
 }
 
 /* --- pairs --- */
 
-static void init_pairs(void *options, size_t struct_size)
-{
-    bm_pairs_options_init_sized(options, struct_size);
-}
+API_INIT(pairs, bm_pairs_options)
 
-static bm_status call_pairs(const void *options, bm_error *err)
-{
-    bm_summary *summary = PLACE;
-    bm_status status = bm_job_pairs(options, &summary, err);
-    cr_expect_neq(status, BM_OK);
-    cr_expect_eq(summary, PLACE);
-    return status;
-}
+API_JOB(pairs, bm_job_pairs)
 
 static void fill_pairs(void *options)
 {
@@ -186,37 +127,14 @@ static const api_mistake pairs_mistakes[] = {
 
 Test(public_api_job, pairs_checks_its_options)
 {
-    const api_call call = {.type = "bm_pairs_options",
-                           .size = sizeof(bm_pairs_options),
-                           .least = 784,
-                           .init = init_pairs,
-                           .fill = fill_pairs,
-                           .passes = BM_ERR_IO,
-                           .call = call_pairs,
-                           .enums = pairs_enums,
-                           .n_enums = N_OF(pairs_enums),
-                           .reserved = pairs_reserved,
-                           .n_reserved = N_OF(pairs_reserved),
-                           .mistakes = pairs_mistakes,
-                           .n_mistakes = N_OF(pairs_mistakes)};
-    api_check(&call);
+    API_CHECK(pairs, bm_pairs_options, 784, BM_ERR_IO);
 }
 
 /* --- filter --- */
 
-static void init_filter(void *options, size_t struct_size)
-{
-    bm_filter_options_init_sized(options, struct_size);
-}
+API_INIT(filter, bm_filter_options)
 
-static bm_status call_filter(const void *options, bm_error *err)
-{
-    bm_summary *summary = PLACE;
-    bm_status status = bm_job_filter(options, &summary, err);
-    cr_expect_neq(status, BM_OK);
-    cr_expect_eq(summary, PLACE);
-    return status;
-}
+API_JOB(filter, bm_job_filter)
 
 static void fill_filter(void *options)
 {
@@ -241,37 +159,14 @@ static const api_mistake filter_mistakes[] = {
 
 Test(public_api_job, filter_checks_its_options)
 {
-    const api_call call = {.type = "bm_filter_options",
-                           .size = sizeof(bm_filter_options),
-                           .least = 232,
-                           .init = init_filter,
-                           .fill = fill_filter,
-                           .passes = BM_ERR_IO,
-                           .call = call_filter,
-                           .enums = filter_enums,
-                           .n_enums = N_OF(filter_enums),
-                           .reserved = filter_reserved,
-                           .n_reserved = N_OF(filter_reserved),
-                           .mistakes = filter_mistakes,
-                           .n_mistakes = N_OF(filter_mistakes)};
-    api_check(&call);
+    API_CHECK(filter, bm_filter_options, 232, BM_ERR_IO);
 }
 
 /* --- bm_job_overlap --- */
 
-static void init_overlap(void *options, size_t struct_size)
-{
-    bm_overlap_options_init_sized(options, struct_size);
-}
+API_INIT(overlap, bm_overlap_options)
 
-static bm_status call_overlap(const void *options, bm_error *err)
-{
-    bm_summary *summary = PLACE;
-    bm_status status = bm_job_overlap(options, &summary, err);
-    cr_expect_neq(status, BM_OK);
-    cr_expect_eq(summary, PLACE);
-    return status;
-}
+API_JOB(overlap, bm_job_overlap)
 
 static void fill_overlap(void *options)
 {
@@ -303,20 +198,7 @@ static const api_mistake overlap_mistakes[] = {
 
 Test(public_api_job, overlap_checks_its_options)
 {
-    const api_call call = {.type = "bm_overlap_options",
-                           .size = sizeof(bm_overlap_options),
-                           .least = 720,
-                           .init = init_overlap,
-                           .fill = fill_overlap,
-                           .passes = BM_ERR_IO,
-                           .call = call_overlap,
-                           .enums = overlap_enums,
-                           .n_enums = N_OF(overlap_enums),
-                           .reserved = overlap_reserved,
-                           .n_reserved = N_OF(overlap_reserved),
-                           .mistakes = overlap_mistakes,
-                           .n_mistakes = N_OF(overlap_mistakes)};
-    api_check(&call);
+    API_CHECK(overlap, bm_overlap_options, 720, BM_ERR_IO);
 }
 
 /* --- places for results --- */

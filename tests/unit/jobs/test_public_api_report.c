@@ -3,10 +3,7 @@
  * lack pointers. */
 #include "tests/unit/jobs/public_api.h"
 
-static void init_report(void *options, size_t struct_size)
-{
-    bm_report_options_init_sized(options, struct_size);
-}
+API_INIT(report, bm_report_options)
 
 static void fill_report(void *options)
 {
@@ -38,20 +35,7 @@ static const api_mistake report_mistakes[] = {
 
 Test(public_api_report, report_checks_its_options)
 {
-    const api_call call = {.type = "bm_report_options",
-                           .size = sizeof(bm_report_options),
-                           .least = offsetof(bm_report_options, sample),
-                           .init = init_report,
-                           .fill = fill_report,
-                           .passes = BM_ERR_IO,
-                           .call = call_report,
-                           .enums = report_enums,
-                           .n_enums = N_OF(report_enums),
-                           .reserved = report_reserved,
-                           .n_reserved = N_OF(report_reserved),
-                           .mistakes = report_mistakes,
-                           .n_mistakes = N_OF(report_mistakes)};
-    api_check(&call);
+    API_CHECK(report, bm_report_options, offsetof(bm_report_options, sample), BM_ERR_IO);
 }
 
 /* bm_sign_table signs a table in memory: which options of bm_job_sign it refuses, and how the

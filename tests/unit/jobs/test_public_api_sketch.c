@@ -19,10 +19,7 @@ static void fill_nothing(void *options)
 
 /* --- signer --- */
 
-static void init_signer(void *options, size_t struct_size)
-{
-    bm_signer_options_init_sized(options, struct_size);
-}
+API_INIT(signer, bm_signer_options)
 
 static void fill_signer(void *options)
 {
@@ -39,10 +36,7 @@ static bm_status call_signer(const void *options, bm_error *err)
 
 /* --- texts to hashes --- */
 
-static void init_shingle(void *options, size_t struct_size)
-{
-    bm_shingle_options_init_sized(options, struct_size);
-}
+API_INIT(shingle, bm_shingle_options)
 
 static bm_status call_shingle(const void *options, bm_error *err)
 {
@@ -54,10 +48,7 @@ static bm_status call_shingle(const void *options, bm_error *err)
 
 /* --- documents to pairs, and to groups --- */
 
-static void init_find(void *options, size_t struct_size)
-{
-    bm_find_options_init_sized(options, struct_size);
-}
+API_INIT(find, bm_find_options)
 
 static bm_status call_find(const void *options, bm_error *err)
 {
@@ -68,10 +59,7 @@ static bm_status call_find(const void *options, bm_error *err)
     return status;
 }
 
-static void init_group(void *options, size_t struct_size)
-{
-    bm_group_options_init_sized(options, struct_size);
-}
+API_INIT(group, bm_group_options)
 
 static bm_status call_group(const void *options, bm_error *err)
 {
@@ -81,10 +69,7 @@ static bm_status call_group(const void *options, bm_error *err)
     return status;
 }
 
-static void init_compare(void *options, size_t struct_size)
-{
-    bm_compare_options_init_sized(options, struct_size);
-}
+API_INIT(compare, bm_compare_options)
 
 static bm_status call_compare(const void *options, bm_error *err)
 {
@@ -125,49 +110,18 @@ static bm_status call_out(const void *options, bm_error *err)
     return sign(&documents, (const bm_signer_out *)options, err);
 }
 
+#define SIZED(type_, least_) .type = #type_, .size = sizeof(type_), .least = least_
+
 static const api_call calls[] = {
-    {.type = "bm_signer_options",
-     .size = sizeof(bm_signer_options),
-     .least = 504,
-     .init = init_signer,
-     .fill = fill_signer,
-     .call = call_signer},
-    {.type = "bm_shingle_options",
-     .size = sizeof(bm_shingle_options),
-     .least = 240,
-     .init = init_shingle,
-     .fill = fill_nothing,
+    {SIZED(bm_signer_options, 504), .init = init_signer, .fill = fill_signer, .call = call_signer},
+    {SIZED(bm_shingle_options, 240), .init = init_shingle, .fill = fill_nothing,
      .call = call_shingle},
-    {.type = "bm_find_options",
-     .size = sizeof(bm_find_options),
-     .least = 352,
-     .init = init_find,
-     .fill = fill_nothing,
-     .call = call_find},
-    {.type = "bm_group_options",
-     .size = sizeof(bm_group_options),
-     .least = 32,
-     .init = init_group,
-     .fill = fill_nothing,
-     .call = call_group},
-    {.type = "bm_compare_options",
-     .size = sizeof(bm_compare_options),
-     .least = sizeof(bm_compare_options),
-     .init = init_compare,
-     .fill = fill_nothing,
-     .call = call_compare},
-    {.type = "bm_documents",
-     .size = sizeof(bm_documents),
-     .least = 48,
-     .init = init_zero,
-     .fill = fill_documents,
-     .call = call_documents},
-    {.type = "bm_signer_out",
-     .size = sizeof(bm_signer_out),
-     .least = 40,
-     .init = init_zero,
-     .fill = fill_nothing,
-     .call = call_out},
+    {SIZED(bm_find_options, 352), .init = init_find, .fill = fill_nothing, .call = call_find},
+    {SIZED(bm_group_options, 32), .init = init_group, .fill = fill_nothing, .call = call_group},
+    {SIZED(bm_compare_options, sizeof(bm_compare_options)), .init = init_compare,
+     .fill = fill_nothing, .call = call_compare},
+    {SIZED(bm_documents, 48), .init = init_zero, .fill = fill_documents, .call = call_documents},
+    {SIZED(bm_signer_out, 40), .init = init_zero, .fill = fill_nothing, .call = call_out},
 };
 
 Test(public_api_sketch, structs_of_other_versions_are_taken_or_refused_by_their_size)

@@ -9,6 +9,7 @@
 #include "tests/world/scratch.h"
 #include "tests/unit/sources/arrow_table.h"
 #include "tests/world/world_calls.h"
+#include "tests/world/world_stop.h"
 
 static const test_array with_ids[] = {
     {.n_rows = 4,
@@ -321,12 +322,6 @@ Test(signed_table, bad_rows_are_told_as_by_a_job)
     fails_alike(&options, &invalid); /* there is no such column */
 }
 
-static bool stop(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(signed_table, a_cancelled_call_leaves_nothing)
 {
     atomic_int alive = 0;
@@ -334,7 +329,7 @@ Test(signed_table, a_cancelled_call_leaves_nothing)
     bm_sign_options options;
     bm_error err = {0};
     fill(&options, &kinds[1], &stream);
-    options.callbacks.cancelled = stop;
+    options.callbacks.cancelled = world_stop;
     cr_assert_eq(refused(&options, &err), BM_ERR_CANCELLED);
     cr_assert_eq(atomic_load(&alive), 0);
 }

@@ -12,6 +12,7 @@
 #include "tests/world/shared_counts.h"
 #include "tests/world/sized.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 
 static bm_measure measure; /* the measure of the current test */
 
@@ -508,18 +509,13 @@ Test(all_pairs, identical_documents_are_all_paired)
     drop(&c);
 }
 
-static bool yes(void *ctx)
-{
-    return --*(int *)ctx < 0;
-}
-
 Test(all_pairs, a_cancelled_job_ends_with_its_status)
 {
     corpus c = make(5000, 10, 300);
     for (int after = 0; after < 2; after++) {
         int left = after;
         list got = {0};
-        bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
+        bm_callbacks callbacks = {.ctx = &left, .cancelled = world_stop_after};
         bm_all_pairs_job job = job_of(&c, .9, &got);
         job.callbacks = &callbacks;
         cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_CANCELLED);

@@ -12,6 +12,7 @@
 #include "tests/world/sized.h"
 #include "tests/unit/lsh/labels.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 
 /* A stand-in for verification: documents of one colour are alike if their heights differ by at most
  * `reach`. With reach 0 and distinct heights, no two documents are alike. */
@@ -267,17 +268,12 @@ Test(bucket_join, twice_the_documents_are_at_most_2_2_times_the_comparisons)
     }
 }
 
-static bool yes(void *ctx)
-{
-    return --*(int *)ctx < 0;
-}
-
 Test(bucket_join, a_cancelled_job_ends_with_its_status)
 {
     world w = make(2, 5000, 1, (likeness){1, 0, 0});
     for (int after = 0; after < 12; after++) {
         int left = after;
-        bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
+        bm_callbacks callbacks = {.ctx = &left, .cancelled = world_stop_after};
         bm_band_keyset keys = {w.bands, w.n, (const uint64_t *const *)w.keys, NULL, NULL};
         bm_candidates_job job = {.keys = &keys,
                                  .chunk = 1000,

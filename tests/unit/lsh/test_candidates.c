@@ -10,6 +10,7 @@
 #include "lsh/candidates.h"
 #include "tests/unit/lsh/labels.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 
 typedef struct list {
     bm_pair *pairs;
@@ -237,11 +238,6 @@ Test(candidates, a_bucket_of_100000_documents_is_walked_without_holding_its_pair
     drop(&c);
 }
 
-static bool yes(void *ctx)
-{
-    return --*(int *)ctx < 0;
-}
-
 static void note(void *ctx, const bm_progress *progress)
 {
     (void)ctx;
@@ -257,7 +253,7 @@ Test(candidates, a_cancelled_job_ends_with_its_status)
     for (int after = 0; after < 4; after++) {
         int left = after;
         list got = {0};
-        bm_callbacks callbacks = {.ctx = &left, .cancelled = yes, .progress = note};
+        bm_callbacks callbacks = {.ctx = &left, .cancelled = world_stop_after, .progress = note};
         cr_assert_eq(run(&c, (how){false, 1, 100, &callbacks}, &got, NULL), BM_ERR_CANCELLED);
         free(got.pairs);
     }

@@ -11,6 +11,7 @@
 #include "tests/world/scratch.h"
 #include "tests/world/world_calls.h"
 #include "tests/world/world_random.h"
+#include "tests/world/world_stop.h"
 
 /* === counts ===
  *
@@ -241,18 +242,12 @@ Test(all_pairs_prefixes, are_those_of_memory_for_any_memory)
     cr_assert(parts > 1 && n_keys > 100000, "%u %zu", parts, n_keys);
 }
 
-static bool yes(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
 Test(all_pairs_prefixes, a_cancelled_job_ends_with_its_status)
 {
     drawn *s = make_sets(300, 60, 2, 1);
     bm_corpus corpus;
     set_prefixes p;
-    bm_callbacks callbacks = {.cancelled = yes};
+    bm_callbacks callbacks = {.cancelled = world_stop};
     cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
     bm_meter_reset(&s->meter);
     bm_meter_init(&s->meter, &callbacks);

@@ -12,20 +12,13 @@
 #include "kernels/oph.h"
 #include "sketch/oph_plan.h"
 #include "sketch/scheme.h"
-
-static bm_scheme_params draw(uint32_t bins, uint32_t seed)
-{
-    bm_sketch_options options = {.perms = bins, .seed = seed, .scheme = BM_SCHEME_OPH};
-    bm_scheme_params params;
-    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
-    return params;
-}
+#include "tests/world/world_scheme.h"
 
 Test(oph_plan, each_bin_asks_every_other_once_and_offers_are_the_inverse)
 {
     static const uint32_t bins[] = {1, 2, 5, 64, 100, 128, 256, 257, 1024};
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
-        bm_scheme_params params = draw(bins[k], 5);
+        bm_scheme_params params = world_scheme(BM_SCHEME_OPH, bins[k], 5);
         bm_oph_plan plan;
         cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         cr_assert(plan.row >= bins[k] && plan.row % 64 == 0);
@@ -49,7 +42,7 @@ Test(oph_plan, each_bin_asks_every_other_once_and_offers_are_the_inverse)
 
 Test(oph_plan, the_first_donor_asked_is_the_first_that_is_drawn)
 {
-    bm_scheme_params params = draw(128, 77);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, 128, 77);
     bm_oph_plan plan;
     cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
     for (uint32_t bin = 0; bin < 128; bin++)
@@ -67,7 +60,7 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
     bm_random random;
     bm_random_init(&random, 3);
     for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
-        bm_scheme_params params = draw(bins[k], 6);
+        bm_scheme_params params = world_scheme(BM_SCHEME_OPH, bins[k], 6);
         bm_oph_plan plan;
         cr_assert_eq(plan_init(&params, &plan, NULL), BM_OK);
         uint64_t hashes[300];
@@ -93,7 +86,7 @@ Test(oph_plan, densified_parts_merge_to_the_words_of_the_whole_document)
 
 Test(oph_plan, without_memory_it_is_an_error_and_empty)
 {
-    bm_scheme_params params = draw(128, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, 128, 1);
     params.perms = UINT32_MAX / 2; /* tables larger than any memory */
     bm_oph_plan plan;
     cr_expect_eq(plan_init(&params, &plan, NULL), BM_ERR_NOMEM);

@@ -9,23 +9,16 @@
 #include "sketch/scheme.h"
 
 #include "cws_vectors.h"
+#include "tests/world/world_scheme.h"
 
 #define N_DOCUMENTS (sizeof documents / sizeof documents[0])
-
-static bm_scheme_params draw(uint32_t perms, uint32_t seed)
-{
-    bm_sketch_options options = {.perms = perms, .seed = seed, .scheme = BM_SCHEME_CWS};
-    bm_scheme_params params;
-    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
-    return params;
-}
 
 Test(scheme_cws, words_equal_those_of_the_model)
 {
     for (size_t d = 0; d < N_DOCUMENTS; d++) {
         const uint32_t perms = documents[d].perms;
         const size_t begin = documents[d].begin;
-        bm_scheme_params params = draw(perms, documents[d].seed);
+        bm_scheme_params params = world_scheme(BM_SCHEME_CWS, perms, documents[d].seed);
         uint32_t words[BM_PERMS_MAX];
         uint64_t key;
         bm_scheme_cws.sign_weighted(&params, hashes + begin, weights + begin, documents[d].n,
@@ -40,7 +33,7 @@ Test(scheme_cws, words_equal_those_of_the_model)
 
 Test(scheme_cws, no_element_is_all_one_bits_and_one_is_always_chosen)
 {
-    bm_scheme_params params = draw(BM_PERMS_MAX, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_CWS, BM_PERMS_MAX, 1);
     const uint64_t hash = UINT64_C(0x123456789ABCDEF0);
     uint32_t words[BM_PERMS_MAX];
     bm_scheme_cws.sign_weighted(&params, NULL, NULL, 0, words);
@@ -57,7 +50,7 @@ Test(scheme_cws, no_element_is_all_one_bits_and_one_is_always_chosen)
 Test(scheme_cws, neither_the_order_of_elements_nor_more_permutations_change_a_word)
 {
     enum { N = 100, PERMS = 128, FEW = 37 };
-    bm_scheme_params params = draw(PERMS, 9);
+    bm_scheme_params params = world_scheme(BM_SCHEME_CWS, PERMS, 9);
     uint64_t x[N], turned[N];
     double weight[N], turned_weight[N];
     bm_random random;
@@ -80,7 +73,7 @@ Test(scheme_cws, neither_the_order_of_elements_nor_more_permutations_change_a_wo
 Test(scheme_cws, an_element_that_grows_is_the_only_one_that_takes_words)
 {
     enum { N = 50, PERMS = 512 };
-    bm_scheme_params params = draw(PERMS, 3);
+    bm_scheme_params params = world_scheme(BM_SCHEME_CWS, PERMS, 3);
     uint64_t x[N];
     double weight[N];
     bm_random random;

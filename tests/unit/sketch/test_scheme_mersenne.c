@@ -7,16 +7,9 @@
 
 #include "sketch/scheme.h"
 #include "tests/world/sha1_hex.h"
+#include "tests/world/world_scheme.h"
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
-
-static bm_scheme_params draw(bm_scheme scheme, uint32_t perms, uint32_t seed)
-{
-    bm_scheme_params params;
-    const bm_sketch_options options = {.perms = perms, .seed = seed, .scheme = scheme};
-    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
-    return params;
-}
 
 Test(scheme_mersenne, the_first_coefficients_of_legacy_are_the_golden_vectors)
 {
@@ -24,7 +17,7 @@ Test(scheme_mersenne, the_first_coefficients_of_legacy_are_the_golden_vectors)
                                  UINT64_C(401325382989534145), UINT64_C(1130051441076870728)};
     static const uint64_t b[] = {UINT64_C(1758426461858698312), UINT64_C(965365488286768773),
                                  UINT64_C(1703346441743126657), UINT64_C(1762784241922636284)};
-    bm_scheme_params params = draw(BM_SCHEME_LEGACY, 4, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_LEGACY, 4, 1);
     cr_expect_arr_eq(params.a64, a, sizeof a);
     cr_expect_arr_eq(params.b64, b, sizeof b);
     bm_scheme_params_reset(&params);
@@ -41,7 +34,7 @@ Test(scheme_mersenne, many_coefficients_of_legacy_have_the_digests_of_numpys)
         const uint32_t perms = rows[row].perms;
         uint64_t both[2 * BM_PERMS_MAX];
         char hex[41];
-        bm_scheme_params params = draw(BM_SCHEME_LEGACY, perms, rows[row].seed);
+        bm_scheme_params params = world_scheme(BM_SCHEME_LEGACY, perms, rows[row].seed);
         memcpy(both, params.a64, perms * sizeof *both);
         memcpy(both + perms, params.b64, perms * sizeof *both);
         cr_expect_str_eq(sha1_hex(both, 2 * perms * sizeof *both, hex), rows[row].sha1);
@@ -59,7 +52,7 @@ Test(scheme_mersenne, words_of_legacy_are_those_of_datasketchs_fixture)
     static const uint32_t expected[] = {615829395,  403905604,  2148529625, 66448688,
                                         1847255163, 1126317356, 318181934,  818505764};
     uint32_t words[8];
-    bm_scheme_params params = draw(BM_SCHEME_LEGACY, 8, 42);
+    bm_scheme_params params = world_scheme(BM_SCHEME_LEGACY, 8, 42);
     params.ops->sign(&params, fixture, 5, words);
     cr_expect_arr_eq(words, expected, sizeof expected);
     bm_scheme_params_reset(&params);
@@ -69,7 +62,7 @@ Test(scheme_mersenne, the_128_words_of_legacy_of_three_tokens_have_the_golden_di
 {
     uint32_t words[128];
     char hex[41];
-    bm_scheme_params params = draw(BM_SCHEME_LEGACY, 128, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_LEGACY, 128, 1);
     params.ops->sign(&params, hello, 3, words);
     cr_expect_eq(words[0], 228630785);
     cr_expect_eq(words[127], 1493692063);
@@ -84,7 +77,7 @@ Test(scheme_mersenne, coefficients_and_least_values_of_datatrove_are_the_golden_
     const uint64_t expected[] = {UINT64_C(574544044318327338), UINT64_C(238136717084171353),
                                  UINT64_C(746332547839613373)};
     uint64_t words[112];
-    bm_scheme_params params = draw(BM_SCHEME_DATATROVE, 112, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_DATATROVE, 112, 1);
     cr_expect_eq(params.a64[0], UINT64_C(775169054918279404));
     cr_expect_eq(params.b64[0], UINT64_C(1062448801025099917));
     params.ops->sign(&params, hashes, 3, words);
@@ -98,7 +91,8 @@ Test(scheme_mersenne, coefficients_and_least_values_of_datatrove_are_the_golden_
  * same. */
 Test(scheme_mersenne, coefficients_of_text_dedup_are_all_a_then_all_b)
 {
-    bm_scheme_params two = draw(BM_SCHEME_TEXT_DEDUP, 2, 1), one = draw(BM_SCHEME_LEGACY, 1, 1);
+    bm_scheme_params two = world_scheme(BM_SCHEME_TEXT_DEDUP, 2, 1),
+                     one = world_scheme(BM_SCHEME_LEGACY, 1, 1);
     cr_expect_eq(two.a64[0], one.a64[0]);
     cr_expect_eq(two.a64[1], UINT64_C(1758426461858698313), "1 + what legacy draws from 0 on");
     cr_expect_lt(two.b64[1], PRIME);
@@ -112,7 +106,7 @@ Test(scheme_mersenne, only_the_low_half_of_a_hash_counts)
     const bm_scheme both[] = {BM_SCHEME_LEGACY, BM_SCHEME_TEXT_DEDUP};
     for (size_t i = 0; i < 2; i++) {
         uint32_t x[64], y[64];
-        bm_scheme_params params = draw(both[i], 64, 3);
+        bm_scheme_params params = world_scheme(both[i], 64, 3);
         params.ops->sign(&params, &low, 1, x);
         params.ops->sign(&params, &high, 1, y);
         cr_expect_arr_eq(x, y, sizeof x);

@@ -10,14 +10,7 @@
 #include "base/random.h"
 #include "sketch/scheme.h"
 #include "tests/world/world_order.h"
-
-static bm_scheme_params draw(uint32_t perms, uint32_t seed)
-{
-    bm_sketch_options options = {.perms = perms, .seed = seed, .scheme = BM_SCHEME_OPH};
-    bm_scheme_params params;
-    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
-    return params;
-}
+#include "tests/world/world_scheme.h"
 
 /* --- the model --- */
 
@@ -85,7 +78,7 @@ static void expect_model(uint32_t k, uint32_t seed, const uint64_t *hashes, size
     model_open(&m, seed, hashes, n);
     for (uint32_t bin = 0; bin < k; bin++)
         met[bin] = model_bin(&m, k, bin);
-    bm_scheme_params params = draw(k, seed);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, k, seed);
     bm_scheme_oph.sign(&params, hashes, n, words);
     for (uint32_t bin = 0; bin < k; bin++)
         cr_assert_eq(words[bin], model_word(&m, k, met, bin), "K %u, seed %u, %zu hashes, bin %u",
@@ -112,7 +105,7 @@ Test(scheme_oph, words_are_those_of_the_model_for_any_number_of_bins_and_hashes)
 
 Test(scheme_oph, a_document_without_shingles_is_all_one_bits_and_no_other_has_such_a_word)
 {
-    bm_scheme_params params = draw(128, 3);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, 128, 3);
     uint32_t words[128];
     bm_scheme_oph.sign(&params, NULL, 0, words);
     for (size_t i = 0; i < 128; i++)
@@ -141,7 +134,7 @@ Test(scheme_oph, a_document_without_shingles_is_all_one_bits_and_no_other_has_su
 Test(scheme_oph, one_shingle_fills_every_bin)
 {
     for (uint32_t k = 1; k <= BM_PERMS_MAX; k = k * 3 + 1) {
-        bm_scheme_params params = draw(k, k);
+        bm_scheme_params params = world_scheme(BM_SCHEME_OPH, k, k);
         uint64_t x = 0xABCDEF;
         uint32_t words[BM_PERMS_MAX];
         bm_scheme_oph.sign(&params, &x, 1, words);
@@ -153,7 +146,7 @@ Test(scheme_oph, one_shingle_fills_every_bin)
 
 Test(scheme_oph, words_do_not_depend_on_order_repeats_or_high_halves)
 {
-    bm_scheme_params params = draw(64, 1);
+    bm_scheme_params params = world_scheme(BM_SCHEME_OPH, 64, 1);
     const uint64_t once[] = {5, 9, 14}, again[] = {14, 9 | UINT64_C(7) << 32, 5, 9, 14};
     uint32_t x[64], y[64];
     bm_scheme_oph.sign(&params, once, 3, x);
@@ -168,7 +161,8 @@ Test(scheme_oph, another_seed_is_another_signature)
     for (size_t i = 0; i < 300; i++)
         hashes[i] = i * i;
     uint32_t x[128], y[128];
-    bm_scheme_params one = draw(128, 1), two = draw(128, 2);
+    bm_scheme_params one = world_scheme(BM_SCHEME_OPH, 128, 1),
+                     two = world_scheme(BM_SCHEME_OPH, 128, 2);
     bm_scheme_oph.sign(&one, hashes, 300, x);
     bm_scheme_oph.sign(&two, hashes, 300, y);
     for (size_t i = 0; i < 128; i++)
