@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """components.py -- how large the largest candidate component of growing text is, and what the task costs that compares it.
 
-    bench/components.py FILE.jsonl|template... [--documents N,N,…] [--thresholds T,T,…] [--memory SIZE]
+    bench/components.py FILE.jsonl|licences|statutes|template... [--documents N,N,…] [--thresholds T,T,…] [--memory SIZE]
 
 The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; N documents are drawn at random, the
-same smaller ones among the larger. template: contracts of one template, 200 words of which 12 are filled in. The component is found as
+same smaller ones among the larger. licences, statutes: those of legal_texts.py, which grow by versions of real texts. template: contracts of one template, 200 words of which 12 are filled in. The component is found as
 bandmill.spark finds it, by bandmill.distributed; then one process compares it with --memory, its texts in a mapped file, and tells its CPU
 seconds and the most memory that it had beside the file. Prints one JSON object.
 """
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -25,9 +26,12 @@ import pyarrow.compute as pc
 
 import bandmill
 import bandmill.distributed
+import legal_texts
 
 
 def read(name, most):
+    if name in legal_texts.CORPORA:
+        return list(itertools.islice(legal_texts.CORPORA[name](), most))
     if name != "template":
         with open(name, encoding="utf-8") as file:
             rows = [json.loads(line)["text"] for line in file]

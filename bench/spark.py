@@ -3,20 +3,23 @@
 """spark.py -- bandmill.spark beside the program, the package, pyspark.ml's MinHashLSH and text-dedup: seconds, CPU seconds, and are the
 groups the same?
 
-    bench/spark.py FILE.jsonl|random|by-word|copies|template|long [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N] [--driver-memory 4g] [--batch-rows N]
-                   [--conf NAME=VALUE]...
-                   [--program build/release/bandmill] [--text-dedup PYTHON]
+    bench/spark.py FILE.jsonl|random|by-word|copies|template|long|licences|statutes [--tools program,python,spark,mllib,text-dedup]
+                   [--cores 1,2] [--documents N,N,…] [--threshold T] [--partitions N] [--driver-memory 4g] [--batch-rows N] [--runs N]
+                   [--master MASTER] [--conf NAME=VALUE]... [--text-bytes N] [--program build/release/bandmill] [--text-dedup PYTHON]
 
 The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; its first N documents are taken. Ids
-must ascend, for order is by id in Spark. Each tool runs in a process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
-the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
-are what counts on a machine that others use too. Of Spark also the CPU seconds of the driver, the JVM and the workers for a first job of
-the session ("cold") and a second ("warm"), split by step and by what spent them; and jobs, tasks and bytes exchanged of each, by the
-event log. "driver_mib", "jvm_mib" and "worker_mib" are the peaks of the driver's Python, the JVM and the largest worker. Prints one JSON object.
+must ascend, for order is by id in Spark. Each tool runs in a process of its own, bound to so many processors, over the same documents
+(Spark and the package: Parquet): "seconds" are those of the job, in Spark those of a running session ("start_seconds" are told apart),
+"cpu_seconds" those of all its processes with their start: they are what counts on a machine that others use too. Of Spark also the CPU
+seconds of the driver, the JVM and the workers for the first of --runs jobs of the session ("cold") and later ones ("warm", "warm_2"), split by
+step and by what spent them; and jobs, tasks and bytes exchanged of each, by the event log. "driver_mib", "jvm_mib" and "worker_mib" are
+the peaks of the driver's Python, the JVM and the largest worker. With --master local-cluster[1,2,3072] the executors have JVMs of their own
+("executor_mib"), and that of the driver runs no tasks. Prints one JSON object.
 
 random, by-word: documents of 110 words are made instead, in which 6 % are an earlier one with a word more at random, or 34 % an earlier one
-with a word more behind each of some words. copies: all are one text. template: 110 words of which 8 are filled in. long: texts of 50 MB,
-every second of which is the one before it with a word more. text-dedup wants a Python that has text-dedup 0.4.0.
+with a word more behind each of some words. copies: all are one text. template: 110 words of which 8 are filled in. long: texts of
+--text-bytes (50 MB), every second of which is the one before it with a word more. licences, statutes: those of legal_texts.py. text-dedup
+wants a Python that has text-dedup 0.4.0.
 
 MLlib's is the recipe of its documentation: words, 5-grams, hashed into 2^20 places, 3 tables (recall .992 at .8), pairs at a distance of .2
 at most; its time is for candidates and their distances, without groups. text-dedup verifies nothing.
@@ -24,6 +27,7 @@ at most; its time is for candidates and their distances, without groups. text-de
 import argparse
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -33,9 +37,12 @@ import sys
 import tempfile
 import time
 
+import legal_texts
+
 THRESHOLD, BANDS, ROWS, PERMS = 0.8, 13, 7, 128
+RUNS = ("cold", "warm", "warm_2", "warm_3", "warm_4")
 MADE = {"random": 0.06, "by-word": 0.34, "copies": 1, "template": 0, "long": 0}  # which share of the documents are edits
-LONG_BYTES = 50_000_000
+MADE.update(dict.fromkeys(legal_texts.CORPORA, 0))
 SUBREAPER = 36  # prctl: children of children that are left become ours, so that their time is counted
 
 
@@ -48,7 +55,8 @@ def digest(groups):
 def run_program(a):
     out = os.path.join(a.scratch, "out")
     began = time.monotonic()
-    subprocess.run([a.program, "dedup", a.jsonl, "-o", out, "--kept", "no", "--device", "cpu", "--threads", str(a.cores), "-q"], check=True)
+    command = [a.program, "dedup", a.jsonl, "-o", out, "--kept", "no", "--device", "cpu", "--threads", str(a.cores), "-q"]
+    subprocess.run([*command, "--threshold", str(a.threshold)], check=True)
     seconds = time.monotonic() - began
     with open(os.path.join(out, "groups.jsonl"), encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
@@ -60,7 +68,7 @@ def run_python(a):
     import pyarrow.parquet as pq
 
     began = time.monotonic()
-    r = bandmill.dedup(pq.read_table(a.parquet), id="id", device="cpu", threads=a.cores)
+    r = bandmill.dedup(pq.read_table(a.parquet), id="id", device="cpu", threads=a.cores, threshold=a.threshold)
     seconds = time.monotonic() - began
     rows = zip(r.groups["group"].to_pylist(), r.groups["members"].to_pylist())
     return {"seconds": seconds, **digest([(i, g) for g, members in rows for i in members])}
@@ -71,7 +79,7 @@ def session(a):
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     began = time.monotonic()
-    builder = SparkSession.builder.master(f"local[{a.cores}]")
+    builder = SparkSession.builder.master(a.master or f"local[{a.cores}]")
     options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": a.driver_memory,
                "spark.local.dir": a.scratch, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": str(4 * a.cores),
                "spark.sql.files.maxPartitionBytes": "16m", "spark.sql.execution.arrow.maxRecordsPerBatch": str(a.batch_rows)}
@@ -79,6 +87,10 @@ def session(a):
     os.mkdir(events)
     options.update({"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}", "spark.eventLog.compress": "false",
                     "spark.eventLog.rolling.enabled": "false"})
+    if a.master:
+        place = os.pathsep.join(map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+        options.update({"spark.executorEnv.PYTHONPATH": place, "spark.network.timeout": "600s", "spark.worker.timeout": "600",
+                        "spark.python.authenticate.socketTimeout": "600s"})  # on a machine that is in use
     options.update(one.split("=", 1) for one in a.conf)
     for name, value in options.items():
         builder = builder.config(name, value)
@@ -147,12 +159,23 @@ def children_of(process):
     return found
 
 
+def below(process):
+    """All processes below it."""
+    return [x for child in children_of(process) for x in (child, *below(child))]
+
+
+def is_java(process):
+    with open(f"/proc/{process}/comm", encoding="ascii", errors="replace") as file:
+        return file.read() == "java\n"
+
+
 def peaks():
-    """MiB at the peak: of the driver's Python, the JVM, and the largest worker that is still there."""
-    jvms = children_of(os.getpid())
-    daemons = [child for jvm in jvms for child in children_of(jvm)]
-    workers = daemons + [child for daemon in daemons for child in children_of(daemon)]
-    return {"driver_mib": peak_mib("self"), "jvm_mib": max(map(peak_mib, jvms)), "worker_mib": max(map(peak_mib, workers), default=0)}
+    """MiB at the peak: of the driver's Python, its JVM, those of executors that are apart, and the largest worker that is there."""
+    (jvm,) = filter(is_java, children_of(os.getpid()))
+    rest = below(jvm)
+    found = {"driver_mib": peak_mib("self"), "jvm_mib": peak_mib(jvm), "worker_mib": max((peak_mib(x) for x in rest if not is_java(x)), default=0)}
+    executors = [peak_mib(x) for x in rest if is_java(x)]
+    return {**found, "executor_mib": max(executors)} if executors else found
 
 
 def events_of(folder):
@@ -183,25 +206,26 @@ def run_spark(a):
         marks.append(cpu_parts())
 
     _frames.Job.find = marked
-    for _ in ("cold", "warm"):
+    for _ in RUNS[: a.runs]:
         if found is not None:
             found.unpersist()
         began, cpu, report = time.monotonic(), cpu_of(os.getpid()), {}
         marks.append(cpu_parts())
-        found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions)
+        found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions, threshold=a.threshold)
         marks.append(cpu_parts())
         times.append((time.monotonic() - began, cpu_of(os.getpid()) - cpu))
-    table = found.toArrow()
     most = peaks()
+    table = found.toArrow()
     spark.stop()
     rows = list(zip(table["id"].to_pylist(), table["group"].to_pylist()))
-    more = {"warm_seconds": times[1][0], "cold_cpu_seconds": times[0][1], "warm_cpu_seconds": times[1][1]}
-    for i, run in enumerate(("cold", "warm")):
+    more = {}
+    for i, run in enumerate(RUNS[: a.runs]):
+        more[f"{run}_seconds"], more[f"{run}_cpu_seconds"] = times[i]
         more[f"{run}_sign_cpu"], more[f"{run}_compare_cpu"] = (less(marks[3 * i + k + 1], marks[3 * i + k]) for k in (0, 1))
-    events = events_of(os.path.join(a.scratch, "events"))  # of both
-    more.update({name: n // 2 for name, n in events.items()})
+    events = events_of(os.path.join(a.scratch, "events"))  # of all runs
+    more.update({name: n // a.runs for name, n in events.items()})
     more.update(most)
-    return {"seconds": times[0][0], "start_seconds": started, **more, "not_compared": report["not_compared"], **digest(rows)}
+    return {"seconds": more.pop("cold_seconds"), "start_seconds": started, **more, "not_compared": report["not_compared"], **digest(rows)}
 
 
 def run_mllib(a):
@@ -240,6 +264,7 @@ def measured(a, tool, cores, jsonl, parquet):
         command = ["taskset", "-c", ",".join(map(str, range(cores))), sys.executable, os.path.abspath(__file__), jsonl, "--one", tool,
                    "--parquet", parquet, "--scratch", scratch, "--cores", str(cores), "--program", a.program, "--text-dedup", a.text_dedup]
         command += ["--driver-memory", a.driver_memory, "--batch-rows", str(a.batch_rows)]
+        command += ["--threshold", str(a.threshold), "--runs", str(a.runs), "--master", a.master]
         for one in a.conf:
             command += ["--conf", one]
         if a.partitions:
@@ -257,23 +282,29 @@ def measured(a, tool, cores, jsonl, parquet):
     return {name: round(value, 2) if isinstance(value, float) else value for name, value in found.items()}
 
 
-def made_documents(kind, n):
-    """Texts of 110 words of 2,000, some of which are earlier ones with words more."""
+def made_texts(kind, n, text_bytes):
+    """Texts of 110 words of 2,000, some of which are earlier ones with words more; or those of legal_texts.py."""
+    if kind in legal_texts.CORPORA:
+        yield from itertools.islice(legal_texts.CORPORA[kind](), n)
+        return
     draw = random.Random(1)
     words = [f"{a}{b}{c}" for a in ("ar", "be", "co", "du", "el", "fi", "go", "hu", "in", "jo") for b in ("ba", "ce", "di", "fo", "gu")
              for c in ("ha", "ki", "lo", "my", "ne", "pa", "ri", "so", "tu", "we")]
     words = [w + end for w in words for end in ("", "n", "r", "s")]
     marked = set(words[::29])
-    texts = []
+    if kind == "copies":
+        yield from itertools.repeat(" ".join(draw.choices(words, k=110)), n)
+        return
     if kind == "long":
         for i in range(n):
-            texts.append(f"{texts[-1]} more" if i % 2 else " ".join(draw.choices(words, k=LONG_BYTES // 8)))
-    for i in range(n if not texts else 0):
+            text = f"{text} more" if i % 2 else " ".join(draw.choices(words, k=text_bytes // 8))
+            yield text
+        return
+    texts = []
+    for i in range(n):
         if i > 0 and draw.random() < MADE[kind]:
             text = texts[draw.randrange(i)].split(" ")
-            if kind == "copies":
-                pass
-            elif kind == "random":
+            if kind == "random":
                 text.insert(draw.randrange(len(text)), "inserted")
             else:
                 text = [x for w in text for x in ((w, "inserted") if w in marked else (w,))]
@@ -282,28 +313,35 @@ def made_documents(kind, n):
         else:
             text = draw.choices(words, k=110)
         texts.append(" ".join(text))
-    return [{"id": f"{i:010}", "text": text} for i, text in enumerate(texts)]
+        yield texts[-1]
 
 
-def first_documents(path, n, folder):
+def documents_of(path, n, text_bytes):
+    """The first n documents, whose ids ascend."""
+    if path in MADE:
+        yield from ({"id": f"{i:010}", "text": text} for i, text in enumerate(made_texts(path, n, text_bytes)))
+        return
+    with open(path, encoding="utf-8") as file:
+        rows = [{"id": str(record["id"]), "text": record["text"]} for record in map(json.loads, itertools.islice(file, n))]
+    if any(x["id"] >= y["id"] for x, y in zip(rows, rows[1:])):  # order is by id in Spark
+        rows = [{"id": f"{i:010}", "text": r["text"]} for i, r in enumerate(rows)]
+    yield from rows
+
+
+def first_documents(path, n, folder, text_bytes):
     """The first n documents as JSON Lines and as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = made_documents(path, n) if path in MADE else []
-    with open(os.devnull if path in MADE else path, encoding="utf-8") as file:
-        for line in file:
-            if len(rows) == n:
-                break
-            record = json.loads(line)
-            rows.append({"id": str(record["id"]), "text": record["text"]})
-    if any(x["id"] >= y["id"] for x, y in zip(rows, rows[1:])):  # order is by id in Spark
-        rows = [{"id": f"{i:010}", "text": r["text"]} for i, r in enumerate(rows)]
-    names = [os.path.join(folder, f"{len(rows)}.{kind}") for kind in ("jsonl", "parquet")]
-    with open(names[0], "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
-    pq.write_table(pa.Table.from_pylist(rows), names[1], row_group_size=1 if path == "long" else 10_000)
-    return len(rows), *names
+    names, found = [os.path.join(folder, f"{n}.{kind}") for kind in ("jsonl", "parquet")], 0
+    documents, a_group = documents_of(path, n, text_bytes), 1 if path == "long" else 10_000
+    schema = pa.schema({"id": pa.string(), "text": pa.string()})
+    with open(names[0], "w", encoding="utf-8") as file, pq.ParquetWriter(names[1], schema) as table:
+        while rows := list(itertools.islice(documents, a_group)):
+            file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
+            table.write_table(pa.Table.from_pylist(rows, schema))
+            found += len(rows)
+    return found, *names
 
 
 def main():
@@ -315,6 +353,10 @@ def main():
     parser.add_argument("--partitions", type=int)
     parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--batch-rows", type=int, default=10_000)
+    parser.add_argument("--threshold", type=float, default=THRESHOLD)
+    parser.add_argument("--runs", type=int, choices=range(1, len(RUNS) + 1), default=2)
+    parser.add_argument("--master", default="")
+    parser.add_argument("--text-bytes", type=int, default=50_000_000)
     parser.add_argument("--conf", action="append", default=[])
     parser.add_argument("--program", default="build/release/bandmill")
     parser.add_argument("--text-dedup", default=sys.executable)
@@ -330,7 +372,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for wanted in a.documents.split(","):
-            n, jsonl, parquet = first_documents(a.jsonl, int(wanted), folder)
+            n, jsonl, parquet = first_documents(a.jsonl, int(wanted), folder, a.text_bytes)
             for cores in a.cores.split(","):
                 for tool in a.tools.split(","):
                     rows.append({"tool": tool, "documents": n, "cores": int(cores), **measured(a, tool, int(cores), jsonl, parquet)})
