@@ -42,7 +42,7 @@ __all__ = ["Components", "Plan", "join", "text_digests"]
 Array = np.ndarray[Any, Any]
 ALL_DECIMALS = 20  # of similarities: the double is read back from them
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
-RELEASE_BYTES = 1 << 26  # of blocks that were added, after which freed ones go back to the system
+RELEASE_BYTES = 1 << 24  # of blocks that were added, after which freed ones go back to the system
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
     "weights": "they depend on all documents",
