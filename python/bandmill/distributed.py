@@ -42,6 +42,7 @@ __all__ = ["Components", "Plan", "join", "text_digests"]
 Array = np.ndarray[Any, Any]
 ALL_DECIMALS = 20  # of similarities: the double is read back from them
 BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
+TASK_SHINGLES = 1 << 25  # of the documents of a task, unless they are one component: 256 MiB of prose
 RELEASE_BYTES = 1 << 24  # of blocks that were added, after which freed ones go back to the system
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
@@ -185,6 +186,8 @@ class Plan:
 
     def components(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> Components:
         """What `join` gave of all parts to the candidates. A task gets whole components, of about so many documents in all.
+
+        Long documents are divided among more tasks.
 
         Raises Error: more bad records were left out than ``max_errors``.
         """
@@ -384,7 +387,8 @@ class Components:
             self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1].astype(np.int32)
         del known
         sizes = count_each(of, int(of.max()) + 1 if len(of) else 0)
-        self.n_tasks = max(1, -(-len(of) // docs_a_task))
+        shingles = len(of) * self.counts["shingles"] // max(1, self.counts["documents"])  # as if all were equally long
+        self.n_tasks = max(1, -(-len(of) // docs_a_task), min(len(sizes), -(-shingles // TASK_SHINGLES)))
         self.largest = int(sizes.max()) if len(sizes) else 0
         tasks = _dealt_out(sizes, self.n_tasks)
         del sizes

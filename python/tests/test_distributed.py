@@ -244,6 +244,21 @@ def test_tasks_get_whole_components_of_about_the_same_size():
     assert sizes.max() <= max(many.largest, 2 * 40) and sizes.min() > 0
 
 
+def test_long_documents_are_divided_among_more_tasks(monkeypatch):
+    """As few copies of long texts as one task would get by their number."""
+    texts = [" ".join(f"{place % 4}word{i}" for i in range(2_000)) for place in range(8)]
+    table = pa.table({"id": [f"{place}" for place in range(8)], "text": texts, "place": range(8)})
+    plan = bandmill.distributed.Plan(parts=2)
+    one, ours = components_of(plan, table, 3), groups_of(plan, table)
+    monkeypatch.setattr("bandmill.distributed.TASK_SHINGLES", 4_000)  # of two texts
+    many = components_of(plan, table, 3)
+    assert (one.n_tasks, many.n_tasks) == (1, 4)
+    assert sorted(np.bincount(many.tasks).tolist()) == [2, 2, 2, 2]
+    assert groups_of(plan, table) == ours and len(ours) == 8
+    monkeypatch.setattr("bandmill.distributed.TASK_SHINGLES", 1)
+    assert components_of(plan, table, 3).n_tasks == 4  # no more than components
+
+
 @pytest.mark.parametrize(
     "options, field",
     [
