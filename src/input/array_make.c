@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_make.c -- makes schemas and arrays of tables. Each owns a separate block of memory: a
- * consumer may move a child away from its parent, and the parent's release must then find the child
- * released.
+/* array_make.c -- makes schemas and arrays of tables. Each schema and each array has a block of
+ * memory of its own, because a consumer may move a child out of its parent. The child is then
+ * marked as released, and the parent's release skips it.
  *
  * Tests: tests/unit/input/test_array_make.c */
 #include "input/array_make.h"
@@ -55,7 +55,7 @@ bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, 
     return BM_OK;
 }
 
-/* Write a length and the bytes; returns the position after them. */
+/* Write the length of `text` and its bytes at `at`; returns the position after them. */
 static char *put(char *at, bm_str text)
 {
     const int32_t len = (int32_t)text.len;

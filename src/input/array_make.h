@@ -16,19 +16,19 @@ typedef struct bm_schema_parts {
     size_t n_children;         /* at most BM_ARRAY_CHILDREN */
 } bm_schema_parts;
 
-/* Makes a schema without nulls. Its children start out released, and the caller fills them;
- * releasing *out releases the filled ones. BM_ERR_NOMEM: *out is marked as released. */
+/* Makes a schema without nulls. Its children are marked as released at first, and the caller fills
+ * them; releasing *out also releases the filled children. BM_ERR_NOMEM: *out is marked as
+ * released. */
 bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, bm_error *err);
 /* Attach one metadata pair, `key` and `value`; at most once per schema. */
 bm_status bm_schema_annotate(struct ArrowSchema *schema, bm_str key, bm_str value, bm_error *err);
 
 typedef struct bm_array_parts {
     int64_t length;
-    /* From bm_alloc. The array owns them; on failure they are freed. The first, for validity, is
-     * NULL. */
+    /* From bm_alloc. Taken, even on failure. The first, the validity bitmap, is NULL. */
     void *buffers[BM_ARRAY_BUFFERS];
     size_t n_buffers, n_children;
 } bm_array_parts;
 
-/* Makes an array without nulls; children and failure as in bm_schema_make. */
+/* Makes an array without nulls. Children and failure are handled as in bm_schema_make. */
 bm_status bm_array_make(const bm_array_parts *parts, struct ArrowArray *out, bm_error *err);

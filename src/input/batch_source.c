@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch_source.c -- the functions common to all sources; above all, skipping records.
  *
- * A skipped record is only counted, for which its bounds are enough, and not parsed. There is no
- * seeking: the digest of an input covers all its bytes, and compressed data has to be read from the
- * beginning anyway.
+ * Records that are skipped are not parsed, only counted by their bounds. There is no seeking: the
+ * digest of an input covers all its bytes, and compressed data has to be read from the beginning
+ * anyway.
  *
  * Tests: tests/unit/sources/test_batch_sources.c */
 #include "input/batch_source.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_source.h -- where documents come from: one table of functions for records of text files,
- * arrays of shingle hashes, and columns of tables.
+/* batch_source.h -- the interface of all sources of documents, a table of functions: records of
+ * text files, arrays of shingle hashes, columns of tables.
  *
  *     source    begin  ->  next, next, next … -> end           one thread
  *                            |
@@ -15,8 +15,8 @@
  * Records that an earlier run delivered are passed over: bm_batch_source_begin takes their number.
  * They are read again (the digests of the inputs need their bytes) and counted, but not parsed. A
  * batch that has only such records is dropped. If only the first records of a batch are passed
- * over, the parser delivers the others. Records come in the same order whatever the batch limits,
- * so a number of records identifies a place in the inputs. */
+ * over, the parser delivers the others. The order of records does not depend on the batch limits,
+ * so a number of records identifies a position in the inputs. */
 #pragma once
 
 #include <pthread.h>
@@ -28,12 +28,12 @@
 #include "input/raw_batch.h"
 #include "input/record.h"
 
-/* A batch: filled by a source, and turned into documents by a parser. Each kind of source has its
- * own type of batch, whose first member is this struct. */
+/* A batch: a source fills it, and a parser makes documents of it. Each kind of source has a type of
+ * batch that begins with this struct. */
 typedef struct bm_source_batch {
     uint64_t bytes_read;    /* stored bytes of the inputs up to this batch's end; 0: unknown */
     size_t passed_over;     /* records at the beginning of the batch that the parser skips */
-    bm_content_place place; /* the place after the last record, if limits.places is not NULL */
+    bm_content_place place; /* the position after the last record, if limits.places is set */
 } bm_source_batch;
 
 /* The size of a batch (which has at least one document, however long), and how the source is
@@ -44,15 +44,15 @@ typedef struct bm_batch_limits {
     uint32_t docs; /* documents; 0: no limit */
     /* Called before a document longer than `bytes` is kept in memory; NULL: any may be. */
     const bm_long_gate *gate;
-    /* For record sources. Not NULL: report the place after each batch; and if places->known, verify
-     * that the inputs are unchanged before this place. Borrowed. */
+    /* For record sources. Not NULL: report the position after each batch; and if places->known,
+     * verify that the inputs are unchanged before this position. Borrowed. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
-    /* For tables, if `helped`: the most bytes of rows that one thread reads at a time, while others
-     * read too, and divides into several batches. 0: rows are not read so. */
+    /* For tables, if `helped`: several threads read ranges of rows at the same time, each divided
+     * into several batches. The most bytes of a range; 0: no ranges. */
     size_t range_bytes;
-    /* Several threads call `next` in turn: a thread that waits for its turn calls `help`, and a
-     * thread that got a batch calls `fill` at once. */
+    /* Several threads call `next`, one at a time: a thread that waits for the lock calls `help`,
+     * and a thread that got a batch calls `fill` at once. */
     bool helped;
 } bm_batch_limits;
 
@@ -76,15 +76,15 @@ typedef struct bm_batch_source_ops {
      * fills waiting. NULL: `next` returns complete batches. */
     bm_status (*fill)(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                       bm_error *err);
-    /* Do a small part of what later calls of `next` would have to do, while another thread is in
-     * `next`. False: there is nothing to do now. NULL: there never is. */
+    /* Do a small part of the work of later calls of `next`, while another thread is in `next`.
+     * False: there is no work now. NULL: there never is any. */
     bool (*help)(bm_batch_source *source);
     /* Count the records of a batch, bad ones too. */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);
     /* After everything was parsed or counted: do all files from *file on have the expected format?
-     * If not, BM_ERR_INPUT, with *file set to the number after that of the offending file. *n_other
-     * grows by the number of records that are not documents. NULL: no check. */
+     * If file n does not, BM_ERR_INPUT, and *file is n + 1. *n_other grows by the number of records
+     * that are not documents. NULL: no check. */
     bm_status (*check)(bm_batch_source *source, uint32_t *file, uint64_t *n_other, bm_error *err);
     void (*end)(bm_batch_source *source);
     void (*free_batch)(bm_source_batch *batch);
@@ -92,7 +92,7 @@ typedef struct bm_batch_source_ops {
     bm_status (*open_parser)(const bm_batch_source *source, bm_batch_parser **out, bm_error *err);
     bm_status (*parse)(bm_batch_parser *parser, const bm_source_batch *batch, bm_record_fn fn,
                        void *ctx, bm_error *err);
-    /* Read records again by their places and parse them; only if source.reads_again. */
+    /* Read records again at their offsets and parse them; only if source.reads_again. */
     bm_status (*parse_again)(bm_batch_parser *parser, const bm_record_place *places, size_t n,
                              bm_record_fn fn, void *ctx, bm_error *err);
     /* Call back for each record, with its bytes only. NULL: the records have no bytes that could be
@@ -110,23 +110,23 @@ struct bm_batch_source {
     const char *extra_path; /* a file read in addition to the inputs; NULL: none */
     uint32_t n_keys;        /* band keys per record, which then has no text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
-    bool reads_again;       /* any record can be read again by its place (parser.h) */
-    /* Set by whoever opened the source: the scheme that will sign documents of hashes, if it uses
-     * only the low 32 bits of each. NULL: there are no such documents, or the scheme uses whole
+    bool reads_again;       /* any record can be read again at its offset (parser.h) */
+    /* Set by the opener of the source: the scheme that will sign documents of hashes, if it uses
+     * only the low 32 bits of each hash. NULL: there are no such documents, or it uses whole
      * hashes. */
     const bm_scheme *low_halves;
     /* Kind of the ids in a memory table, known once the table is read. Integers become texts if
      * repeated ids are numbered. */
     bm_id_kind ids;
-    /* Set by whoever opened the source: a stream in memory keeps its arrays for a second pass. */
+    /* Set by the opener of the source: a stream in memory keeps its arrays for a second pass. */
     bool begun_twice;
-    uint64_t skip, left; /* skip: records to pass over; left: how many of these are still to come */
+    uint64_t skip, left; /* skip: records to pass over; left: those not reached yet */
 };
 
 /* The first member of every parser. */
 struct bm_batch_parser {
     const bm_batch_source_ops *ops;
-    /* Set by whoever opened the parser: no ids are made for records without one, so these may be
+    /* Set by the opener of the parser: no id is made for a record without one; it is then
      * `nameless`. */
     bool own_ids;
 };
@@ -146,10 +146,10 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
  * lock, call `help`. The source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
-/* Read the bytes that the batch still lacks, and set its bytes_read and place. Several threads may
- * do so at the same time. A thread that got a batch from a source begun `helped` calls this before
- * anything else that may wait. *in_turn grows by the seconds in which this call kept other threads
- * waiting. */
+/* Read the bytes that the batch still lacks, and set its bytes_read and `place`. Several threads
+ * may call this at the same time. A thread that got a batch from a source begun `helped` calls this
+ * before anything else that may wait. *in_turn grows by the seconds in which this call kept other
+ * threads waiting. */
 bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                                bm_error *err);
 
@@ -165,16 +165,18 @@ typedef struct bm_batch_next {
     uint64_t bytes_read;    /* bytes_read of that batch, dropped or complete */
 } bm_batch_next;
 
-/* Get the next batch. BM_ERR_FORMAT: the inputs hold fewer records than are to be passed over. */
+/* Get the next batch. BM_ERR_FORMAT: the inputs have fewer records than have to be passed over. */
 bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_error *err);
-/* Release what reading holds: open files, buffers. Does nothing if the source was not begun. */
+/* Close the files and free the buffers used for reading. Does nothing if the source was not
+ * begun. */
 void bm_batch_source_end(bm_batch_source *source);
 void bm_batch_source_free_batch(const bm_batch_source *source, bm_source_batch *batch);
 
 /* A parser parses batches of this source, which it borrows. */
 bm_status bm_batch_parser_open(const bm_batch_source *source, bm_batch_parser **out, bm_error *err);
 void bm_batch_parser_close(bm_batch_parser *parser); /* NULL is fine */
-/* Calls back for each document or bad record of the batch, in order, except those passed over. */
+/* Calls back for each document or bad record of the batch, in order, except records that are passed
+ * over. */
 bm_status bm_batch_parser_run(bm_batch_parser *parser, const bm_source_batch *batch,
                               bm_record_fn fn, void *ctx, bm_error *err);
 /* Calls back for each record of the batch and each header row, with its bytes, not parsed; only if

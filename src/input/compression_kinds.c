@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* "BZh", a digit, and the magic of a block or of the end; a text may begin with "BZh" alone. */
+/* Does `head` begin with "BZh", a digit, and the magic of a block or of the end? "BZh" alone may
+ * begin a text. */
 static bool begins_bz2(const char *head, size_t len)
 {
     return len >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9' &&
@@ -95,8 +96,8 @@ const char *bm_compression_ending(bm_compression kind)
  * a closer check.
  *
  * UTF-16 and UTF-32, read as bytes, would be texts without words. They are recognized by a byte
- * order mark. Without one, the first eight units (in a shorter file all, at least eight bytes) must
- * be printable ASCII or white space in that encoding. */
+ * order mark. A file without one is recognized if it has at least eight bytes and its first eight
+ * units (all, if it has fewer) are printable ASCII or white space in that encoding. */
 
 #define PLAIN_UNITS 8u
 #define PLAIN_BYTES 8u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compression_kinds.h -- the kinds of compression that are read, and how a file's name and its
- * first bytes reveal one. */
+/* compression_kinds.h -- the kinds of compression that are read, and their detection by a file's
+ * name or first bytes. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,8 +26,9 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
 }
 
 /* The compression of a file by its first bytes. A Zstandard or LZ4 file may begin with skippable
- * frames, which both formats share. Then the bytes after those frames decide; if `head` shows none,
- * the kind is LZ4 if `promised`, the kind that the name promises, is LZ4, else Zstandard. */
+ * frames, which both formats share: then the bytes after those frames decide. If `head` ends before
+ * these bytes, the name decides: the kind is LZ4 if `promised` (from bm_compression_of_name) is
+ * LZ4, else Zstandard. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
 /* The kind that a name's ending promises, in upper or lower case. *len, the length of the name, is
  * reduced by that ending. */
@@ -44,7 +45,7 @@ const char *bm_compression_ending(bm_compression kind);
 
 typedef struct bm_refused_format {
     const char *what; /* "a zip archive"; NULL: none of these */
-    const char *hint; /* how to read its contents otherwise */
+    const char *hint; /* advice: another way to read its contents */
 } bm_refused_format;
 
 /* `head` is the first BM_HEAD_BYTES bytes of a file, or all of a shorter file. */

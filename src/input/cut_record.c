@@ -4,9 +4,9 @@
  *
  *     content --find--> parts --walk--> edits --sort, unite--> edits
  *
- * A part is found by the same rules as in a parse: of equal JSON keys the last counts, a key equal
- * to the whole field name comes before a path, and the file's header gives the columns. Then the
- * part's bytes are walked in step with the text.
+ * Parts are found by the rules of the parser: of equal JSON keys the last counts, a key equal to
+ * the whole field name takes precedence over a path, and the file's header names the columns. Then
+ * the bytes of a part are walked in step with the text.
  *
  * Tests: tests/unit/input/test_cut_record.c */
 #include "input/parser.h"
@@ -40,7 +40,7 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* Find where the bytes that encode themselves end: at an escape, or at the first of two quotes. */
+/* Find the end of the bytes that are not encoded: an escape, or the first of two quotes. */
 static const char *own_end(bm_text_coding coding, const char *at, const char *end)
 {
     const char *found = coding == BM_CODING_PLAIN
@@ -216,7 +216,7 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Sort the edits and merge those that overlap: fields occur in any order in a record, and one may
+/* Sort the edits and merge overlapping ones: fields occur in any order in a record, and a field may
  * be selected twice. */
 static void unite(struct bm_parser *parser)
 {
@@ -234,7 +234,7 @@ static void unite(struct bm_parser *parser)
     parser->edits.len = n > 0 ? (kept + 1) * sizeof *edits : 0;
 }
 
-/* Replace the length that a WET record states by the length after the cuts. */
+/* Replace the Content-Length of a WET record by the length after the cuts. */
 static bm_status state_length(struct bm_parser *parser, const char *raw, const bm_wet_place *wet,
                               bm_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decompress.c -- handles members and the bytes between them; unpack.h hides the libraries. */
+/* decompress.c -- handles members and the bytes between them; unpack.c calls the libraries. */
 #include "input/decompress.h"
 
 #include <string.h>

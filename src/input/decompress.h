@@ -3,8 +3,8 @@
  *
  * Members may follow one another. Padding with zeros is allowed: for gzip after the last member;
  * for xz after any, in multiples of four. Anything else after a member is an error. A window or
- * dictionary has at most 2^27 bytes, so a hostile header cannot ask for more; the memory used does
- * not depend on the size that the stream states.
+ * dictionary may have at most 2^27 bytes, so a hostile header cannot cause a larger allocation. The
+ * size of the content that a header states is not used.
  *
  * One handle serves many files (call begin for each), one thread at a time. */
 #pragma once

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inflate.c -- see the header.
  *
- * Why not a library: zlib takes more than twice the time of libdeflate; the difference would be a
- * third of what `sign` needs for the same bytes. And libdeflate accepts data that zlib refuses. A
- * check of the block headers would find such data, but a block begins at the bit where the one
- * before ends: only the decoder of the block before knows that bit, and libdeflate does not report
- * it. Decoders differ in the following cases; here each is as in zlib:
+ * Why not a library: zlib takes more than twice the time of libdeflate, and the difference is a
+ * third of the time in which `sign` processes the same bytes. But libdeflate accepts data that zlib
+ * refuses. A check of the block headers would find such data, but a block begins at any bit, where
+ * the previous block ends, and libdeflate does not report this bit. Decoders differ in the
+ * following cases; this one behaves like zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
@@ -163,8 +163,8 @@ static uint32_t next_code(uint32_t at, unsigned bits)
     return (at & (bit - 1)) | bit;
 }
 
-/* Sort the symbols that have codes by code; count how many have each length. False: a code is a
- * prefix of another, or bit patterns are unused (*unused) where that is not allowed. */
+/* Sort the symbols that have codes by code; count the symbols of each code length. False: a code is
+ * a prefix of another, or bit patterns are unused (*unused) and must not be. */
 static bool sort_symbols(const code *c, uint16_t *counts, uint16_t *sorted, bool *unused)
 {
     uint16_t begin[CODE_BITS + 1] = {0};
@@ -339,8 +339,8 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* Copy a match. May write past its end: 40 bytes are copied at once, which is enough for most
- * matches. */
+/* Copy a match. 40 bytes are copied at once, which is enough for most matches; so this may write
+ * past the end of the match. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
     unsigned char *const end = out + length;
@@ -386,12 +386,13 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
         bits >>= (uint8_t)(entry);                                                                 \
         n_bits -= (uint8_t)(entry);                                                                \
     } while (0)
-/* The number that an entry encodes, including the extra bits after its code in `saved`. */
+/* The length or distance that an entry encodes: its base plus the extra bits after its code in
+ * `saved`. */
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 
-/* Decode symbols until little input or room for output is left. A refill gives 56 bits: three
- * literals need at most 33, two literals and a length 42, a distance 28. */
+/* Decode symbols until little input or output space is left. A refill gives 56 bits: three literals
+ * need at most 33, two literals and a length 42, a distance 28. */
 static inline __attribute__((always_inline)) got fast_loop(const bm_inflate *t, stream *s)
 {
     const uint32_t *const lit = t->lit, *const dist = t->dist;
@@ -473,7 +474,7 @@ static got run_fast(const bm_inflate *t, stream *s)
 }
 
 #if defined(__x86_64__)
-/* Like run_fast, compiled for BMI2, which has one instruction for a shift by a register, and one to
+/* Like run_fast, compiled for BMI2, which has single instructions to shift by a register and to
  * extract the lowest bits. */
 static __attribute__((target("bmi2"))) got run_fast_bmi2(const bm_inflate *t, stream *s)
 {

@@ -10,7 +10,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-typedef struct bm_inflate bm_inflate; /* the tables of one thread */
+typedef struct bm_inflate bm_inflate; /* tables, used by one thread at a time */
 
 bm_status bm_inflate_open(bm_inflate **out, bm_error *err);
 void bm_inflate_close(bm_inflate *inflate); /* NULL is fine */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.c -- see the header.
  *
- * One mutex guards everything, except that a thread uses the source that it is busy with, and a
- * block that it has acquired, without the lock. A thread acquires a block, fills it and appends it
- * to the list of its source; the reader copies from the block and releases it. Sources other than
- * the reader's leave some blocks free, because the reader might otherwise wait for ever.
+ * One mutex guards everything but two things: the source that a thread is busy with, and a block
+ * that it has acquired. A thread acquires a block, fills it and appends it to the list of its
+ * source; the reader copies from the block and releases it. Threads that unpack other sources than
+ * the reader's leave some blocks free; else the reader could wait for ever.
  *
  * If the ends of members can be found without unpacking (members.h), one thread at a time reads the
  * source in order and cuts members off, and all threads unpack them. Any other source is unpacked
- * as a stream, by one thread at a time. With helpers, the reader unpacks the stream that it is
- * reading itself, straight into the caller's buffer, and helps too before it waits: passing a block
- * to another thread costs a twentieth of the work of unpacking it, which pays only if that thread
- * would be idle.
+ * as a stream, by one thread at a time. If other threads help, the reader itself unpacks the stream
+ * that it is reading, straight into the caller's buffer, and before it waits it helps too. Passing
+ * a block between threads costs a twentieth of the time of unpacking it, so a block that another
+ * thread unpacks is a gain only if that thread would be idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -30,15 +30,15 @@
 #include "input/input_bytes.h"
 
 #define SMALL_BLOCK ((size_t)1 << 20) /* bytes of a block of a stream */
-/* Bytes of a block of members: one of our own blocks, with room for some growth. */
+/* Bytes of a block of members: a member of a file that bandmill compressed, and some more. */
 #define MEMBER_BLOCK (((size_t)4 << 20) + (64u << 10))
 #define PACKED_STEP  ((size_t)256 << 10)
 #define OWN_BLOCKS   2u                  /* blocks that only the reader's source may use */
-#define ENGINE_BYTES ((uint64_t)1 << 20) /* memory of a decoder, besides its window */
+#define ENGINE_BYTES ((uint64_t)1 << 20) /* memory of a decoder without its window */
 #define BZ2_BYTES    ((uint64_t)4 << 20)
 #define LZ4_BYTES    ((uint64_t)8 << 20)
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* assumed if the first bytes do not state it */
-/* Bytes of the smallest source to unpack ahead: passing blocks would cost more than it saves. */
+/* A smaller source is not unpacked ahead: passing blocks would cost more than it saves. */
 #define STORED_LEAST ((uint64_t)16 << 10)
 #define LONG_PART    16u /* a record longer than 1/16 of the granted memory may need all of it */
 #define WAIT_SECONDS .2  /* between two checks for cancellation */
@@ -53,31 +53,31 @@ typedef struct block {
     char data[];  /* plan.block_bytes bytes */
 } block;
 
-typedef enum place_state {
-    PLACE_FREE,
-    PLACE_OPEN,  /* a thread unpacks the source, or will */
-    PLACE_ENDED, /* all of the source is in blocks */
-    PLACE_FAILED /* after the blocks, the reader has to read the source itself */
-} place_state;
+typedef enum slot_state {
+    SLOT_FREE,
+    SLOT_OPEN,  /* a thread unpacks the source, or will */
+    SLOT_ENDED, /* all of the source is in blocks */
+    SLOT_FAILED /* after the blocks, the reader has to read the source itself */
+} slot_state;
 
-/* A source that is open. */
-typedef struct place {
+/* One source that threads unpack. */
+typedef struct slot {
     size_t source;
-    place_state state;
+    slot_state state;
     bool busy; /* a thread is reading the source */
     unsigned n_filling;
     block *first, *last;
-    /* bytes that the reader has received, and the stored bytes up to there */
+    /* given: bytes that the reader has received; stored: how many stored bytes encode them */
     uint64_t given, stored;
-    /* Owned by the thread that is busy with the place; if there is none, by the lock's holder. */
-    bm_input_bytes *bytes; /* NULL: not needed so far */
+    /* From here on: used by the thread that is busy with the slot; if none is, under the lock. */
+    bm_input_bytes *bytes; /* NULL: not opened so far */
     bool begun;
     bool members;    /* members are cut off `packed`, which has the bytes after the last cut */
     bool packed_end; /* the source has no bytes after those in `packed` */
     block *packed;   /* compressed bytes; NULL: none; not counted in ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* stored bytes of all members that were cut */
-} place;
+} slot;
 
 /* A thread's member decoders; NULL: not opened so far. */
 typedef struct unpackers {
@@ -87,10 +87,10 @@ typedef struct unpackers {
 
 struct bm_input_ahead {
     bm_input_set *set;
-    bm_input_bytes *own; /* the input of the reader for sources that have no place */
+    bm_input_bytes *own; /* used by the reader for sources without a slot */
     bm_ahead_plan plan;
-    uint64_t done; /* stored bytes of the ended sources that had places */
-    place *now;    /* the reader's place; NULL: the reader uses `own`, or its source has ended */
+    uint64_t done; /* stored bytes of the ended sources that had slots */
+    slot *now;     /* the reader's slot; NULL: the reader uses `own`, or its source has ended */
     bool ended;    /* the reader has read all of its source */
     size_t source; /* the reader's source; NOWHERE: none yet */
     pthread_mutex_t lock;
@@ -98,13 +98,13 @@ struct bm_input_ahead {
     bm_callbacks callbacks;     /* for the unpacking threads */
     atomic_bool stop;
     bool paused;
-    const place *awaited; /* the reader waits until a thread is done with this place */
-    bool helped;          /* no threads of its own: others call bm_input_ahead_help */
+    const slot *awaited; /* the reader waits until a thread is done with this slot */
+    bool helped;         /* no threads of its own: others call bm_input_ahead_help */
     pthread_t *threads;
     size_t n_threads, n_asleep;
     unpackers *unpackers;                 /* list of decoders that no thread uses */
     atomic_bool without[BM_COMPRESSIONS]; /* no member decoder for the kind could be opened */
-    place *places;
+    slot *slots;
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free blocks */
     size_t n_used; /* blocks that are not in the list `blocks` */
@@ -160,15 +160,15 @@ static uint64_t engine_bytes(const bm_source *source)
 static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint64_t bytes,
                                size_t block_bytes)
 {
-    const uint64_t places = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine),
-                   one = sizeof(block) + block_bytes, blocks = (bytes - places * engine) / one;
-    if (places < least(n, 2) || blocks < 2 * OWN_BLOCKS + places)
+    const uint64_t slots = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine),
+                   one = sizeof(block) + block_bytes, blocks = (bytes - slots * engine) / one;
+    if (slots < least(n, 2) || blocks < 2 * OWN_BLOCKS + slots)
         return (bm_ahead_plan){0};
     return (bm_ahead_plan){.threads = threads,
-                           .places = (size_t)places,
+                           .slots = (size_t)slots,
                            .blocks = (size_t)blocks,
                            .block_bytes = block_bytes,
-                           .bytes = places * engine + blocks * one};
+                           .bytes = slots * engine + blocks * one};
 }
 
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
@@ -227,13 +227,13 @@ static void release_block(bm_input_ahead *ahead, block *b)
         pthread_cond_signal(&ahead->work);
 }
 
-static void put_block(place *p, block *b)
+static void put_block(slot *p, block *b)
 {
     *(p->last != NULL ? &p->last->next : &p->first) = b;
     p->last = b;
 }
 
-static void drop_first(bm_input_ahead *ahead, place *p)
+static void drop_first(bm_input_ahead *ahead, slot *p)
 {
     block *b = p->first;
     p->first = b->next;
@@ -249,8 +249,7 @@ static bool is_stopped(void *ctx)
     return atomic_load(&((bm_input_ahead *)ctx)->stop);
 }
 
-/* May another block of this source be filled? Other sources than the reader's leave OWN_BLOCKS
- * free. */
+/* May another block of this source be filled? OWN_BLOCKS are reserved for the reader's source. */
 static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
 {
     /* members need a block for the stored bytes, and one for the unpacked bytes */
@@ -259,49 +258,49 @@ static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
-/* Open the next source in a free place; NULL: no source, place or block is left. */
-static place *open_place(bm_input_ahead *ahead)
+/* Open the next source in a free slot; NULL: no source, slot or block is left. */
+static slot *open_slot(bm_input_ahead *ahead)
 {
-    place *free = NULL;
+    slot *free = NULL;
     while (ahead->next < ahead->set->n_sources && !is_open_to(ahead->set, ahead->next))
         ahead->next++;
-    for (size_t i = 0; i < ahead->plan.places; i++)
-        if (ahead->places[i].state == PLACE_FREE)
-            free = &ahead->places[i];
+    for (size_t i = 0; i < ahead->plan.slots; i++)
+        if (ahead->slots[i].state == SLOT_FREE)
+            free = &ahead->slots[i];
     if (free == NULL || ahead->next >= ahead->set->n_sources ||
         !has_free_blocks(ahead, ahead->next))
         return NULL;
-    *free = (place){
-        .bytes = free->bytes, .packed = free->packed, .source = ahead->next++, .state = PLACE_OPEN};
+    *free = (slot){
+        .bytes = free->bytes, .packed = free->packed, .source = ahead->next++, .state = SLOT_OPEN};
     return free;
 }
 
 /* Is this a stream for the reader to unpack itself? Only if no other thread is busy with it. */
-static bool is_readers(const bm_input_ahead *ahead, const place *p)
+static bool is_readers(const bm_input_ahead *ahead, const slot *p)
 {
-    return ahead->helped && p->source == ahead->source && p->state == PLACE_OPEN && !p->busy &&
+    return ahead->helped && p->source == ahead->source && p->state == SLOT_OPEN && !p->busy &&
            !p->members;
 }
 
-/* Can a thread other than the reader work on this place? */
-static bool has_work(const bm_input_ahead *ahead, const place *p)
+/* Can a thread other than the reader work on this slot? */
+static bool has_work(const bm_input_ahead *ahead, const slot *p)
 {
-    return p->state == PLACE_OPEN && !p->busy && has_free_blocks(ahead, p->source) &&
+    return p->state == SLOT_OPEN && !p->busy && has_free_blocks(ahead, p->source) &&
            !is_readers(ahead, p);
 }
 
-/* Find the place to work on: the nearest source comes first. */
-static place *find_work(bm_input_ahead *ahead)
+/* Find a slot to work on: of the first source, in the order of the inputs, that has work. */
+static slot *find_work(bm_input_ahead *ahead)
 {
-    place *found = NULL;
+    slot *found = NULL;
     if (ahead->paused)
         return NULL;
-    for (size_t i = 0; i < ahead->plan.places; i++) {
-        place *p = &ahead->places[i];
+    for (size_t i = 0; i < ahead->plan.slots; i++) {
+        slot *p = &ahead->slots[i];
         if (has_work(ahead, p) && (found == NULL || p->source < found->source))
             found = p;
     }
-    return found != NULL ? found : open_place(ahead);
+    return found != NULL ? found : open_slot(ahead);
 }
 
 static bm_members *unpacker_of(bm_input_ahead *ahead, unpackers *u, bm_compression kind)
@@ -311,15 +310,15 @@ static bm_members *unpacker_of(bm_input_ahead *ahead, unpackers *u, bm_compressi
     return u->of[kind];
 }
 
-static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
+static bm_compression kind_of(const bm_input_ahead *ahead, const slot *p)
 {
     return bm_input_set_source(ahead->set, p->source)->compression;
 }
 
 /* --- without the lock --- */
 
-/* Begin to read the source of a place. `callbacks` belong to the calling thread. */
-static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
+/* Begin to read the source of a slot. `callbacks` belong to the calling thread. */
+static bm_status begin_slot(bm_input_ahead *ahead, slot *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
     if (p->bytes == NULL)
@@ -334,44 +333,44 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
 
 /* Fill the block up to SMALL_BLOCK bytes, or to the end of the source: larger blocks would cost
  * more in page faults than they save in passing them to the reader. */
-static place_state fill_block(place *p, block *b)
+static slot_state fill_block(slot *p, block *b)
 {
     size_t got = 1;
     while (got > 0 && b->len < SMALL_BLOCK) {
         if (bm_input_bytes_read(p->bytes, b->data + b->len, SMALL_BLOCK - b->len, &got, NULL) !=
             BM_OK)
-            return PLACE_FAILED;
+            return SLOT_FAILED;
         b->len += got;
     }
     b->stored = bm_input_bytes_in_source(p->bytes);
-    return got > 0 ? PLACE_OPEN : PLACE_ENDED;
+    return got > 0 ? SLOT_OPEN : SLOT_ENDED;
 }
 
 /* Read until members can be cut off p->packed (*cut: they can). If the first member cannot be cut,
  * the source is read as a stream from now on. */
-static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut)
+static slot_state read_members(const bm_input_ahead *ahead, slot *p, bool *cut)
 {
     const size_t most = ahead->plan.block_bytes;
     block *in = p->packed;
     for (;;) {
         if (p->packed_end && in->len == 0)
-            return PLACE_ENDED;
+            return SLOT_ENDED;
         const bm_members_found found = bm_members_cut_off(
             kind_of(ahead, p), (bm_str){in->data, in->len}, p->packed_end, most, &p->cut);
         *cut = found == BM_MEMBERS_CUT;
         if (*cut)
-            return PLACE_OPEN;
+            return SLOT_OPEN;
         if (found == BM_MEMBERS_NONE || in->len == most) {
             p->members = false;
             return p->cut_bytes == 0 && bm_input_bytes_begin(p->bytes, p->source, NULL) == BM_OK
-                       ? PLACE_OPEN
-                       : PLACE_FAILED;
+                       ? SLOT_OPEN
+                       : SLOT_FAILED;
         }
         size_t got;
         if (bm_input_bytes_read_packed(p->bytes, in->data + in->len,
                                        (size_t)least(most - in->len, PACKED_STEP), &got,
                                        NULL) != BM_OK)
-            return PLACE_FAILED;
+            return SLOT_FAILED;
         in->len += got;
         p->packed_end = got == 0;
     }
@@ -379,7 +378,7 @@ static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut
 
 /* Cut members off and return their block, or NULL if there are none. `rest` receives the bytes
  * after them and becomes p->packed. */
-static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, place_state *state)
+static block *cut_members(const bm_input_ahead *ahead, slot *p, block *rest, slot_state *state)
 {
     bool cut = false;
     *state = read_members(ahead, p, &cut);
@@ -396,16 +395,16 @@ static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, pl
 
 /* --- with the lock --- */
 
-/* Wake the reader if it waits for this place. */
-static void wake_reader(bm_input_ahead *ahead, const place *p)
+/* Wake the reader if it waits for this slot. */
+static void wake_reader(bm_input_ahead *ahead, const slot *p)
 {
     if (ahead->awaited == p)
         pthread_cond_signal(&ahead->moved);
 }
 
-/* Unpack the members in `in` to b, which is already in the list of its place. Releases the lock
+/* Unpack the members in `in` to b, which is already in the list of its slot. Releases the lock
  * meanwhile. */
-static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
+static void unpack_members(bm_input_ahead *ahead, slot *p, unpackers *u, block *in, block *b)
 {
     p->n_filling++;
     pthread_mutex_unlock(&ahead->lock);
@@ -419,38 +418,38 @@ static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block 
     release_block(ahead, in);
 }
 
-static void add_packed(bm_input_ahead *ahead, place *p)
+static void add_packed(bm_input_ahead *ahead, slot *p)
 {
     if (ahead->plan.block_bytes == MEMBER_BLOCK && p->packed == NULL && !p->begun &&
         (p->packed = acquire_block(ahead)) != NULL)
         ahead->n_used--;
 }
 
-/* Do one step of work on a place. Releases the lock meanwhile. */
-static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
+/* Do one step of work on a slot. Releases the lock meanwhile. */
+static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
     block *b = acquire_block(ahead), *rest = pairs && b != NULL ? acquire_block(ahead) : NULL,
           *in = NULL;
-    place_state state = PLACE_FAILED;
+    slot_state state = SLOT_FAILED;
     p->busy = true;
     add_packed(ahead, p);
     pthread_mutex_unlock(&ahead->lock);
     if (b != NULL && (!pairs || rest != NULL) &&
-        (p->begun || begin_place(ahead, p, &ahead->callbacks) == BM_OK)) {
-        state = PLACE_OPEN;
+        (p->begun || begin_slot(ahead, p, &ahead->callbacks) == BM_OK)) {
+        state = SLOT_OPEN;
         if (p->members)
             in = cut_members(ahead, p, rest, &state);
-        if (state == PLACE_OPEN && !p->members)
+        if (state == SLOT_OPEN && !p->members)
             state = fill_block(p, b);
     }
     pthread_mutex_lock(&ahead->lock);
     p->busy = false;
-    if (p->state == PLACE_OPEN) /* else the reader has given the place up */
+    if (p->state == SLOT_OPEN) /* else the reader has released the slot */
         p->state = state;
     if (rest != NULL && in == NULL)
         release_block(ahead, rest);
-    if (in != NULL) { /* threads unpack all earlier members, or have done so */
+    if (in != NULL) { /* all earlier members are unpacked, or being unpacked */
         b->len = p->cut.plain;
         b->stored = p->cut_bytes;
         b->filling = true;
@@ -459,8 +458,8 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         if (ahead->n_asleep > 0) /* another thread can cut the next members */
             pthread_cond_signal(&ahead->work);
         unpack_members(ahead, p, u, in, b);
-    } else if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED)) {
-        release_block(ahead, b); /* the reader will meet any failure itself */
+    } else if (b != NULL && (b->len == 0 || p->state == SLOT_FAILED)) {
+        release_block(ahead, b); /* the reader will read it again and report the error */
     } else if (b != NULL) {
         put_block(p, b);
     }
@@ -470,7 +469,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
 /* Do one step of work, if there is any. */
 static bool work(bm_input_ahead *ahead)
 {
-    place *p = find_work(ahead);
+    slot *p = find_work(ahead);
     unpackers *u = ahead->unpackers;
     if (p == NULL || (u == NULL && (u = bm_alloc_zero(1, sizeof *u)) == NULL))
         return false;
@@ -528,7 +527,7 @@ bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error 
     pthread_cond_init(&ahead->work, NULL);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_input_bytes_open(set, &ahead->own, err));
-    BM_TRY_OUT(bm_new_zero(&ahead->places, ahead->plan.places, err));
+    BM_TRY_OUT(bm_new_zero(&ahead->slots, ahead->plan.slots, err));
     status = bm_new_zero(&ahead->threads, ahead->plan.threads, err);
 out:
     if (status != BM_OK) {
@@ -553,7 +552,7 @@ static void free_blocks(block **list)
     }
 }
 
-static void close_place(place *p)
+static void close_slot(slot *p)
 {
     bm_free(p->packed);
     p->packed = NULL;
@@ -571,9 +570,9 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
     pthread_mutex_unlock(&ahead->lock);
     for (size_t i = 0; i < ahead->n_threads; i++)
         pthread_join(ahead->threads[i], NULL);
-    for (size_t i = 0; ahead->places != NULL && i < ahead->plan.places; i++) {
-        close_place(&ahead->places[i]);
-        free_blocks(&ahead->places[i].first);
+    for (size_t i = 0; ahead->slots != NULL && i < ahead->plan.slots; i++) {
+        close_slot(&ahead->slots[i]);
+        free_blocks(&ahead->slots[i].first);
     }
     free_blocks(&ahead->blocks);
     while (ahead->unpackers != NULL) {
@@ -587,16 +586,16 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
     pthread_cond_destroy(&ahead->work);
     pthread_cond_destroy(&ahead->moved);
     pthread_mutex_destroy(&ahead->lock);
-    bm_free(ahead->places);
+    bm_free(ahead->slots);
     bm_free(ahead->threads);
     bm_free(ahead);
 }
 
 /* --- the reader --- */
 
-/* Wait until a thread is done with a block of the place, or a short time has passed (false); the
- * lock is held. */
-static bool await(bm_input_ahead *ahead, const place *p)
+/* Wait until another thread reports progress on the slot; false: a short time passed without any.
+ * The lock is held. */
+static bool await(bm_input_ahead *ahead, const slot *p)
 {
     const struct timespec until = bm_clock_in(CLOCK_MONOTONIC, WAIT_SECONDS);
     ahead->awaited = p;
@@ -605,19 +604,20 @@ static bool await(bm_input_ahead *ahead, const place *p)
     return rc == 0;
 }
 
-static bool is_awaited(const bm_input_ahead *ahead, const place *p)
+static bool is_awaited(const bm_input_ahead *ahead, const slot *p)
 {
-    return p->first == NULL ? p->state == PLACE_OPEN && !is_readers(ahead, p) : p->first->filling;
+    return p->first == NULL ? p->state == SLOT_OPEN && !is_readers(ahead, p) : p->first->filling;
 }
 
-/* Allow more blocks: the reader has to wait, or to do work that others could have done. */
+/* Allow more blocks. Called when the reader has to wait, or has to unpack a block that other
+ * threads could have unpacked. */
 static void grow(bm_input_ahead *ahead)
 {
     ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
 }
 
-/* Wait until the place has a block, or will get none; the lock is held. */
-static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
+/* Wait until the slot has a block, or will get none; the lock is held. */
+static bm_status wait_block(bm_input_ahead *ahead, const slot *p, bm_error *err)
 {
     bm_status status = BM_OK;
     if (is_awaited(ahead, p)) {
@@ -635,15 +635,15 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
     return status;
 }
 
-/* Free the place and drop its blocks; the lock is held. */
-static void release_place(bm_input_ahead *ahead, place *p)
+/* Free the slot and drop its blocks; the lock is held. */
+static void release_slot(bm_input_ahead *ahead, slot *p)
 {
-    p->state = PLACE_FAILED; /* keeps other threads away */
+    p->state = SLOT_FAILED; /* keeps other threads away */
     while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
         drop_first(ahead, p);
-    p->state = PLACE_FREE;
+    p->state = SLOT_FREE;
     if (ahead->n_asleep > 0)
         pthread_cond_signal(&ahead->work);
 }
@@ -657,36 +657,36 @@ static void start_threads(bm_input_ahead *ahead)
     ahead->plan.threads = (uint32_t)ahead->n_threads; /* do not try to start more */
 }
 
-/* The place of the source that the reader begins; NULL: the reader uses `own`. Frees the places of
- * earlier sources. The lock is held. */
-static place *enter(bm_input_ahead *ahead, size_t source)
+/* Returns the slot of the source that the reader begins; NULL: the reader uses `own`. Frees the
+ * slots of earlier sources. The lock is held. */
+static slot *enter(bm_input_ahead *ahead, size_t source)
 {
-    place *found = NULL;
-    for (size_t i = 0; i < ahead->plan.places; i++) {
-        place *p = &ahead->places[i];
-        if (p->state != PLACE_FREE && p->source == source)
+    slot *found = NULL;
+    for (size_t i = 0; i < ahead->plan.slots; i++) {
+        slot *p = &ahead->slots[i];
+        if (p->state != SLOT_FREE && p->source == source)
             found = p;
-        else if (p->state != PLACE_FREE && p->source < source)
-            release_place(ahead, p);
+        else if (p->state != SLOT_FREE && p->source < source)
+            release_slot(ahead, p);
     }
     ahead->source = source;
     ahead->paused = false;
     const size_t next = ahead->next > source ? ahead->next : source + 1;
     if (found == NULL && is_open_to(ahead->set, source)) {
         ahead->next = source;
-        found = open_place(ahead);
+        found = open_slot(ahead);
     }
     ahead->next = next;
     return found;
 }
 
-/* Read the current source with `own`, starting after the bytes that the place has delivered. */
+/* Read the current source again with `own`, and skip the bytes that the slot has delivered. */
 static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
 {
     char dropped[4096];
     uint64_t left = ahead->now->given;
     pthread_mutex_lock(&ahead->lock);
-    release_place(ahead, ahead->now);
+    release_slot(ahead, ahead->now);
     pthread_mutex_unlock(&ahead->lock);
     ahead->now = NULL;
     BM_TRY(bm_input_bytes_begin(ahead->own, ahead->source, err));
@@ -703,17 +703,17 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     return BM_OK;
 }
 
-/* The reader begins a place; the lock is held, but released meanwhile. */
-static void begin_own(bm_input_ahead *ahead, place *p)
+/* The reader begins to read a slot's source itself. The lock is held, but released meanwhile. */
+static void begin_own(bm_input_ahead *ahead, slot *p)
 {
     add_packed(ahead, p);
     p->busy = true;
     pthread_mutex_unlock(&ahead->lock);
-    const bm_status status = begin_place(ahead, p, ahead->set->callbacks);
+    const bm_status status = begin_slot(ahead, p, ahead->set->callbacks);
     pthread_mutex_lock(&ahead->lock);
     p->busy = false;
     if (status != BM_OK)
-        p->state = PLACE_FAILED;
+        p->state = SLOT_FAILED;
 }
 
 bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err)
@@ -725,12 +725,12 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     pthread_mutex_lock(&ahead->lock);
     if (!ahead->helped && is_open_to(ahead->set, source))
         start_threads(ahead);
-    place *p = ahead->now = enter(ahead, source);
+    slot *p = ahead->now = enter(ahead, source);
     if (p != NULL)
         status = wait_block(ahead, p, err);
     if (p != NULL && !p->begun && is_readers(ahead, p))
         begin_own(ahead, p);
-    const bool again = p != NULL && status == BM_OK && p->first == NULL && p->state == PLACE_FAILED;
+    const bool again = p != NULL && status == BM_OK && p->first == NULL && p->state == SLOT_FAILED;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
         return status;
@@ -739,37 +739,36 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
 }
 
-/* The reader has read all of the place's source. */
-static void end_place(bm_input_ahead *ahead)
+/* The reader has read all of the slot's source. */
+static void end_slot(bm_input_ahead *ahead)
 {
     bm_input_bytes_accept(ahead->now->bytes);
     ahead->done += bm_input_bytes_in_source(ahead->now->bytes);
     pthread_mutex_lock(&ahead->lock);
-    release_place(ahead, ahead->now);
+    release_slot(ahead, ahead->now);
     pthread_mutex_unlock(&ahead->lock);
     ahead->now = NULL;
     ahead->ended = true;
 }
 
-/* Read on in the current source, whose decoder no other thread uses. Returns the new state of the
- * place. */
-static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
-                            size_t *got)
+/* Unpack more of the current source in the reader's own thread; no other thread uses its decoder.
+ * Returns the new state of the slot. */
+static slot_state read_own(const bm_input_ahead *ahead, slot *p, char *out, size_t cap, size_t *got)
 {
     bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);
     if (bm_input_bytes_read(p->bytes, out, cap, got, NULL) != BM_OK) {
         *got = 0;
-        return PLACE_FAILED;
+        return SLOT_FAILED;
     }
     p->given += *got;
     p->stored = bm_input_bytes_in_source(p->bytes);
-    return *got > 0 ? PLACE_OPEN : PLACE_ENDED;
+    return *got > 0 ? SLOT_OPEN : SLOT_ENDED;
 }
 
 bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
                               bm_error *err)
 {
-    place *p = ahead->now;
+    slot *p = ahead->now;
     *got = 0;
     if (ahead->ended)
         return BM_OK;
@@ -784,7 +783,7 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     }
     block *b = p->first;
     const bool own = b == NULL && is_readers(ahead, p);
-    place_state state = p->state;
+    slot_state state = p->state;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
         return status;
@@ -793,8 +792,8 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
         if (*got > 0)
             return BM_OK;
     }
-    if (b == NULL && state == PLACE_ENDED) {
-        end_place(ahead);
+    if (b == NULL && state == SLOT_ENDED) {
+        end_slot(ahead);
         return BM_OK;
     }
     if (b == NULL || b->failed) {
@@ -859,23 +858,23 @@ bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_
         return BM_OK;
     pthread_mutex_lock(&ahead->lock);
     ahead->paused = true;
-    for (size_t i = 0; i < ahead->plan.places; i++) {
-        place *p = &ahead->places[i];
+    for (size_t i = 0; i < ahead->plan.slots; i++) {
+        slot *p = &ahead->slots[i];
         if (p == ahead->now)
             continue;
-        if (p->state != PLACE_FREE) {
+        if (p->state != SLOT_FREE) {
             ahead->next = (size_t)least(ahead->next, p->source);
-            release_place(ahead, p);
+            release_slot(ahead, p);
         }
-        close_place(p);
+        close_slot(p);
     }
     pthread_mutex_unlock(&ahead->lock);
     bm_status status = BM_OK;
-    place *p = ahead->now;
+    slot *p = ahead->now;
     if (p != NULL) {
         status = read_again(ahead, err);
-        close_place(p);
+        close_slot(p);
     }
-    free_blocks(&ahead->blocks); /* nobody else uses them now */
+    free_blocks(&ahead->blocks); /* no other thread uses them now */
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_ahead.h -- the same bytes of the inputs as from input_bytes.h, but threads unpack
+/* input_ahead.h -- delivers the same bytes of the inputs as input_bytes.h, but threads unpack
  * compressed sources ahead of the reader.
  *
  *     sources     a.gz   b.gz   c.gz   d.gz   e.gz ...
@@ -14,13 +14,13 @@
  * meets the error. So an error in a source that the reader never reaches has no effect. The digest
  * of a source is set when the reader comes to the end of the source.
  *
- * A file whose members can be told apart (members.h), such as our own files and files of tools that
- * compress in blocks, has several of them unpacked at the same time. Any other file is unpacked by
- * one thread at a time, so several threads have work only if there are several files. Standard
- * input, pipes and very small files are read on request, and so are plain files, which other
- * threads may read by position (reader.h).
+ * If the bounds of members can be found (members.h), as in files of bandmill and of tools that
+ * compress in blocks, several members of a file are unpacked at the same time. Any other file is
+ * unpacked by one thread at a time, so several threads have work only if there are several files.
+ * Standard input, pipes and very small files are read on request, and so are plain files, which
+ * other threads may read by position (reader.h).
  *
- * Memory: blocks, windows and everything else take no more than was granted; a thread that gets no
+ * Memory: blocks, windows and everything else use no more than was granted; a thread that gets no
  * block sleeps. Threads: one thread, the reader, calls all functions except bm_input_ahead_help.
  * The threads that unpack are either others that wait for the reader and help meanwhile, or threads
  * of this module, which are started with the first compressed source and ended by close. */
@@ -35,7 +35,7 @@ typedef struct bm_input_ahead bm_input_ahead;
  * would gain nothing, or the memory is too little. */
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes);
 
-/* The functions without a comment do what the functions of the same names in input_bytes.h do. */
+/* A function without a comment works like the bm_input_bytes function of the same name. */
 bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error *err);
 void bm_input_ahead_close(bm_input_ahead *ahead); /* NULL is fine */
 /* Call before the first begin if threads that wait for the reader will call bm_input_ahead_help. */

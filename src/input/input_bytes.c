@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader receives.
+/* input_bytes.c -- reads a file, a pipe or the spool, and delivers decompressed bytes.
  *
  *     a file                                  .-> digest
  *     a pipe (first its bytes already read) --+-> decompressor, or nothing -> the caller
@@ -43,7 +43,7 @@ struct bm_input_bytes {
     bm_stored_file file; /* if `held` is NULL: the open file */
     bool spooling;       /* bytes read are also copied to the spool */
     bool apart;          /* only bm_input_bytes_accept changes the set */
-    unsigned window_log; /* log2 of a decoder's largest window; 0: that of decompress.h */
+    unsigned window_log; /* log2 of a decoder's largest window; 0: decompress.h's limit */
     const bm_callbacks *callbacks;
     breakage broken;   /* the kind of the last failure */
     size_t head_pos;   /* bytes of held->head already delivered */
@@ -144,8 +144,8 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
-/* Opening or reading the source failed with `why`. Return `status` and *err, and record in
- * bytes->broken whether the source itself caused the failure. */
+/* Called when opening or reading the source failed with `why`. Returns `status` and *err, and
+ * records in bytes->broken whether the source itself caused the failure. */
 static bm_status fail_source(bm_input_bytes *bytes, bm_status status, const bm_error *why,
                              bm_error *err)
 {
@@ -259,7 +259,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     if (bytes->fd < 0 && !bm_stored_is_open(&bytes->file))
         return BM_OK;
     if (cut->to != 0 && cap > cut->to - cut->from - bytes->stored)
-        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0 gives 0 bytes: the end */
+        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0 at the end of the cut */
     bm_status asked = bm_check_cancelled(bytes->callbacks, err);
     if (asked != BM_OK)
         return asked;
@@ -322,7 +322,8 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
     }
 }
 
-/* Refuse a compressed tar or Parquet file like a plain one: look at its first unpacked bytes. */
+/* Refuse a compressed tar or Parquet file, like an uncompressed one, by its first unpacked
+ * bytes. */
 static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_error error;

@@ -10,13 +10,13 @@
 
 /* === content place ===
  *
- * A running XXH3 over the current file. */
+ * The tracker runs an XXH3 over the current file. */
 
 struct bm_content_tracker {
     bm_stream_hash *hash;
     uint64_t file, bytes;
     bm_content_place check;
-    bool checks; /* the place to check has not been passed yet */
+    bool checks; /* the position to check has not been passed yet */
     bool lost;
 };
 

@@ -10,39 +10,38 @@
 #include "model/batches.h"
 #include "model/stream_hash.h"
 
-/* content_place -- a place in the inputs, identified by the bytes before it.
+/* content_place -- a position in the inputs, and a digest of the bytes before it.
  *
- * An interrupted job has saved the records up to some place. It may resume even if a file was
- * repaired after that place. So the place is stored with a digest of all (decompressed) bytes
- * before it in its file, and a resumed job checks that digest when it passes the place. */
+ * An interrupted job has saved its records up to some position. It may resume even if a file was
+ * repaired after that position. So the position is stored with a digest of all (decompressed) bytes
+ * before it in its file, and a resumed job verifies this digest when it passes the position. */
 
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
-    uint64_t bytes;    /* bytes of the file's decompressed content before the place */
-    bm_hash128 digest; /* XXH3 of all bytes of the content before the place */
+    uint64_t bytes;    /* bytes of the file's decompressed content before the position */
+    bm_hash128 digest; /* XXH3 of these bytes */
     bool known;
 } bm_content_place;
 
 /* Follows a reader through the files; one thread. */
 typedef struct bm_content_tracker bm_content_tracker;
 
-/* Open a tracker. `check`: a place whose digest is verified when the reader passes it; NULL: none.
- * Copied. */
+/* Open a tracker. When the reader passes `check` (copied; NULL: none), its digest is verified. */
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
 void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
-/* Add the next bytes of the file called `name`. BM_ERR_FORMAT: the bytes before the place to check
- * have changed. */
+/* Add the next bytes of the file called `name`. BM_ERR_FORMAT: the bytes before the position to
+ * check have changed. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
-/* Call if the rest of the file cannot be read and is passed over. The records of that rest remain
- * unknown, so no place is known until the next file begins. */
+/* Call if the rest of the file cannot be read and is passed over. How many records the rest has is
+ * unknown, so no position is known until the next file begins. */
 void bm_content_tracker_lose(bm_content_tracker *tracker);
-/* Call at the end of a file. BM_ERR_FORMAT: the file ended before the place to check. */
+/* Call at the end of a file. BM_ERR_FORMAT: the file ended before the position to check. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
                                  bm_error *err);
-/* The place after the bytes added so far. */
+/* The position after the bytes added so far. */
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
 /* Which bytes to digest, and how. */

@@ -404,7 +404,7 @@ static bm_status push_dir(walk *w, char *path, bm_error *err)
 
 /* The kind of a directory entry. */
 typedef enum entry_kind {
-    ENTRY_FILE, /* or a link to one, or something that stat fails on: opening it reports that */
+    ENTRY_FILE, /* or a link to one; or stat failed: then opening it reports the error */
     ENTRY_DIRECTORY,
     ENTRY_DIRECTORY_LINK,
     ENTRY_BROKEN_LINK,
@@ -440,8 +440,8 @@ static entry_kind entry_kind_of(int dir_fd, const struct dirent *entry)
                                  : ENTRY_OTHER;
 }
 
-/* Count an entry that is left out, and keep the path if it is among the first ones in byte order.
- * Takes ownership of `path`. */
+/* Count an entry that is left out, and store its path if it is among the first in byte order. Takes
+ * ownership of `path`. */
 static void leave_out(struct bm_input_set *set, char *path, entry_kind kind)
 {
     bm_left_out_path next = {path, kind == ENTRY_DIRECTORY_LINK ? "a link to a directory"
@@ -483,7 +483,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (kind == ENTRY_DIRECTORY)
         return push_dir(w, path, err);
-    /* a link to a directory is always counted: files below it may be wanted */
+    /* count every link to a directory: files below it may match */
     if (kind != ENTRY_DIRECTORY_LINK && !is_chosen(w->set, path, w->root_len)) {
         w->set->n_left_out++;
         bm_free(path);
@@ -495,8 +495,8 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
     return BM_OK;
 }
 
-/* Count a directory that cannot be read, or not to its end, as one file that cannot be read, if bad
- * records are skipped; else fail. */
+/* A directory cannot be read, or not to its end. If bad records are skipped, count it as one
+ * unreadable file; else fail. */
 static bm_status miss_dir(walk *w, const char *dir, int code, bm_error *err)
 {
     if (!is_skipped(w->set, code))
@@ -527,7 +527,7 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
     return status;
 }
 
-/* Does the directory hold a report of bandmill? */
+/* Does the directory contain a report of bandmill? */
 static bool is_result(const char *dir)
 {
     char head[BM_FILE_HEAD_BYTES];
@@ -540,8 +540,8 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* Refuse a directory that bandmill wrote. Besides the kept documents, which alone can be meant as
- * inputs, it has tables. */
+/* Refuse a directory that bandmill wrote: besides the kept documents, which may be meant as inputs,
+ * it contains tables of results. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -655,8 +655,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Add the files of a folder at an address. `pattern`: only those whose name below the folder
- * matches it; "": all. */
+/* Add the files of a folder at an address. If `pattern` is not "", add only files with a matching
+ * name below the folder. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {
@@ -728,8 +728,8 @@ static bool is_cancelled(const struct bm_input_set *set, int code)
            callbacks->cancelled(callbacks->ctx);
 }
 
-/* What a stream over the list of files reads from. A read waits for the writer of a pipe, even if
- * the descriptor is non-blocking. */
+/* The list of files, as the context of a stdio stream. A read waits for the writer of a pipe, even
+ * if the descriptor is non-blocking. */
 typedef struct list_file {
     const struct bm_input_set *set;
     int fd;
@@ -799,7 +799,7 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     return status;
 }
 
-/* Append to the sources what options.paths and options.files_from name. */
+/* Append the inputs that options.paths and options.files_from name to the sources. */
 static bm_status input_set_expand(struct bm_input_set *set, bm_error *err)
 {
     for (size_t i = 0; i < set->options.n_paths; i++)
@@ -848,7 +848,8 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
-/* Check that a file is a table if `format`, or else its name, says so. Sets source->table. */
+/* If `format`, or with AUTO the name, means a table, check that the file is one. Sets
+ * source->table. */
 static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -874,8 +875,8 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* Set what the first bytes of a source reveal: table, compression, window, beginning. Fails if the
- * source is of a format that is not read. */
+/* Set the members of a source that its first bytes reveal: table, compression, window, beginning.
+ * Fails if the source has a format that is not read. */
 static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -998,8 +999,8 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
                      : probe_judge(set, source, &head, err);
 }
 
-/* An unreadable source counts as one bad record: set source->unreadable to the reason. Fails if the
- * source itself is not the reason. */
+/* An unreadable source counts as one bad record: set source->unreadable to the error. Fails if the
+ * source itself did not cause the error. */
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
@@ -1014,8 +1015,8 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
     return bm_copy_text(why->message, &source->unreadable, err);
 }
 
-/* Used if bad records are skipped. Fails if no source at all can be read, since the problem is then
- * not bad records, but, for example, a misspelt name. */
+/* Used if bad records are skipped. Fails if no source can be read: the cause is then probably not
+ * bad records, but a misspelt name or the like. */
 static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
 {
     bm_error first = {0}, why;
@@ -1081,8 +1082,8 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* Refuse a file that has no known ending, so that all of it would be one document, but begins like
- * JSON Lines. */
+/* Refuse a file without a known ending that begins like JSON Lines: it would be read as one
+ * document. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)
@@ -1093,8 +1094,8 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
         "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
-/* Of sources that may have several formats, refuse a file that only a folder names and whose ending
- * tells no format: nobody may have meant it as a document. */
+/* If sources may have several formats, refuse a file that was found in a folder and has no known
+ * ending: it may not be meant as a document. */
 static bm_status check_stray(const bm_source *source, const bm_source *other, bm_error *err)
 {
     if (!source->in_folder || format_of_source(source) != BM_FORMAT_FILES)
@@ -1105,8 +1106,8 @@ static bm_status check_stray(const bm_source *source, const bm_source *other, bm
                             other->name, bm_format_name(format_of_source(other)));
 }
 
-/* The number of sources from `first` on that have the format *format. A source that may have any
- * format belongs to those before it, and the first ones to those after. */
+/* Returns the number of sources from `first` on that have one format, *format. A source that may
+ * have any format is counted with the sources before it; at the beginning, with those after it. */
 static size_t count_alike(const bm_input_set *set, size_t first, bm_format *format)
 {
     size_t end = first;

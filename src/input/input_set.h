@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_set.h -- the inputs of a job: a list of files, each with its format and compression.
  *
- * Threads: read-only once open, except for what the one thread that reads fills in, such as
- * digests. */
+ * Threads: read-only once open, except for members such as digests, which the one reading thread
+ * sets. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -29,8 +29,8 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Set the names that ids and messages show, one per source, for files that were moved. `offsets` is
  * the name of the offsets file, or NULL. All names are borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
-/* Set *out to the sources from `first` on that have one format, as a set of that format. It is a
- * view, which serves readers as long as `set` is open, and is not closed. */
+/* Set *out to a set of the sources from `first` on that have the same format. It is a view, which
+ * can be read as long as `set` is open, and is not closed. */
 bm_status bm_input_set_view(const bm_input_set *set, size_t first, bm_input_set *out,
                             bm_error *err);
 /* If a rule uses a field, give records ranking keys (keep_key.h) by these rules, which are borrowed
@@ -56,16 +56,16 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* How many other entries of directories were left out: links to directories, broken links, and what
- * is no regular file. */
+/* How many other entries of directories were left out: links to directories, broken links, and
+ * files that are not regular. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
     const char *what;
 } bm_left_out_path;
 #define BM_LEFT_OUT_NAMED 5u
-/* Path number `index`, in byte order, of the entries that bm_input_set_left_out counts. Only the
- * first BM_LEFT_OUT_NAMED paths are stored; NULL: there are no more. */
+/* Returns path number `index`, in byte order, of the entries counted in bm_input_set_left_out. Only
+ * the first BM_LEFT_OUT_NAMED paths are stored; NULL: `index` is beyond them. */
 const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
 /* The held stream of a source (bm_held below); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
@@ -95,14 +95,14 @@ typedef struct bm_held {
     bool spooled; /* all of it is in the spool */
 } bm_held;
 
-/* How readers of the set unpack ahead (input_ahead.h); all zeros: they do not. */
+/* How many sources and blocks readers of the set unpack ahead (input_ahead.h); all zeros: none. */
 typedef struct bm_ahead_plan {
     uint32_t threads;
-    /* places: the most sources open at once; blocks: how many blocks all of them have together */
-    size_t places, blocks;
+    /* slots: the most sources open at once; blocks: how many blocks all of them have together */
+    size_t slots, blocks;
     size_t block_bytes;  /* size of a block */
     unsigned window_log; /* log2 of the largest window of a decoder */
-    uint64_t bytes;      /* the most memory that all of this takes */
+    uint64_t bytes;      /* the most memory for all sources and blocks */
 } bm_ahead_plan;
 
 struct bm_input_set {
@@ -133,15 +133,16 @@ struct bm_input_set {
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;
-    unsigned window_log;           /* log2 of the largest window allowed; 0: that of decompress.h */
+    unsigned window_log;           /* log2 of the largest window; 0: decompress.h's limit */
     const bm_callbacks *callbacks; /* NULL: no cancellation */
 };
 
 /* input_set_open -- from paths to the set of files that a job reads.
  *
  * Opening expands directories in byte order of their paths, reads `--files-from`, examines the
- * first bytes of each file (its compression; formats that are refused), and settles one format for
- * the run. If the format of the options is MIXED, each file has the format that its name tells. */
+ * first bytes of each file (its compression; formats that are refused), and determines one format
+ * for all files. If the format of the options is MIXED, the name of each file determines its
+ * format. */
 
 /* Open the inputs that `options` name. BM_ERR_USAGE: no input named, standard input named twice,
  * formats that differ, fields that the header rule forbids. BM_ERR_INPUT: no files, a format that
@@ -167,8 +168,7 @@ bm_status bm_input_set_open(const bm_input_options *options, const char *spool_d
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 
-/* input_set_probe -- what the first bytes of a file reveal: its compression, or a format that is
- * refused. */
+/* input_set_probe -- recognizes compressions and refused formats by the first bytes of a file. */
 
 struct bm_input_set;
 

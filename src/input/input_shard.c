@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_shard.c -- decides which files a share has, and where it begins and ends in them.
  *
- * If every newline ends a record, the end of a share is found by reading from the end of its range
- * on; in CSV all bytes before it have to be read.
+ * If every newline ends a record, the end of a share is found by reading on from the end of its
+ * range. In CSV all bytes of the file before that end have to be read.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -94,7 +94,7 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
         const char *data = w->block + w->pos;
         const size_t at = w->format->record_end(&w->scan, w->block, w->pos, w->len);
         const size_t len = (at == BM_SCAN_MORE ? w->len : at) - w->pos;
-        /* of a row that is too long, keep enough for the reader to report it */
+        /* the first bytes of a row that is too long are enough for the reader to report it */
         if (w->format->table && w->record == 0 && w->first_row.len <= w->set->rules.longest + 2)
             BM_TRY(bm_buf_add(&w->first_row, data, len, err));
         w->lines += w->format->newline_ends ? at != BM_SCAN_MORE : bm_count_newlines(data, len);
@@ -154,7 +154,8 @@ out:
 
 /* --- which files --- */
 
-/* Where range i of n begins (i = n: where the last one ends): i * total / n. */
+/* The offset at which range i of n begins; i = n: the end of the last range. It is i * total /
+ * n. */
 static uint64_t range_begin(uint64_t total, uint32_t i, uint32_t n)
 {
     return total / n * i + total % n * i / n;
@@ -173,7 +174,7 @@ typedef struct range {
     bool last;
 } range;
 
-/* Does something that is not divided, from byte `begin` to `end`, belong to the range? Its middle
+/* Does an undivided file or row group, from byte `begin` to `end`, belong to the range? Its middle
  * decides. */
 static bool has_middle(const range *r, uint64_t begin, uint64_t end)
 {
@@ -187,7 +188,7 @@ typedef struct row_groups {
     /* begin: offset of the file's first byte among the bytes of all inputs; size: size of the
      * file */
     uint64_t begin, size;
-    uint64_t all, rows; /* all: rows of the file; rows: those before the current group */
+    uint64_t all, rows; /* all: rows of the file; rows: rows before the current group */
     uint64_t first, n;  /* first: first row of the range; n: number of its rows */
 } row_groups;
 
@@ -199,7 +200,7 @@ static bool count_rows(void *ctx, uint64_t rows)
 }
 
 /* The nominal byte offset of a row in the file. */
-static uint64_t row_place(const row_groups *g, uint64_t row)
+static uint64_t row_offset(const row_groups *g, uint64_t row)
 {
     __extension__ const unsigned __int128 product = (unsigned __int128)g->size * row;
     return (uint64_t)(product / g->all);
@@ -208,8 +209,8 @@ static uint64_t row_place(const row_groups *g, uint64_t row)
 static bool pick_rows(void *ctx, uint64_t rows)
 {
     row_groups *g = ctx;
-    const uint64_t begin = g->begin + row_place(g, g->rows),
-                   end = g->begin + row_place(g, g->rows + rows);
+    const uint64_t begin = g->begin + row_offset(g, g->rows),
+                   end = g->begin + row_offset(g, g->rows + rows);
     if (rows > 0 && has_middle(g->range, begin, end)) {
         g->first = g->n == 0 ? g->rows : g->first;
         g->n += rows;
@@ -250,8 +251,8 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     if (status != BM_OK && status != BM_ERR_INPUT && err != NULL)
         *err = why;
     if (!whole && *has && g.n < g.all)
-        *out = (bm_source_cut){.from = row_place(&g, g.first),
-                               .to = row_place(&g, g.first + g.n),
+        *out = (bm_source_cut){.from = row_offset(&g, g.first),
+                               .to = row_offset(&g, g.first + g.n),
                                .lines = g.first,
                                .records = g.first,
                                .rows = g.n};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_source.c -- frees what a source owns.
+/* input_source.c -- frees the members that a source owns.
  *
  * Tests: tests/unit/input/test_input_shard.c */
 #include "input/input_source.h"

@@ -38,12 +38,12 @@ typedef struct bm_source {
     const char *path;  /* to open; "-": standard input; if it has an address, the address's name */
     char *address;     /* NULL: a local path. Owned by the set, like `path` */
     bm_remote *remote; /* the file at the address, owned by the set; NULL: not open */
-    const char *name;  /* as given or found: what ids and messages show */
+    const char *name;  /* the path as given or found, for ids and messages */
     /* Why the source could not be read when the inputs were opened, if bad records are skipped;
      * else NULL. Owned by the set. */
     char *unreadable;
     bool in_folder; /* found in a directory that was given, so patterns apply to it */
-    /* a table that could not be opened when it was to be read; it counts as one bad record */
+    /* a table that could not be opened for reading; it counts as one bad record */
     bool lost;
     bm_compression compression;
     /* bytes of the decoder's window, as the file's first bytes state; 0: not stated */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keep_key.c -- encodes numbers, strings and list indexes as bytes that sort in their order.
  *
- * The double nearest to a number never decreases as the number grows. So if the doubles of two
- * numbers differ, the numbers compare like the doubles. If the doubles are equal, both numbers are
- * within half a unit of this double, and compare by the side of it on which each is. Digits are
- * needed only for two numbers on the same side.
+ * If x < y, the double nearest to x is at most the double nearest to y. So if these doubles differ,
+ * the numbers compare like the doubles. If the doubles are equal, each number is below, equal to or
+ * above that double, and these three cases compare in this order. Digits are compared only if both
+ * numbers are below it, or both above.
  *
  * Tests: tests/unit/input/test_keep_key.c */
 #include "input/keep_key.h"
@@ -186,8 +186,8 @@ static int side_of_integer(bool negative, uint64_t magnitude, double nearest)
     return number == other ? EQUAL : number > other ? ABOVE : BELOW;
 }
 
-/* Append the exponent and the digits of a number that no double equals, so that the bytes sort like
- * such numbers. */
+/* Append the exponent and the digits of a number that no double equals. The bytes sort in the order
+ * of the numbers. */
 static bm_status add_digits(bm_buf *out, bm_str text, bm_error *err)
 {
     decimal number;
@@ -272,21 +272,21 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
 }
 
 /* The index of a double among the listed values, which is looked up by its shortest digits. */
-static size_t place_of_real(const bm_keep_rule *rule, double real)
+static size_t index_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};
     bm_json_double(&json, real);
-    const size_t place = bm_keep_rule_place(rule, (bm_str){json.buf.data, json.buf.len});
+    const size_t index = bm_keep_rule_place(rule, (bm_str){json.buf.data, json.buf.len});
     bm_buf_reset(&json.buf);
-    return place;
+    return index;
 }
 
-/* The index of a value among the listed ones. Any other value comes after these, and a missing one
- * last. */
-static size_t place_of(const bm_keep_rule *rule, const bm_value *value)
+/* The index of a value in the list of the rule. Other values have the next index, and missing
+ * values the last. */
+static size_t index_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)
-        return place_of_real(rule, value->real);
+        return index_of_real(rule, value->real);
     return is_number(value) || value->kind == BM_VALUE_STRING
                ? bm_keep_rule_place(rule, value->text)
                : rule->n_values + 1;
@@ -314,7 +314,7 @@ static bm_keep_seen seen_by(const bm_keep_rule *rule, const bm_value *value)
         return BM_KEEP_SEEN_MISSING;
     if (value->kind == BM_VALUE_OTHER)
         return BM_KEEP_SEEN_OTHER;
-    return rule->kind == BM_KEEP_RULE_ORDER && place_of(rule, value) == rule->n_values
+    return rule->kind == BM_KEEP_RULE_ORDER && index_of(rule, value) == rule->n_values
                ? BM_KEEP_SEEN_UNLISTED
                : BM_KEEP_SEEN;
 }
@@ -331,7 +331,7 @@ static bm_status add_rule(const bm_keep_rule *rule, const bm_keep_facts *facts, 
     case BM_KEEP_RULE_MIN:
         return add_value(out, &facts->values[rule->field], rule->kind == BM_KEEP_RULE_MAX, err);
     case BM_KEEP_RULE_ORDER:
-        return add_uint32(out, place_of(rule, &facts->values[rule->field]), err);
+        return add_uint32(out, index_of(rule, &facts->values[rule->field]), err);
     case BM_KEEP_RULE_SOURCES:
         return add_uint32(out, bm_keep_rule_place(rule, facts->source), err);
     case BM_KEEP_RULE_WITHIN:
@@ -399,7 +399,7 @@ static size_t part_len(const bm_keep_rule *rule, bm_str key)
     case BM_KEEP_RULE_MAX:
     case BM_KEEP_RULE_MIN:
         return value_len(key, rule->kind == BM_KEEP_RULE_MAX);
-    case BM_KEEP_RULE_WITHIN: /* has no end of its own; nothing follows it */
+    case BM_KEEP_RULE_WITHIN: /* the last part: it extends to the end */
     case BM_KEEP_RULE_FIRST:
     case BM_KEEP_RULE_LAST:
     case BM_KEEP_RULE_NONE:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_key.h -- encodes what the rules of `keep` use of a record as bytes, its key: of two records,
- * the one whose key memcmp orders first is preferred.
+/* keep_key.h -- encodes the values by which the rules of `keep` rank a record as bytes, its key. Of
+ * two records, the one with the lesser key (memcmp) is preferred.
  *
  * Each rule adds a part, in the order of the rules:
  *
@@ -18,9 +18,9 @@
  *                        the last part, so it orders only documents that are never compared
  *
  * The key ends with a part that is not compared: names of the record's fields, their length (2
- * bytes), and one byte (bm_keep_seen) for each rule that uses a field. The names are included only
- * for the first record of each batch that lacks a field, so that the first such document of all has
- * them. */
+ * bytes), and one byte (bm_keep_seen) for each rule that uses a field. In each batch, only the
+ * first record that lacks a field has the names. So the first of all documents that lack a field
+ * has them. */
 #pragma once
 
 #include "base/memory.h"
@@ -41,7 +41,7 @@ typedef enum bm_value_kind {
 /* The value of a record's field. */
 typedef struct bm_value {
     bm_value_kind kind;
-    bm_str text;   /* STRING; for NUMBER and EXACT, what `order` compares */
+    bm_str text;   /* STRING; for NUMBER and EXACT, the text that `order` compares */
     bm_str number; /* NUMBER, EXACT */
     double real;
 } bm_value;
@@ -53,12 +53,13 @@ typedef struct bm_keep_facts {
     const bm_value *values; /* one for each of bm_keep_rules.fields */
     uint64_t text_bytes;
     bm_str source; /* the source's name */
-    bm_str names;  /* names of the record's fields; empty: the key gets none */
+    bm_str names;  /* names of the record's fields to put into the key; may be empty */
 } bm_keep_facts;
 
 /* Where the part of rule `i` begins in a key. */
 size_t bm_keep_key_part(const bm_keep_rules *rules, bm_str key, size_t i);
-/* Let the lengths in a key of `len` bytes be `text_bytes`: those of a part of the record. */
+/* Replace the lengths in a key of `len` bytes by `text_bytes`, the length of a part of the
+ * record. */
 void bm_keep_key_set_length(const bm_keep_rules *rules, char *key, size_t len, uint64_t text_bytes);
 
 /* Makes the keys of a parser's records. */

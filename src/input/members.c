@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* members.c -- see the header.
  *
- * Data that a stream decoder (unpack.h) would refuse is not unpacked here either, so whether a file
- * is refused does not depend on the number of threads or the memory. Frames go through the same
- * functions as a stream, which costs a copy: ZSTD_decompressDCtx() would accept matches beyond the
- * window and blocks of any size. The deflate data of gzip has its own decoder (inflate.h). Not cut:
- * members with header flags other than BGZF's, and frames that do not state the size of their
+ * These functions refuse all data that a stream decoder (unpack.h) would refuse. So whether a file
+ * is refused does not depend on the number of threads or the memory. Frames are unpacked by the
+ * same functions as a stream, which costs a copy: ZSTD_decompressDCtx() would accept matches beyond
+ * the window and blocks of any size. The deflate data of gzip has its own decoder (inflate.h). Not
+ * cut: members with header flags other than BGZF's, and frames that do not state the size of their
  * content, or need a dictionary or a window larger than the largest cut.
  *
  * Tests: tests/unit/input/test_members.c */
@@ -46,7 +46,7 @@ typedef struct member {
     bool never; /* it cannot be cut */
 } member;
 
-/* Do these ten bytes begin a member whose header has nothing to check, except BGZF's field? */
+/* Do these ten bytes begin a member with a header that has no optional fields, except BGZF's? */
 static bool is_plain_gz(bm_str header)
 {
     return (number_at(header, 0, 4) & ~GZ_EXTRA) == 0x00088B1F;

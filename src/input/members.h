@@ -39,6 +39,6 @@ typedef struct bm_members bm_members;
 /* Open a decoder of members, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is missing. */
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
-/* True: `in` consists of whole members with right checksums, and their content, n bytes, is now at
- * `out`. Data that decompress.h refuses always gives false. */
+/* True: `in` consists of whole members with right checksums, and their content, n bytes, was
+ * written to `out`. False for all data that decompress.h refuses. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);

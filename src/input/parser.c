@@ -3,8 +3,8 @@
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
  * per piece, and each field in full only if the piece is not valid. In a valid piece a field is
- * invalid only if it ends inside a character, which the length that a record states may cause.
- * Threads: one parser per thread. */
+ * invalid only if it ends inside a character, as a wrong Content-Length may cause. Threads: one
+ * parser per thread. */
 #include "input/parser.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parser.h -- from a raw batch to its records.
+/* parser.h -- finds and parses the records of a raw batch.
  *
  * A parser (one per thread) calls back for each record, parsed in full (id, text) or only split
  * (bounds, for copying kept records). Both modes see the same records in the same order. */
@@ -19,47 +19,47 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
  * decides what to do about them. Blank lines of jsonl are no records. */
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err);
-/* Like bm_parser_run, but a record has only its bounds (raw, file, line, number, place), and header
- * rows are passed too, with is_header. Records that a full parse would call bad are records like
- * any other here. Elements of an array are parsed nevertheless, and have `bad` and `id`, because
- * several may begin on one line, so that file and line do not identify them. */
+/* Like bm_parser_run, but only the bounds of a record are set (raw, file, line, number, place), and
+ * header rows are passed too, with is_header. Records are not checked, so bad ones are passed like
+ * any other. But elements of an array are parsed, and have `bad` and `id`: several may begin on one
+ * line, so file and line do not identify them. */
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err);
-/* Count the records of a batch, bad ones too, by their bounds alone. */
+/* Count the records of a batch, bad ones too, without parsing them. */
 bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
 /* The types of records in the batch last parsed or counted, per file; no files if the format's
  * records have no types. Valid until the next such call. */
 const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
-/* read_again -- reads records a second time, by their places in plain files whose records end with
- * a newline (jsonl, tsv, lines). One per thread. */
+/* read_again -- reads records a second time, at their offsets in plain files of the formats in
+ * which every newline ends a record (jsonl, tsv, lines). One per thread. */
 
 typedef struct bm_read_again bm_read_again;
 
-/* Can every record of these inputs be read again by its place? */
+/* Can every record of these inputs be read again at its offset? */
 bool bm_input_set_reads_again(const bm_input_set *set);
 
 bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_error *err);
 void bm_read_again_close(bm_read_again *again); /* NULL is fine */
-/* Read the records at n places and let `parser`, opened for the same inputs, parse them. BM_ERR_IO:
- * a file cannot be read. This is safe even if the files have changed in any way. */
+/* Read n records again and let `parser`, opened for the same inputs, parse them. BM_ERR_IO: a file
+ * cannot be read. This is safe even if the files have changed in any way. */
 bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
                             size_t n, bm_record_fn fn, void *ctx, bm_error *err);
 
-/* cut_record -- cuts text out of a record, whatever its format: exactly the bytes that encode that
- * text are deleted, and all other bytes stay.
+/* cut_record -- cuts text out of a record of any format: deletes exactly the bytes that encode that
+ * text.
  *
  *     record     {"id":1,"text":"one\ntwo\ud83d\ude00\n","n":2}      text   one·two😀·
  *     cut 4 … 12                 ^^^^^^^^^^^^^^^^^^^^
  *     becomes    {"id":1,"text":"one\n","n":2}
  *
- * The text is that of a full parse, before invalid UTF-8 is repaired (bm_record.as_read): the text
- * fields, and the elements of fields that are lists, joined by newlines. Those newlines are not in
- * the record, so a range that contains one deletes text on both sides of it. An escape, a surrogate
- * pair or a doubled quote is deleted as a whole, and only if everything that it encodes is in the
- * range. A number in a list of texts stays, because JSON has no empty number. The length of its
- * text, which a WET record states, is replaced.
+ * Ranges refer to the text that a full parse finds, before invalid UTF-8 is repaired
+ * (bm_record.as_read): the text fields, and the elements of fields that are lists, joined by
+ * newlines. Those newlines are not in the record, so a range that contains one deletes text on both
+ * sides of it. An escape, a surrogate pair or a doubled quote is deleted as a whole, and only if
+ * everything that it encodes is in the range. A number in a list of texts stays, because JSON has
+ * no empty number. The Content-Length of a WET record is replaced.
  *
  * Threads: one parser per thread. */
 
@@ -75,10 +75,10 @@ typedef enum bm_text_coding {
     BM_CODING_FIXED   /* a number, which stays */
 } bm_text_coding;
 
-/* A text field, or one element of a field that has several. */
+/* A text field, or one element of a list of texts. */
 typedef struct bm_text_part {
     size_t begin, end;   /* the bytes of record->raw that encode it */
-    bm_text_range range; /* its place in the text */
+    bm_text_range range; /* which part of the text it is */
     bm_text_coding coding;
 } bm_text_part;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw_batch.h -- what the reader passes to a parser: whole records, cut but not parsed.
+/* raw_batch.h -- a batch of whole records, not parsed yet, which the reader passes to a parser.
  *
  *     data     [piece of file 0][piece of file 1][piece of file 2]
  *     pieces   begin, end, first line of each */
@@ -20,10 +20,10 @@ typedef struct bm_raw_piece {
     unsigned state;    /* the scan's state (record_format.h) at the beginning of the piece */
     uint64_t place;    /* offset of its first byte in a plain file */
     uint64_t n_before; /* elements of the file's array before the piece; other formats: 0 */
-    /* Not NULL: why the rest of the file cannot be read; the piece is empty and stands for that
-     * rest. Owned. */
+    /* Not NULL: why the rest of the file cannot be read. The piece is empty, and represents that
+     * rest as one bad record. Owned. */
     char *broken;
-    bool cut; /* the piece is the first bytes of one record that is longer than a document may be */
+    bool cut; /* the piece has only the first bytes of a record longer than a document may be */
     uint64_t n_behind; /* with `cut`: lines of the record after its first line */
     bm_hash128 digest; /* digest of a file that is read whole in bm_batch_source_fill */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
@@ -37,7 +37,7 @@ typedef struct bm_raw_range {
     uint64_t at;                /* offset in `file` of the first byte to read */
     /* bytes of the part before `at`, which are in bm_raw_batch.data already */
     size_t held;
-    uint64_t turn; /* its number in the order in which ranges are accepted */
+    uint64_t turn; /* ranges are accepted in the order of these numbers */
 } bm_raw_range;
 
 typedef struct bm_raw_batch {
@@ -49,7 +49,7 @@ typedef struct bm_raw_batch {
     uint64_t bytes_read; /* stored bytes read so far, for progress */
     uint32_t *columns;   /* per file: column numbers and a number of cells (record_rules.h) */
     size_t n_columns, cap_columns;
-    bm_content_place place; /* after its last record, if the reader tracks places */
+    bm_content_place place; /* after its last record, if the reader tracks positions */
     bm_raw_range range;
 } bm_raw_batch;
 
@@ -57,11 +57,11 @@ void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
 /* Reserve memory for len bytes; afterwards data is not NULL, even for 0. */
 bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
-/* long_gate -- decides how much of one record may be held.
+/* long_gate -- decides how many bytes of one record may be kept in memory.
  *
  * Batches have a given size. A longer record makes its batch longer, up to the longest document
- * allowed, and with many threads there may be many such batches. So a gate, provided by the code
- * that bounds the memory, is called before more of such a record is kept. */
+ * allowed, and with many threads there may be many such batches. So the reader calls a gate, which
+ * the code that limits the memory provides, before it keeps more of such a record. */
 
 /* A record that the gate does not allow. It was read to its end and dropped; its size goes into the
  * message. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_again.c -- makes a raw batch of the records, one piece each, for an ordinary parser.
+/* read_again.c -- reads the records into a raw batch, one piece per record, and lets an ordinary
+ * parser parse it.
  *
  *     file    ....[ 7 ]...........[ 12 ][ 13 ]..[ 15 ]......      places, ascending within a file
  *     data        [ 7     ][ 12 ][ 13 ]..[ 15  ]                  two reads
  *
- * The length of a record is known only when its newline is found: a read begins with a guess from
- * the length of the record's text, and goes on as far as needed. Records close to each other share
- * a read.
+ * The length of a record is unknown until its newline is found. So a read begins with a guess from
+ * the length of the record's text, and continues until the newline. Records close to each other
+ * share a read.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 
@@ -81,13 +82,13 @@ void bm_read_again_close(bm_read_again *again)
     bm_free_all(again->batch.data, again->batch.pieces, again->batch.columns, again);
 }
 
-/* Append up to n bytes of the open file at offset `place`; *got 0 at the end of the file. */
-static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *got, bm_error *err)
+/* Append up to n bytes of the open file, from `offset` on; *got 0 at the end of the file. */
+static bm_status append(bm_read_again *again, uint64_t offset, size_t n, size_t *got, bm_error *err)
 {
     bm_raw_batch *batch = &again->batch;
     if (batch->len + n > batch->cap)
         BM_TRY(bm_raw_batch_reserve(batch, (batch->len + n) * 2, err));
-    const int failed = bm_pread_all(again->fd, batch->data + batch->len, n, place, got);
+    const int failed = bm_pread_all(again->fd, batch->data + batch->len, n, offset, got);
     if (failed != 0)
         return bm_fail_errno(err, failed, again->set->sources[again->file].name,
                              "cannot be read again");
@@ -95,10 +96,10 @@ static bm_status append(bm_read_again *again, uint64_t place, size_t n, size_t *
     return BM_OK;
 }
 
-/* Find the end of the record at file offset `place`, whose first bytes are at batch.data[begin] and
- * have no newline before batch.data[seen]. Appends bytes of the file until there is one, or the
- * file ends. *end: offset in batch.data after the newline. */
-static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t place,
+/* Find the end of the record at file offset `offset`. Its first bytes, batch.data[begin … seen-1],
+ * have no newline. Appends bytes of the file until there is one, or the file ends. *end: offset in
+ * batch.data after the newline. */
+static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t offset,
                           size_t *end, bm_error *err)
 {
     bm_raw_batch *batch = &again->batch;
@@ -111,7 +112,7 @@ static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint6
             return BM_OK;
         seen = batch->len;
         const size_t more = seen - begin < GAP_MOST ? GAP_MOST : seen - begin;
-        BM_TRY(append(again, place + (seen - begin), more, &got, err));
+        BM_TRY(append(again, offset + (seen - begin), more, &got, err));
         if (got == 0)
             return BM_OK;
     }

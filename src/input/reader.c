@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c -- cuts files into batches of whole records: a raw batch holds pieces, each a run of
- * whole records of one file, in which a parser (parser.h) finds the records.
+/* reader.c -- cuts files into batches of whole records. A raw batch consists of pieces, each a
+ * sequence of whole records of one file. A parser (parser.h) finds the records in them.
  *
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
@@ -14,13 +14,13 @@
  * limit of records is near) the reader walks from record to record.
  *
  * Of a record longer than a document may be, the first bytes become a piece of their own, and the
- * rest is read and dropped. So is the rest of a broken file. Limits: a batch takes at most about
- * batch_bytes bytes and those of the longest document allowed.
+ * rest is read and dropped. So is the rest of a broken file. Limits: a batch has at most about
+ * batch_bytes bytes plus the longest document allowed.
  *
  * In a plain file a cut can be guessed without reading everything before it: the last bytes that
- * would fit into a batch show where a record seems to end. If several threads take batches in turn,
- * the bytes up to such a cut, a *range*, are handed out unread. The thread that got the range reads
- * it by position, at the same time as other threads, and checks that a record really ends there.
+ * would fit into a batch show where a record seems to end. If several threads process batches, the
+ * bytes up to such a cut, a *range*, are handed out unread. The thread that got the range reads it
+ * with pread(), at the same time as other threads, and checks that a record really ends there.
  * Small files are handed out unread too, as many as fit into a batch.
  *
  * Ranges are handed out before earlier ones are accepted, so the position in the file, the digest
@@ -66,13 +66,13 @@ typedef struct reader_batches {
 /* How the current file is broken. */
 typedef struct reader_break {
     bm_error error; /* status not BM_OK: returned after the records before are handed out */
-    bool rest;      /* bad records are skipped, and the rest of the file becomes one */
+    bool rest;      /* the rest of the file becomes one bad record, which is skipped */
 } reader_break;
 
-/* Observers of everything that is read. */
+/* Callbacks for long records, and the tracker of all bytes read. */
 typedef struct reader_watch {
     const bm_long_gate *gate;    /* borrowed; NULL: any record may be kept in memory */
-    bm_content_tracker *tracker; /* NULL: places are not reported */
+    bm_content_tracker *tracker; /* NULL: positions are not reported */
 } reader_watch;
 
 /* The ranges of the current file. While `ahead` (the reader has handed out ranges that are not
@@ -90,8 +90,8 @@ typedef struct reader_ranges {
     unsigned state;    /* the scan's state where the first dropped range began */
     size_t file;       /* the file of the first dropped range */
     /* Used by the reader alone. n_failed: failures of ranges in this file; pause: batches to read
-     * in order before the next range; look: bytes of the file in which an end is searched; opening:
-     * how the elements of the file's array begin (bm_element_opening). */
+     * in order before the next range; look: bytes in which the end of a record is searched;
+     * opening: how the elements of the file's array begin (bm_element_opening). */
     uint32_t n_failed, pause;
     bm_buf look, opening;
 } reader_ranges;
@@ -182,8 +182,8 @@ static bm_status reader_header_too_long(const record_reader *reader, bm_error *e
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* `row`, without a byte order mark, is the first row of the current file: it determines how many
- * cells rows have and, if it is a header, which columns are the fields. */
+/* Use `row`, the first row of the current file without a byte order mark: its number of cells is
+ * the limit for all rows and, if it is a header, it names the columns. */
 static bm_status find_columns(record_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -217,7 +217,7 @@ static bm_status reader_first_row(record_reader *reader, const cutter *c, bm_err
 }
 
 /* Track the next `len` bytes of the current file. BM_ERR_FORMAT: the file has changed before the
- * place to check. */
+ * position to check. */
 static bm_status reader_saw(const record_reader *reader, const char *data, size_t len,
                             bm_error *err)
 {
@@ -227,8 +227,8 @@ static bm_status reader_saw(const record_reader *reader, const char *data, size_
                                   bm_input_set_source(reader->set, reader->file)->name, err);
 }
 
-/* The current file has been read: go on to the next one. BM_ERR_FORMAT: it ended before the place
- * to check. */
+/* End the current file, which was read to its end. BM_ERR_FORMAT: it ended before the position to
+ * check. */
 static bm_status reader_end_file(record_reader *reader, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -253,8 +253,8 @@ static bm_status skip_rest(record_reader *reader, bm_error *err)
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* Handle the status of an input_ahead call, whose error is in reader->broken.error. If the file
- * itself is broken and bad records are skipped, skip the rest of the file. */
+/* Handle the status of an input_ahead call; reader->broken.error has its error. If the file itself
+ * is broken and bad records are skipped, skip the rest of the file. */
 static bm_status check_read(record_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
@@ -269,7 +269,7 @@ static bm_status check_read(record_reader *reader, bm_status status, bm_error *e
 }
 
 /* Like check_read, for calls after the first bytes of a file. If the file is damaged, the message
- * also says how to use the records before the damage. */
+ * also advises how to use the records before the damage. */
 static bm_status check_read_on(record_reader *reader, bm_status status, bm_error *err)
 {
     const bm_on_error on_error = reader->set->options.on_error;
@@ -281,8 +281,8 @@ static bm_status check_read_on(record_reader *reader, bm_status status, bm_error
 
 /* === reader rest ===
  *
- * Handles what the reader does not hold or cannot read: records that are too long, and the rest of
- * a broken file.
+ * Handles bytes that are not kept in memory or cannot be read: records that are too long, and the
+ * rest of a broken file.
  *
  * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
  * where its JSON array is malformed. If bad records are skipped, the rest of the file, from the
@@ -322,7 +322,7 @@ static bm_status reader_read(record_reader *reader, char *out, size_t cap, size_
         reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 
-/* Add the piece that stands for the rest of the file, which begins on `line`. */
+/* Add an empty piece for the unreadable rest of the file, which begins on `line`. */
 static bm_status reader_add_rest(record_reader *reader, bm_raw_batch *batch, uint64_t line,
                                  bm_error *err)
 {
@@ -418,7 +418,7 @@ static bm_status reader_add_too_long(record_reader *reader, cutter *c, bool to_r
                 bm_too_long_prefix(reader->rules->longest);
     skipped_record skipped = {.wants_words = to_refuse};
     BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
-    if (reader->broken.rest) /* the record belongs to what cannot be read */
+    if (reader->broken.rest) /* the record belongs to the unreadable rest */
         return reader_add_rest(reader, c->batch, reader->line, err);
     const bool broken = reader->broken.error.status != BM_OK;
     if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->rules->longest) {
@@ -504,15 +504,15 @@ static void reader_set_gate(record_reader *reader, const bm_long_gate *gate)
     reader->watch.gate = gate;
 }
 
-/* Report the place after each batch (bm_raw_batch.place). If check->known, verify that the bytes
- * before that place are unchanged. `check` is copied. */
+/* Report the position after each batch (bm_raw_batch.place). If check->known, verify that the bytes
+ * before the position `check` are unchanged. `check` is copied. */
 static bm_status reader_track(record_reader *reader, const bm_content_place *check, bm_error *err)
 {
     return bm_content_tracker_open(check, &reader->watch.tracker, err);
 }
 
-/* Call this if several threads take batches in turn, a thread that waits for its turn helps the
- * inputs (bm_input_ahead_help), and a thread that got a batch calls reader_fill at once. */
+/* Call this if several threads get batches, a thread that waits for the lock calls
+ * bm_input_ahead_help, and a thread that got a batch calls reader_fill at once. */
 static void reader_set_helped(record_reader *reader)
 {
     bm_input_ahead_set_helped(reader->bytes);
@@ -546,7 +546,7 @@ static void cut_at_newline(const record_reader *reader, cutter *c)
 }
 
 /* Cut where an element has begun, or at the end of the bytes read. The bytes between elements then
- * go with this piece, so white space of any length needs no memory. */
+ * belong to this piece, so white space of any length needs no memory. */
 static void cut_between_elements(cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
@@ -635,8 +635,8 @@ static size_t read_size(const record_reader *reader, const cutter *c)
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
     if (reader->rules->longest < SIZE_MAX / 2 && n > reader->rules->longest + 6 - held)
-        n = (size_t)(reader->rules->longest + 6 -
-                     held); /* 6: a line ending, a byte order mark, one byte too many */
+        /* 6: a line ending, a byte order mark, one byte over the limit */
+        n = (size_t)(reader->rules->longest + 6 - held);
     return n > 0 ? n : 1;
 }
 
@@ -851,8 +851,8 @@ static bool allows_ranges(record_reader *reader)
     return false;
 }
 
-/* Can records be found without knowing the bytes before: each newline ends one, or the whole file
- * is one? */
+/* Can records be found without the bytes before them? True if every newline ends a record, or the
+ * whole file is a record. */
 static bool is_simple(const record_reader *reader)
 {
     const bm_record_format *format = reader->format;
@@ -1020,7 +1020,7 @@ static bm_status accept_files(record_reader *reader, bm_raw_batch *batch, bm_err
     return BM_OK;
 }
 
-/* Accept a batch whose range is as expected. All batches before it are finished. */
+/* Accept a batch after its range was read as expected. All batches before it are finished. */
 static bm_status accept_range(record_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -1042,8 +1042,8 @@ static bm_status accept_range(record_reader *reader, bm_raw_batch *batch, uint64
     return BM_OK;
 }
 
-/* Drop a batch whose range is not as expected, or that comes after such a batch. The reader reads
- * its bytes again. */
+/* Drop a batch: its range, or an earlier one, is not as expected. The reader reads its bytes
+ * again. */
 static bm_status drop_range(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
@@ -1077,10 +1077,10 @@ static bool is_whole(const record_reader *reader, const bm_raw_batch *batch, uin
 }
 
 /* If the batch is a range, read it, at the same time as `next` and other fills. Then ranges are
- * accepted one at a time, in their order: line numbers and digests continue from the range before,
- * and *in_turn grows by the seconds that this takes. A range that is not as expected is removed
- * from the batch, and the reader reads it again. After a failure the batch cannot be parsed, but no
- * other fill waits for it. */
+ * accepted one at a time, in input order, because line numbers and digests continue from the range
+ * before. *in_turn grows by the seconds that accepting takes. A range that is not as expected is
+ * removed from the batch, and the reader reads it again. After a failure the batch cannot be
+ * parsed, but no other fill waits for it. */
 static bm_status reader_fill(record_reader *reader, bm_raw_batch *batch, double *in_turn,
                              bm_error *err)
 {

@@ -16,8 +16,8 @@ typedef struct bm_record {
     uint32_t file;
     uint64_t line;   /* line on which the record begins, from 1; in a table: its row */
     uint64_t number; /* its index in a JSON array, from 1; other formats: 0 */
-    /* The record's bytes as read, with the line ending if there is one. Of a record longer than a
-     * document may be, only the first bytes. data NULL: the source has no such bytes. */
+    /* The record's bytes as read, with the line ending if there is one; only the first bytes of a
+     * record longer than a document may be. data NULL: the source has no such bytes. */
     bm_str raw;
     /* Offset of its first byte in the file, if the source can read it again from there
      * (bm_batch_source.reads_again); else undefined. */
@@ -25,15 +25,15 @@ typedef struct bm_record {
     bool is_header;     /* a header row, or the byte order mark of an array (only in a split,
                             never in a full parse) */
     bool bad;           /* only file, line, raw, reason and n_behind are set */
-    const char *reason; /* "what is wrong (what was expected)" */
-    uint64_t n_behind;  /* a bad csv row: lines after its first that a quote swallowed */
+    const char *reason; /* the error, and in parentheses what was expected */
+    uint64_t n_behind;  /* a bad csv row: further lines that became part of it through a quote */
     /* Valid UTF-8, unescaped. A record without an id of its own has FILE:LINE, or in an array
      * FILE:N. */
     bm_str id;
     bm_str text;         /* valid UTF-8 */
     uint64_t text_bytes; /* bytes of the text as read (JSON: after unescaping), before repair */
     bm_str as_read;      /* the text before repair; data NULL if it needed none */
-    uint64_t n_invalid;  /* U+FFFD written in place of invalid bytes */
+    uint64_t n_invalid;  /* number of U+FFFD that replace invalid bytes */
     /* from sources without texts: the record's shingle hashes, in order, with repeats; `text` is
      * then empty */
     const uint64_t *hashes;
@@ -52,8 +52,8 @@ typedef struct bm_record {
     bool nameless; /* it has no id, and none was made (bm_batch_parser.own_ids) */
 } bm_record;
 
-/* Report a bad record that ends the run: BM_ERR_INPUT with its reason, and advice on how to go on
- * without it. */
+/* Report a bad record that ends the job: BM_ERR_INPUT with its reason, and advice on how to
+ * continue without it. */
 static inline bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err)
 {
     (void)bm_fail_at(err, BM_ERR_INPUT, file, record->line, "%s", record->reason);
@@ -61,7 +61,7 @@ static inline bm_status bm_fail_bad_record(const char *file, const bm_record *re
     return BM_ERR_INPUT;
 }
 
-/* Where to read a record again. */
+/* The position of a record in the inputs, for reading it again. */
 typedef struct bm_record_place {
     uint32_t file;
     uint64_t line, place, text_bytes; /* as in bm_record */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_format.h -- what defines a format of records: where a record ends, and how its bytes
- * become a document. record_formats.c has one row for each.
+/* record_format.h -- the interface of a format of records: functions that find the end of a record
+ * and parse it. record_formats.c has a row for each format.
  *
  * The reader (which cuts) and the parser both use `record_end`, so both see the same records.
  * record_end can stop and resume at any byte, because `scan` keeps the state within the current
- * record. `parse` turns the bytes of one record into id and text. */
+ * record. `parse` finds id and text in the bytes of one record. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -53,7 +53,7 @@ typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from,
 typedef struct bm_end_hint {
     bm_row_syntax syntax; /* csv only */
     bm_str opening;       /* how the elements of an array begin; empty: unknown */
-    bool sure;            /* report no end rather than a doubtful one */
+    bool sure;            /* report an end only if it is certain */
 } bm_end_hint;
 
 /* Guess the offset at which the last record that ends in data[0 … len-1] ends; 0: unknown. Only a
@@ -73,7 +73,7 @@ typedef enum bm_record_role {
 
 typedef struct bm_record_format {
     bm_format format;
-    const char *name;       /* what --format takes */
+    const char *name;       /* value of --format */
     const char *endings[3]; /* file name endings that mean this format */
     bool newline_ends;      /* every newline ends a record */
     bool whole_file;        /* a record is a file, even an empty one */
@@ -81,8 +81,8 @@ typedef struct bm_record_format {
     bool quoted;            /* tables: fields may be in quotes (RFC 4180) */
     bool skip_blank;        /* a line of only JSON white space is no record */
     bool json;              /* a record is a JSON object */
-    bool elements;          /* records are elements of an array; bytes between them are in none */
-    unsigned state_behind;  /* the scan's state after a record */
+    bool elements; /* records are elements of an array; bytes between them are in no record */
+    unsigned state_behind; /* the scan's state after a record */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
@@ -94,8 +94,8 @@ typedef struct bm_record_format {
 /* If the first element of the array is an object: its bytes from the brace to the end of the first
  * name. Empty: not found. */
 bm_str bm_element_opening(const char *data, size_t len);
-/* Call after all bytes of the file were scanned. Returns why they are not a complete array; NULL if
- * they are one. */
+/* Call after all bytes of the file were scanned. Returns NULL if they are a complete array, else
+ * the error. */
 const char *bm_elements_unclosed(const bm_scan *scan);
 /* Header fields of a WET record. */
 #define BM_WET_LENGTH "Content-Length"
@@ -120,23 +120,23 @@ static inline bm_str bm_without_line_end(bm_str row)
     return row;
 }
 
-/* How many first bytes are kept of a record longer than `longest`, the limit of a document. The
- * number does not depend on where batches end. */
+/* A record longer than `longest`, the limit of a document, is cut to this number of bytes. The
+ * number does not depend on the ends of batches. */
 static inline size_t bm_too_long_prefix(uint64_t longest)
 {
     return longest < 255 ? (size_t)longest + 1 : 256;
 }
 
-/* record_maker -- what all parsers share: reporting a bad record, making the id of a record that
- * has none of its own, and the rules for UTF-8. One maker per thread. */
+/* record_maker -- functions common to all parsers: they report a bad record, make the id of a
+ * record that has none of its own, and apply the rules for UTF-8. One maker per thread. */
 
 typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
     bool all_valid;               /* records are parts of bytes that are valid UTF-8 as a whole */
     const char *file_name;        /* the file of the current records; set by the owner, borrowed */
-    bm_buf place;                 /* ids are made here: "FILE:", then the line */
+    bm_buf place;                 /* buffer for ids: "FILE:", then the line */
     size_t place_len;             /* length of "FILE:" */
-    const char *place_name;       /* the file_name that `place` was made for; NULL: none yet */
+    const char *place_name;       /* the file_name in `place`; NULL: none yet */
     char reason[640];
 } bm_record_maker; /* initialize to {0}, then set rules */
 
@@ -144,8 +144,8 @@ void bm_record_maker_reset(bm_record_maker *maker);
 /* Mark the record as bad; the reason is written to the maker's buffer. */
 void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
     BM_PRINTF(3, 4);
-/* The same for a record whose `what` ("text") is longer than a document may be; `more` goes on with
- * the reason. */
+/* Like bm_record_bad, for a record in which `what` ("text") is longer than a document may be;
+ * `more` continues the reason. */
 void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *what,
                         const char *more);
 /* Set the id to FILE:LINE, in an array FILE:N, or with `row_ids` the number of the row. A view of
@@ -164,7 +164,7 @@ typedef struct bm_utf8_value {
 bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
                                const bm_utf8_value *field, bm_error *err);
 
-/* parser_state -- what a format's parse function uses of its parser to make a record.
+/* parser_state -- the members of a parser, for the parse functions of formats.
  *
  * Text and id of a record are views of the batch if its bytes can stay as they are, else of the
  * parser's own buffers, which are valid until the next record. */
@@ -199,7 +199,7 @@ struct bm_parser {
 
 /* The row of a format; NULL if it has none: AUTO, and formats without records. */
 const bm_record_format *bm_record_format_of(bm_format format);
-/* The format that a file name means; `len` excludes an ending for compression. FILES if no ending
- * fits. */
+/* The format that the ending of a file name means; `len` excludes an ending for compression. FILES
+ * if no ending fits. */
 bm_format bm_format_of_name(const char *name, size_t len);
 const char *bm_format_name(bm_format format);

@@ -67,8 +67,8 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
     return BM_OK;
 }
 
-/* Prepare maker->place for the current file: "FILE:" (nothing if ids are row numbers), and room for
- * a number. */
+/* Write "FILE:" of the current file to maker->place (nothing if ids are row numbers), and reserve
+ * space for a number. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
@@ -115,7 +115,8 @@ void bm_record_check_id(bm_record_maker *maker, bm_record *record)
                       BM_ID_BYTES_MAX);
 }
 
-/* Count n invalid bytes in `what` ("text"). False: the record is bad, now or before. */
+/* Count n invalid bytes in `what` ("text"). False: the record is bad, because of these bytes or
+ * already before. */
 static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
                                  const char *what)
 {
@@ -147,7 +148,7 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
  *
  * A line, or a whole file, is the text of a document. */
 
-#define BINARY_BYTES 8192u /* a NUL among so many first bytes of a file means that it is no text */
+#define BINARY_BYTES 8192u /* a file with a NUL in its first 8192 bytes is not a text */
 
 static bm_status set_text(struct bm_parser *parser, bm_str content, bm_record *record,
                           bm_error *err)
@@ -185,7 +186,7 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
 
 /* === parse table ===
  *
- * From a row of tsv or csv to id and text.
+ * Parses a row of tsv or csv: finds id and text.
  *
  * A row is read to its end, because broken quoting anywhere makes it a bad record. So do more cells
  * than the first row has: a text that contains an unquoted separator would be cut off there. A
@@ -306,8 +307,8 @@ static bm_status set_table_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-/* Set the values of the fields of `keep`, whose cells follow the text cells. A cell that is wholly
- * a JSON number is a number. */
+/* Set the values of the fields of `keep` from the cells after the text cells. A cell is a number if
+ * all of it is a JSON number. */
 static void set_table_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
@@ -356,7 +357,7 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
 
 /* === parse jsonl ===
  *
- * From a JSON object to id and text: what counts as missing, as empty, as bad. */
+ * Parses a JSON object: finds id and text, and decides whether they are missing, empty or bad. */
 
 static const char *kind_name(bm_json_kind kind)
 {
@@ -394,8 +395,8 @@ static bm_json_kind kind_at(bm_str content, const char *path)
     return field.kind;
 }
 
-/* Write `name` with [] after each array on its path: "a[].b" for "a.b". False: that leads to no
- * text either. */
+/* Write `name` with [] after each array on its path: "a[].b" for "a.b". False: that path leads to
+ * no text either. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;
@@ -640,8 +641,8 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
 
 /* === parse wet ===
  *
- * Records of Common Crawl's text files: WARC files, whose records of type `conversion` are the
- * texts (WET). Finds where a record ends, and its id and text.
+ * Records of Common Crawl's text files (WET): WARC files in which records of type `conversion` are
+ * texts. Finds the end of a record, its id and its text.
  *
  *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING
  *           --two line ends--> the next record
@@ -766,7 +767,7 @@ static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t l
 /* Header fields of a record, and its text. data NULL: the record lacks that field. */
 typedef struct wet_record {
     bm_str type, id, uri, text, length_digits;
-    const char *broken; /* what is wrong with the record; NULL: nothing */
+    const char *broken; /* the error in the record; NULL: none */
     uint64_t length;
     bool blank; /* it has nothing but line endings */
 } wet_record;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_rules.c -- turns options into rules, and field names and numbers into columns.
+/* record_rules.c -- makes rules of options, and finds the columns of fields.
  *
  * Tests: tests/unit/input/test_name_list.c, tests/unit/input/test_parse_row.c,
  *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
@@ -278,8 +278,8 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
     return !rules->id_given || is_number(rules->id);
 }
 
-/* In a table without header, every field must be a number from 1. `whose` follows the field's name
- * in messages. */
+/* In a table without header, every field must be a number from 1. Messages name the field, and then
+ * `whose`. */
 static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))

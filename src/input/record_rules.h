@@ -24,7 +24,7 @@
 #include "base/memory.h"
 #include "model/keep_rules.h"
 
-/* name_list -- the names of a record's fields, for a message about one that it lacks: "'id',
+/* name_list -- the names of a record's fields, for a message that another field is missing: "'id',
  * 'body', 'meta' and 4 more". Of bounded length, and valid UTF-8. */
 
 typedef struct bm_name_list {
@@ -38,15 +38,15 @@ void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name);
 /* Finish the list and return it in words; "no fields" if empty. Nothing may be added later. */
 const char *bm_name_list_words(bm_name_list *list);
 
-/* Advice in messages about an id that is missing or of a wrong type. */
+/* Advice in messages about an id that is missing or has a wrong type. */
 #define BM_NO_IDS "`id_field` none names records by their places"
 
 /* Returns advice for a message that `field` is missing: if `field` is the default name, the name of
  * the option that chooses another field; else "". */
 const char *bm_text_hint(const char *field);
 
-/* Follow `path` (dotted, as fields are given) down from `object` until a part is missing or only
- * the last part is left. Add the names in the object reached. */
+/* Follow `path`, a field name with dots, from `object` through nested objects until a part is
+ * missing or only the last part is left. Add the names in that object. */
 void bm_name_list_json(bm_name_list *list, bm_str object, const char *path);
 
 /* newlines -- counting lines. */
@@ -75,7 +75,7 @@ typedef struct bm_row {
     size_t left;     /* bytes from pos to the end of the row */
     bm_row_syntax syntax;
     uint32_t n_cells;     /* cells returned so far, counting a broken one */
-    const char *broken;   /* what is wrong with the row; NULL: no error so far */
+    const char *broken;   /* the error in the row; NULL: none so far */
     const char *expected; /* what was expected instead */
     const char *opened;   /* the quote that begins the broken cell; NULL: none does */
 } bm_row;
@@ -94,14 +94,15 @@ static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
 /* Get the next cell. false: there are no more, or the row is broken. */
 bool bm_row_next(bm_row *row, bm_cell *cell);
-/* Where a broken row is. */
+/* The location of a broken row. */
 typedef struct bm_row_place {
     const char *begin; /* its first byte */
     uint64_t line;     /* the line of that byte */
-    uint64_t n_behind; /* lines after that one that belong to the row */
+    uint64_t n_behind; /* further lines of the row */
 } bm_row_place;
 
-/* Explain why a row is broken: where a quoted cell begins, and how many lines it swallowed. */
+/* Explain why a row is broken: where a quoted cell begins, and how many further lines it
+ * includes. */
 void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
 /* Append the delimiter. */
 static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
@@ -130,8 +131,8 @@ typedef struct bm_record_rules {
     bool repairs;
 } bm_record_rules;
 
-/* Fill `out` from the options. BM_ERR_USAGE: options that do not fit each other or the format, such
- * as the name of a field without a header. */
+/* Fill `out` from the options. BM_ERR_USAGE: options contradict each other or the format, such as a
+ * field given by name in a file without a header. */
 bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
                                bm_record_rules *out, bm_error *err);
 /* The syntax of rows of the format; zeros for formats except tsv and csv. */
@@ -161,9 +162,9 @@ typedef struct bm_first_row {
     const char *file; /* the file's name, for messages */
 } bm_first_row;
 
-/* Fill bm_row_numbers_count() numbers. bm_row_numbers_begin does so before any row is known: no
+/* Fill bm_row_numbers_count() numbers. bm_row_numbers_begin is used before any row is known: no
  * column is known by name, and rows may have any number of cells. bm_row_numbers_from uses the
- * first row, which is a header if the rules say so. If the first row is broken, or longer than a
+ * first row, which is a header if rules->header. If the first row is broken, or longer than a
  * document may be, rows may still have any number of cells. BM_ERR_INPUT: the header is broken, or
  * a field is missing in it or occurs twice; the message names the file and line 1. */
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);

@@ -14,10 +14,10 @@ typedef struct bm_stored_file {
 
 #define BM_STORED_FILE_NONE ((bm_stored_file){.fd = -1})
 
-/* Open the file at `path`, which is borrowed until close. `remote`, also borrowed, is the file if
- * it is already open at its address. If `remote` is NULL and `path` is an address, a connection of
- * its own is opened. Fails like bm_open_regular (BM_ERR_INPUT for anything but a regular file) or
- * bm_remote_open. */
+/* Open the file at `path`, which is borrowed until close. If the file at an address is open
+ * already, pass it as `remote`, also borrowed. If `remote` is NULL and `path` is an address, this
+ * opens a connection of its own. Fails like bm_open_regular (BM_ERR_INPUT for anything but a
+ * regular file) or bm_remote_open. */
 bm_status bm_stored_open(const char *path, bm_remote *remote, const bm_callbacks *callbacks,
                          bm_stored_file *out, bm_error *err);
 void bm_stored_close(bm_stored_file *file); /* BM_STORED_FILE_NONE is fine */

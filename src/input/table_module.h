@@ -30,9 +30,9 @@ typedef struct bm_table_cut {
     void *own; /* NULL: the table is not cut */
     /* The range that begins at `row`: 0, or where an earlier range ended. One thread at a time. */
     bm_table_range (*next)(void *own, uint64_t row);
-    /* Read the rows of a range as one array with the stream's schema. Fails like the stream
-     * (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message, which the stream gives if it
-     * reads these rows. Any thread. */
+    /* Read the rows of a range as one array with the stream's schema. Fails with the statuses of
+     * the stream (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message: for one, read
+     * these rows from the stream. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
     void (*drop)(bm_table_range *range); /* frees its `own` */
     /* Make the stream go on with this row and end at `end`, the end of a range, or UINT64_MAX for
@@ -49,7 +49,7 @@ typedef struct bm_table_bytes {
     bm_status (*read)(void *file, void *out, size_t len, uint64_t at, size_t *got, bm_error *err);
 } bm_table_bytes;
 
-/* A file of tables, and the parts of it to read. */
+/* A table file, and the parts of it to read. */
 typedef struct bm_table_wish {
     const char *path;
     bm_table_bytes bytes;
@@ -102,11 +102,11 @@ typedef struct bm_table_kept {
      * file already has a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;
-    /* NULL, or what to leave out of the strings of column `text` (a name as in bm_table_wish). The
-     * text of a row is all of its strings, with a newline between two; a null counts as an empty
-     * string, but a list that is null has no strings. Cuts come in the order of the rows, and
-     * ascend within a row; no cut has bytes of two strings. BM_ERR_INPUT: strings of this column
-     * cannot be cut, such as those of lists in lists, or of a dictionary in an IPC file. */
+    /* NULL, or the bytes to leave out of the strings of column `text` (a name as in bm_table_wish).
+     * The text of a row is all of its strings, with a newline between two. A null counts as an
+     * empty string, but a list that is null has no strings. Cuts come in the order of the rows, and
+     * ascend within a row. No cut spans two strings. BM_ERR_INPUT: strings of this column cannot be
+     * cut, such as strings of lists in lists, or of a dictionary in an IPC file. */
     const bm_table_text_cut *cuts;
     uint64_t n_cuts;
     const char *text;
@@ -115,8 +115,8 @@ typedef struct bm_table_kept {
     uint64_t memory;   /* as in bm_table_wish */
     bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
-    /* NULL, or another table of the same schema, whose rows follow in the same file. Only its path,
-     * rows, n_rows, bytes, cuts, n_cuts and `more` are used. Not with labels. */
+    /* NULL, or another table of the same schema: its rows follow in the same file. Only its path,
+     * rows, n_rows, bytes, cuts, n_cuts and `more` are used. NULL if there are labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 
@@ -133,11 +133,11 @@ typedef struct bm_table_made {
     void *write_ctx;
 } bm_table_made;
 
-/* A message about what went wrong, NUL-terminated. */
+/* The message of an error, NUL-terminated. */
 typedef struct bm_table_words {
     char text[512];
-    size_t table;      /* index of the table that the error is about, among those kept in one
-                        * file */
+    size_t table;      /* index of the table with the error, if one file has the rows of several
+                        * tables */
     bool other_schema; /* its schema differs from the first table's */
 } bm_table_words;
 

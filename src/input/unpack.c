@@ -19,7 +19,7 @@
 
 /* === window of ===
  *
- * Parses headers of RFC 8878 and of the xz file format, up to the size of the window.
+ * Parses headers of RFC 8878 and of the xz file format as far as the size of the window.
  *
  *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment |
  *                 dictionary id | size of the content, which is the window of a single segment
@@ -29,7 +29,7 @@
 
 #define STREAM_HEADER 12u
 #define LZMA2_ID      0x21u
-#define LZMA2_MOST    40u /* stands for a dictionary of 4 GiB - 1 byte */
+#define LZMA2_MOST    40u /* means a dictionary of 4 GiB - 1 byte */
 
 /* A little-endian number. */
 static uint64_t number_of(const unsigned char *bytes, size_t n)
@@ -216,19 +216,19 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
 
 /* === unpack zst ===
  *
- * Unpacks frames of Zstandard with libzstd, with a window of at most 2^27 bytes: a hostile header
- * cannot ask for more.
+ * Unpacks frames of Zstandard with libzstd, with a window of at most 2^27 bytes, so a hostile
+ * header cannot cause a larger allocation.
  *
- * On an error, ZSTD_decompressStream() does not report what it wrote earlier in the same call. So
- * each call gets the bytes that the library asked for, but without the header of the following
- * block, which the library asks for too. A call then decodes at most one block, or reads a header,
+ * On an error, ZSTD_decompressStream() does not report the bytes that it wrote earlier in the same
+ * call. So each call gets as many bytes as the library requested, less the header of the following
+ * block, which the request includes. A call then decodes at most one block, or reads a header,
  * never both. The first byte of a frame is passed alone; otherwise the library would decode a small
- * frame whole, by other rules. The library delivers an uncompressed block in parts, as they come,
- * and only later finds that the block is too large; so it needs `pieces`.
+ * frame as a whole, by other rules. The library delivers an uncompressed block in parts, as they
+ * arrive, and only later finds that the block is too large; so it needs `pieces`.
  *
- * The library accepts a match anywhere in its buffer, which has more than the window if an earlier
- * frame needed a larger buffer. So a frame longer than its window then gets a new context; whether
- * the frame is accepted does not depend on the frames before. */
+ * The library accepts a match anywhere in its buffer, which is larger than the window if an earlier
+ * frame needed a larger buffer. So a frame longer than its window then gets a new context. Thus the
+ * frames before do not decide whether a frame is accepted. */
 
 #define HEADER_BYTES 3u /* size of the header of a block */
 #define FRAME_LEAST  5u /* bytes that determine the length of a frame's header */
@@ -256,10 +256,10 @@ typedef struct zst {
     ZSTD_DCtx *context;
     unsigned window_log;            /* log2 of the largest window allowed */
     uint64_t buffer;                /* the most bytes that the context's buffer can have */
-    unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is whole */
+    unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is complete */
     size_t n_head;
     bool inside;   /* the header has been read */
-    size_t wanted; /* how many bytes the library asked for */
+    size_t wanted; /* how many bytes the library requested */
     bool full;     /* the output space was used up: there may be more output */
 } zst;
 
@@ -624,8 +624,8 @@ const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
  * Unpacks frames of LZ4 with liblz4. The window is 64 KiB and a block at most 4 MiB, so nothing has
  * to be bounded here.
  *
- * As with Zstandard, an error hides the output of the same call, and the library asks for bytes
- * after the block too: its checksum and the size of the next block. */
+ * As with Zstandard, a call that fails does not report its output, and the library also requests
+ * bytes after the block: its checksum and the size of the next block. */
 
 #define FOLLOWING_BYTES 8u
 
@@ -646,7 +646,7 @@ static const char *const lz4_names[] = {LZ4_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct lz4 {
     liblz4 lib;
     LZ4F_dctx *context;
-    size_t wanted; /* how many bytes the library asked for */
+    size_t wanted; /* how many bytes the library requested */
     bool full;     /* the output space was used up: there may be more output */
 } lz4;
 

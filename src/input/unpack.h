@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.h -- decompression libraries behind one interface, for decompress.c: a table of functions
- * per library, in unpack.c.
+/* unpack.h -- one interface to all decompression libraries, for decompress.c. Each library has a
+ * table of functions in unpack.c.
  *
  * A file is a sequence of *members* (members of gzip, streams of xz and bzip2, frames of Zstandard
  * and LZ4), each complete in itself. All bytes before damage are delivered before the error,
  * whatever the sizes of the steps, so a file that breaks off gives the same records for any batch
- * size. If a library loses the output of a call that fails, it gets no more than one block at a
- * time (unpack.c). And all libraries except zlib, which decodes symbol by symbol, get pieces of one
- * size (`pieces`), since what they deliver of a damaged block depends on how much input and space
- * they have. */
+ * size. A library that does not report the output of a call that fails gets at most one block at a
+ * time (unpack.c). And libraries that may deliver more or less of a damaged block, depending on how
+ * much input and space they have, get input and space in pieces of one size (`pieces`). */
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +31,7 @@ typedef enum bm_unpack_got {
     BM_UNPACK_MORE,      /* the member goes on */
     BM_UNPACK_END,       /* the member has ended, and all of it was delivered */
     BM_UNPACK_BROKEN,    /* the member is damaged: see `why` */
-    BM_UNPACK_TOO_LARGE, /* the member asks for a window larger than the limit */
+    BM_UNPACK_TOO_LARGE, /* the member needs a window larger than the limit */
     BM_UNPACK_NO_MEMORY
 } bm_unpack_got;
 
@@ -55,7 +54,7 @@ typedef struct bm_unpack_ops {
     bm_status (*open)(void **state, bm_error *err);
     /* Limit windows to 2^window_log bytes from now on; NULL: the format needs no limit. */
     void (*limit)(void *state, unsigned window_log);
-    bool (*reset)(void *state); /* begin a member, whatever came before; false: no memory */
+    bool (*reset)(void *state); /* begin a member, even within another; false: no memory */
     /* Read from in.data[used …], write to out[n_out … out_cap-1], and advance `used` and `n_out`.
      * With input and space left, at most one call in a row neither reads nor writes a byte. */
     bm_unpacked (*run)(void *state, bm_decompress_step *step);
@@ -66,8 +65,8 @@ extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_
 
 #define BM_WINDOW_LOG_MAX 27
 
-/* window_of -- how much of its output a decoder has to keep in memory, read from a file's first
- * bytes. */
+/* window_of -- reads the window size from a file's first bytes: how much of its output a decoder
+ * has to keep in memory. */
 
 /* The window of the first Zstandard frame, or the dictionary of the first xz block, in bytes; 0:
  * the bytes do not state it, or windows of this compression are small. */
@@ -76,5 +75,5 @@ uint64_t bm_window_of(bm_compression kind, const char *head, size_t len);
 bool bm_has_windows(bm_compression kind);
 
 #define BM_WINDOW_MAX (UINT64_C(1) << 27) /* a larger one is refused */
-/* The memory, in MiB, of which the largest window that is read takes a sixteenth. */
+/* MiB of memory with which the largest window is allowed: windows may take a sixteenth of it. */
 #define BM_WINDOW_MEMORY_MIB 2048u
