@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compress.c -- the compression libraries behind compress.h.
+/* compress.c -- calls the compression libraries, and compresses in blocks on several threads.
  *
  * Tests: tests/fault/compression_memory.c, tests/race/race_pipeline.c,
  *        tests/unit/output/test_out_file.c, tests/unit/results/test_kept_writer.c */
@@ -314,8 +314,8 @@ static const pack_ops pack_bz2 = {
  *
  * lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
- * Each call of the library needs room for all output of the call. So input is gathered into whole
- * blocks, which are compressed into a buffer of our own. From there the output is copied as far as
+ * Each call of the library needs space for all its output. So input is gathered into whole blocks,
+ * which are compressed into a buffer of our own. From there the output is copied as far as
  * step->out has space:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
@@ -423,7 +423,7 @@ static pack_result lz4_run(void *state, bm_compress_step *step)
     for (;;) {
         copy_packed(l, step);
         if (l->packed_pos < l->packed_len)
-            return (pack_result){NULL, false}; /* no room */
+            return (pack_result){NULL, false}; /* no space */
         gather(l, step);
         const bool block_is_full = l->n_block == BLOCK_BYTES;
         step->done = l->stage == LZ4_ENDED || (!step->end && !block_is_full);
@@ -449,8 +449,8 @@ static const pack_ops pack_lz4 = {
  * start at the pool's second block, so a small file starts none.
  *
  * The blocks of a file form a ring. The caller fills the blocks and copies their output to
- * step->out, both in order. Meanwhile threads compress them, first those of the file that was
- * opened first.
+ * step->out, both in order. Meanwhile threads compress the blocks, first blocks of the file that
+ * was opened first.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being
@@ -471,7 +471,7 @@ typedef struct pack_buffers {
 typedef struct pack_blocks_block {
     pack_buffers buffers; /* from the pool; held until all output was copied out */
     size_t n_in, n_out;
-    size_t handed_on; /* how many of the n_out bytes were copied out */
+    size_t handed_on; /* bytes of the n_out bytes that were copied out */
     bool done;        /* protected by the lock */
     pack_result packed;
 } pack_blocks_block;
@@ -556,8 +556,8 @@ bool bm_pack_pool_is_crowded(bm_pack_pool *pool)
     return n > pool->n_blocks / 2;
 }
 
-/* Take buffers for a block. Returns false if all are in use or, with *no_memory, if allocation
- * failed. */
+/* Get buffers for a block from the pool. Returns false if all are in use or, with *no_memory, if
+ * allocation failed. */
 static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory)
 {
     bm_pack_pool *pool = b->pool;
@@ -576,7 +576,7 @@ static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory
     return !*no_memory;
 }
 
-/* Give the buffers of a block, if it has any, back to the pool. The caller holds the lock. */
+/* Return the buffers of a block, if it has any, to the pool. The caller holds the lock. */
 static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
 {
     if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
@@ -657,7 +657,7 @@ static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *
                                  buffers->cap_out, &one->n_out);
 }
 
-/* Compress the next block that nobody has begun. Called with the lock held; the lock is released
+/* Compress the next block that no thread has begun. Called with the lock held; the lock is released
  * while the block is compressed. */
 static void compress_next(pack_blocks *b, void *state)
 {
@@ -671,7 +671,7 @@ static void compress_next(pack_blocks *b, void *state)
     pthread_cond_broadcast(&pool->finished);
 }
 
-/* The first file with a block that nobody has begun. */
+/* The first file with a block that no thread has begun. */
 static pack_blocks *find_work(const bm_pack_pool *pool)
 {
     pack_blocks *b = pool->first;
@@ -773,8 +773,7 @@ static void fill_block(pack_blocks *b, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Is there a block to fill, with buffers? Takes buffers if it has none. *no_memory: as in
- * take_buffers. */
+/* Is there a block to fill? Gets buffers for it if necessary. *no_memory: as in take_buffers. */
 static bool has_block(pack_blocks *b, bool *no_memory)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];

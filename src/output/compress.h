@@ -20,8 +20,8 @@ typedef struct bm_pack_pool bm_pack_pool;
 /* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
     uint32_t threads; /* including the caller's; 0 means 1 */
-    uint64_t memory;  /* memory of the whole job, of which blocks take a small share; 0: no
-                         * limit */
+    uint64_t memory;  /* memory limit of the whole job; blocks may use a small share of it; 0: no
+                       * limit */
     /* a pool that several files share, used instead of `threads` and `memory`; NULL: each file has
      * its own */
     bm_pack_pool *pool;
@@ -31,7 +31,7 @@ typedef struct bm_pack_lanes {
  * before they are closed, so the pool gets more blocks. Close the files before the pool. */
 bm_status bm_pack_pool_open(bm_pack_lanes lanes, bool many, bm_pack_pool **out, bm_error *err);
 void bm_pack_pool_close(bm_pack_pool *pool); /* NULL is fine */
-/* Do ended files hold more than half of the blocks? Then the caller should close one of them. */
+/* Do ended files occupy more than half of the blocks? Then the caller should close one of them. */
 bool bm_pack_pool_is_crowded(bm_pack_pool *pool);
 
 typedef struct bm_compress_step {

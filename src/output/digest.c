@@ -256,11 +256,11 @@ out:
 
 /* === digest files ===
  *
- * The pieces of all files are numbered consecutively, and the threads take them one by one: a few
- * large files keep all threads as busy as many small ones do.
+ * The pieces of all files are numbered consecutively, and each thread hashes the next one that is
+ * left. So a few large files keep all threads as busy as many small ones do.
  *
- * Each thread has its own digest object, created for the thread's first piece. Little work is done
- * on the caller's thread alone, because waking threads would take longer. */
+ * Each thread has its own digest object, created for the thread's first piece. If there are few
+ * bytes, the caller's thread hashes them alone: waking other threads would take longer. */
 
 #define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes fewer bytes than this */
 
@@ -348,10 +348,9 @@ out:
  *     thread 1      ######   slow, or without a processor for a while:
  *     thread 2              ##     started once piece 2 is complete and no thread has begun it
  *
- * A thread takes the first piece that no thread has begun, hashes the bytes of the piece as they
- * are written, and then takes the next piece. It sleeps until the writer is WAKE_BYTES ahead:
- * waking it for each block would cost more than hashing a block. bm_digest_follow_end reports
- * failures. */
+ * A thread begins the first piece that no thread has begun, hashes its bytes as they are written,
+ * and then begins the next such piece. It sleeps until the writer is WAKE_BYTES ahead: waking it
+ * for each block would cost more than hashing a block. bm_digest_follow_end reports failures. */
 
 #define WAKE_BYTES  ((uint64_t)1 << 20)
 #define THREADS_MAX 16u
@@ -391,7 +390,7 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
     return reached;
 }
 
-/* Wait until the first piece that no thread has begun has final bytes, and take it: *out is its
+/* Wait until the first piece that no thread has begun has final bytes, and begin it: *out is its
  * index. Returns false if there are no more pieces, or hashing is to end. */
 static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
@@ -436,8 +435,8 @@ static void *loop(void *arg)
     bm_digest *digest = NULL;
     bm_error error = {0};
     size_t index;
-    bm_status status =
-        bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error); /* takes .6 ms the first time */
+    /* the first call in a process takes .6 ms */
+    bm_status status = bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error);
     while (status == BM_OK && claim_piece(follow, &index)) {
         bm_digest_piece piece = {0};
         status = follow_hash_piece(follow, index, digest, &piece, &error);
@@ -447,7 +446,7 @@ static void *loop(void *arg)
     }
     if (status != BM_OK) {
         pthread_mutex_lock(&follow->lock);
-        follow->status = status; /* one of several failures is reported */
+        follow->status = status; /* if several threads fail, one failure is reported */
         follow->error = error;
         pthread_cond_broadcast(&follow->more);
         pthread_mutex_unlock(&follow->lock);

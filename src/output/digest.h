@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.h -- digests of files, as a job's reports list them: SHA-256, which anybody's tools can
- * check, and XXH3 128, by which our own readers check that a file is unchanged. XXH3 costs a
- * twentieth of SHA-256.
+/* digest.h -- digests of files, as a job's reports list them: SHA-256, which common tools can
+ * check, and XXH3 128, with which bandmill checks that a file is unchanged. XXH3 costs a twentieth
+ * of SHA-256.
  *
  * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is the
  * digest of its bytes. The digest of a longer file is the digest of the binary digests of its
@@ -101,13 +101,13 @@ typedef struct bm_digest_work {
 /* Hash the pieces of all files. BM_ERR_IO names the first file that cannot be read. */
 bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 
-/* digest_follow -- pieces of a file are hashed on other threads while the file is written.
+/* digest_follow -- hashes the pieces of a file on other threads while the file is written.
  *
  * The writer reports how many bytes are final; a thread reads them back from the page cache and
- * hashes them. Whenever hashing falls a whole piece behind, another thread begins a piece, so that
- * hashing keeps up with the writer. The file must be written from front to back, and only its first
- * `rewritable` bytes may be rewritten. The pieces of these bytes are hashed last, when the file is
- * complete. One calling thread at a time. */
+ * hashes them. When a whole piece is written and no thread has begun it, another thread is started,
+ * so that hashing keeps up with the writer. The file must be written from front to back, and only
+ * its first `rewritable` bytes may be rewritten. The pieces of these bytes are hashed last, when
+ * the file is complete. One calling thread at a time. */
 
 typedef struct bm_digest_follow bm_digest_follow;
 
@@ -120,8 +120,8 @@ typedef struct bm_digest_followed {
 /* Begin to follow a file. BM_ERR_NOMEM; BM_ERR_IO if no thread can be started. */
 bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
                                 bm_error *err);
-/* Report that n bytes are written, and will not change any more except the rewritable ones. n never
- * falls. */
+/* Report that the first n bytes are written and, except the rewritable ones, will not change. n
+ * never decreases. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
 /* Report that the file is complete with `n` bytes, so that the threads hash the rest. */
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n);

@@ -30,8 +30,8 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* How many times the size of its file a manifest takes in memory: about twice when it is open, and
- * three times while the file is read. A manifest of mostly one-letter names takes more. */
+/* A manifest takes about twice the size of its file in memory when it is open, and three times
+ * while it is read; more if most of its names have one letter. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
@@ -76,8 +76,8 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* Set *begins to whether the file begins like one of ours: by the tool's name in the second member
- * or, if only that is damaged, by the names of the members around it. */
+/* Set *begins to whether the file begins like a manifest: with the tool's name in the second member
+ * or, if only that is damaged, with the right names of the members around it. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -133,7 +133,7 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
 
 /* === manifest seal ===
  *
- * The seal is the last member with its name; its value and two brackets follow. */
+ * The seal is the last member with this name; only its value and two brackets follow. */
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""
@@ -259,7 +259,7 @@ static bm_status report_bad(void *context, const bm_json_row *row, bm_str value,
     return manifest_field_bad(context, row->name, expected, err);
 }
 
-/* Read members into the struct at `out`; the fields own the texts. */
+/* Read members into the struct at `out`; `fields` owns the texts. */
 static bm_status read_from(manifest_fields *fields, const bm_json_doc *doc, bm_str object,
                            const bm_json_row *rows, size_t n, void *out, bm_error *err)
 {
@@ -285,7 +285,8 @@ static void manifest_fields_reset(manifest_fields *fields)
 
 /* === manifest provenance ===
  *
- * How documents were read and signed: the rows of model/field_rows.h are read in one loop. */
+ * The provenance records how documents were read and signed. Its fields are the rows of
+ * model/field_rows.h, read in one loop. */
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
@@ -377,8 +378,8 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* The first key by which signatures of `a` and `b` cannot be used together; NULL: none. The weights
- * decide the scheme, so they are compared first. */
+/* The first key by which signatures of `a` and `b` cannot be used together; NULL: none. The scheme
+ * depends on the weights, so these are compared first. */
 static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
 {
     const char *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
@@ -397,7 +398,7 @@ static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
     return key;
 }
 
-/* Does the list of normalisers have the one that older versions lack? */
+/* Does the list of normalisers have the normaliser that older versions lack? */
 static bool is_of_later_version(const char *normalize)
 {
     uint32_t bits = 0;
@@ -481,17 +482,17 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
 
-/* The size of an input of which only a part was read. Of one that was read as a whole, the size and
- * the digest; of one that was read in several parts, only the first of these rows. */
+/* The row for an input that was read only in part. An input that was read as a whole has both
+ * whole_rows; one that was read in several parts has only the first of them. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {
     {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_input, bytes)},
     {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_input, xxh3_128)}};
 
-/* Read the part of an input that was read, or the parts in which all of it was read. *is becomes
- * false if the input was read as a whole. out->parts is set when all inputs are read, since the
- * array of parts grows until then. */
+/* If only a part of an input was read, or all of it in several parts, read these parts; *is becomes
+ * false if the input was read as a whole. out->parts is set later, because the array of parts grows
+ * until all inputs are read. */
 static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
                             bm_error *err)
 {
@@ -585,8 +586,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                     "expected a number from 1 to that of all shares", err);
 }
 
-/* Set `here` of all inputs: the name of the input, in which the common beginning of all names is
- * replaced by that of all paths. */
+/* Set `here` of all inputs. An input's path is its name, with the common beginning of all names
+ * replaced by the common beginning of all paths. */
 static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -611,7 +612,7 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
     return BM_OK;
 }
 
-/* Read the list run.`name`, which has a path or null for each input, in order, and last for the
+/* Read the list run.`name`. It has a path or null for each input, in order, and then one for the
  * file of offsets. `field` is the offset of the member of bm_manifest_input to set. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
@@ -993,7 +994,8 @@ const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)
     return manifest->offsets.file != NULL ? &manifest->offsets : NULL;
 }
 
-/* The piece size by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
+/* Size of the pieces by which outputs and inputs were digested; 0: an earlier version digested
+ * whole files. */
 static uint64_t manifest_piece_bytes(const bm_manifest *manifest)
 {
     return manifest->piece_bytes;
@@ -1079,7 +1081,7 @@ static bm_status changed(const bm_manifest *manifest, const char *path, const ch
                       kind, is, shown(manifest), listed);
 }
 
-/* Fail because piece `index` of a file is not the listed one. */
+/* Fail because the digest of piece `index` of a file differs from the listed one. */
 static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_found *found,
                                size_t index, const char *listed, bm_error *err)
 {

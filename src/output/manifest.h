@@ -34,7 +34,7 @@ typedef struct bm_manifest_budget {
 /* The fields (model/field_rows.h) of the object "provenance" that describe signing or reading,
  * indexed by their rows. The manifest owns the strings. */
 typedef struct bm_provenance {
-    const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null or missing */
+    const char *texts[BM_N_ROWS]; /* texts of words, names and lists; NULL: null or missing */
     uint64_t numbers[BM_N_ROWS];
     const char *const *text_fields;
     size_t n_text_fields;
@@ -106,7 +106,7 @@ typedef struct bm_manifest_input {
     const bm_manifest_part *parts; /* in order; NULL: it was read as a whole */
     size_t n_parts;
     bm_id_kind ids;    /* kind of ids of a table in memory, INT64, UINT64 or ROWS; else UNTYPED */
-    const char *found; /* where it was read, if not at `file`; else NULL */
+    const char *found; /* the path at which it was read, if other than `file`; else NULL */
     const char *here;  /* its path relative to the manifest's directory; NULL: not known */
 } bm_manifest_input;
 
@@ -133,8 +133,8 @@ bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, 
  * one of ours. BM_ERR_FORMAT: it is ours, but damaged or of a later version; BM_ERR_IO: it cannot
  * be read. */
 bm_status bm_manifest_find(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
-/* Open a manifest from its text, which is stored in another file of ours, `path` in messages. The
- * text is copied. We wrote it, so it is not checked as JSON. */
+/* Open a manifest from its text, which is stored in another file of bandmill, `path` in messages.
+ * The text is copied. It is known to be JSON, and not checked. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Open the items' manifest that the report of an `overlap` contains. BM_ERR_FORMAT: there is
  * none. */
@@ -183,7 +183,7 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
 /* Check that the manifest's count `name` is `n`, the number found in `file`; else BM_ERR_FORMAT. */
 bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
                                     const char *file, bm_error *err);
-/* What a file is now, to compare with its row in the manifest. */
+/* An existing file, to compare with its row in the manifest. */
 typedef struct bm_manifest_found {
     const char *path;
     const bm_digests *digests;
@@ -195,8 +195,8 @@ typedef struct bm_manifest_found {
  * names the first output that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
-/* listed -- checks, while a file is read, that it is the one that a manifest lists. The reader of
- * the file adds the bytes as it reads them from front to back, so the file is read only once.
+/* listed -- checks, while a file is read, that it has the digest that a manifest lists. The reader
+ * of the file adds the bytes as it reads them from front to back, so the file is read only once.
  *
  * XXH3 128 is compared or, if the manifest is of an earlier version and lacks it, SHA-256. A reader
  * that stops before the end checks nothing. */

@@ -31,13 +31,14 @@
 
 /* === out entries ===
  *
- * Finishing computes first all digests, by pieces and on all threads, and then does all syncs.
+ * bm_out_dir_finish first computes all digests, by pieces and on all threads, and then syncs all
+ * files.
  *
  * A file is not synced when it is closed: the system has written most of it to the disk while the
  * job was filling it, and writes the rest while the digests are computed from the page cache. The
  * first HELD_FILES files keep their descriptors until the sync; the others are opened again. If
- * there are more files, one syncfs comes before the syncs, so that ten thousand fsyncs find nothing
- * left to do. */
+ * there are more files, one syncfs precedes the syncs, so that ten thousand calls of fsync have
+ * nothing left to write. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -116,8 +117,8 @@ static bm_status path_of(const out_entry *e, out_entries_at at, char **out, bm_e
     return bm_string_format(out, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
 }
 
-/* Ask the system to begin writing a file to the disk, so that all files are being written before
- * the first is synced. */
+/* Let the system begin to write a file to the disk, so that all files are being written before the
+ * first is synced. */
 static void start_writing(int fd)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -483,7 +484,7 @@ out:
 
 /* === the directory itself === */
 
-#define PARENT_TRIES 100u /* each try fails because another job has removed a folder it made */
+#define PARENT_TRIES 100u /* a try fails only if another job removed a folder that it had made */
 
 struct bm_out_dir {
     char *target, *work, *parent;
@@ -607,20 +608,20 @@ bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
     return path[0] == '/' && bm_ours_has(&dir->claim.marker.ours, path);
 }
 
-/* The work directory in the form that the functions for removal take. */
-static bm_ours_at place_of(const bm_out_dir *dir)
+/* The work directory as an argument for functions that remove files. */
+static bm_ours_at work_at(const bm_out_dir *dir)
 {
     return (bm_ours_at){.folder = dir->claim.folder, .path = dir->work};
 }
 
 bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err)
 {
-    return bm_out_work_drop_state(place_of(dir), &dir->claim.marker.ours, err);
+    return bm_out_work_drop_state(work_at(dir), &dir->claim.marker.ours, err);
 }
 
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err)
 {
-    return bm_out_work_clear(place_of(dir), &dir->claim.marker.ours, &(bm_out_stay){stay, n_stay},
+    return bm_out_work_clear(work_at(dir), &dir->claim.marker.ours, &(bm_out_stay){stay, n_stay},
                              err);
 }
 
@@ -731,7 +732,7 @@ bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n
 
 /* --- digests and syncs --- */
 
-/* The work directory in the form that the out_entries_* functions take. */
+/* The work directory as an argument for the out_entries_* functions. */
 static out_entries_at entries_at(const bm_out_dir *dir)
 {
     return (out_entries_at){dir->claim.folder, dir->work};

@@ -40,11 +40,11 @@ bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_d
 const char *bm_out_dir_work(const bm_out_dir *dir);
 /* Create an output. `name` may have slashes: the folders in it are made. */
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err);
-/* List files that will be created, including files of state, with one sync for all. Otherwise each
- * is listed, with a sync, when it is created. */
+/* List files that will be created, including files of state, with one sync for all. A file not
+ * listed so is listed, with a sync, when it is created. */
 bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err);
-/* List `names`, which another library will create in the folder *out, whose path the caller frees.
- * These files are neither digested nor synced here. */
+/* List `names` of files that another library will create in the folder *out (a path, which the
+ * caller frees). These files are neither digested nor synced here. */
 bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n, char **out,
                              bm_error *err);
 /* Digest and sync all closed files. Call this once. A file closed later (the report, which lists
@@ -62,11 +62,11 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 /* Like bm_out_dir_digests, but only for files of several pieces, each with an array of the XXH3 128
  * of its pieces. */
 bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err);
-/* Check that the work directory is still the one that this job holds. BM_ERR_IO: it was removed,
- * moved, or made anew by somebody else. */
+/* Check that the path of the work directory still leads to the directory that this job has locked.
+ * BM_ERR_IO: it was removed, moved, or made anew by somebody else. */
 bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err);
 /* Sync all files, and check that the target may still be written. bm_out_dir_commit does this too;
- * for a caller that has work to do before the rename. */
+ * a caller with work to do before the rename calls this first. */
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
 /* Rename the outputs to the target; only close may follow. */
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err);
@@ -95,15 +95,15 @@ bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, b
 int bm_out_dir_folder(const bm_out_dir *dir);
 /* The folder that contains the work directory and the target, until close. */
 const char *bm_out_dir_beside(const bm_out_dir *dir);
-/* List a file that the job makes elsewhere, by its absolute path. Nothing here removes it, but a
- * later job that finds it can check whether a job made it. */
+/* List a file that the job makes elsewhere, by its absolute path. It is not removed here, but a
+ * later job that finds it can check in the list that a job made it. */
 bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *err);
 bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path);
 /* Remove all files of state except the marker, the journal first. Then the job can no longer be
  * resumed. bm_out_dir_commit does this too. */
 bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
 /* After bm_out_dir_open_again has taken over a directory, before anything is written: remove all
- * listed outputs except those in `stay` (names of outputs; a folder stands for all its contents).
+ * listed outputs except those in `stay` (names of outputs, or of folders with all their contents).
  * Files of state are not removed. On failure some outputs may be removed. */
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err);
 /* After bm_out_dir_open_again has taken over a directory: cut an existing file to its first

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_file.c -- one output file: buffered, and (a single file) synced and renamed.
+/* out_file.c -- writes one output file through a buffer; syncs and renames a single file.
  *
- * Bytes are gathered in a buffer of 256 KiB; a compressor also writes there. Every 8 MiB the kernel
- * is asked to begin writing them to the disk, so that the sync at the end is short. After the first
+ * Bytes are gathered in a buffer of 256 KiB; a compressor also writes there. After every 8 MiB the
+ * kernel begins to write them to the disk, which shortens the sync at the end. After the first
  * failure, all later calls return it, and close removes the file. A single file is written under
  * the name TARGET.partial.PID.N (O_EXCL) and gets its final name by one rename.
  *
@@ -49,8 +49,8 @@ static bm_status failed_before(const bm_out_file *file, bm_error *err)
     return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
-/* If at least `least` bytes were written since the last time, ask the kernel to write their pages
- * to the disk. */
+/* If at least `least` bytes were written since the last time, let the kernel begin to write their
+ * pages to the disk. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -466,10 +466,10 @@ static bm_status complete(bm_out_file *file, bm_error *err)
 
 /* === out file place ===
  *
- * The rename of a single file, and how it is undone.
+ * Renames a single file to its target, and undoes the rename.
  *
- * A file that replaces another is exchanged with it. So both exist until nothing can fail any more,
- * and at every moment one of the two has the target's name. */
+ * A file that replaces another is exchanged with it. So both exist until nothing more can fail, and
+ * at every moment one of the two has the target's name. */
 
 static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
 {

@@ -31,7 +31,7 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
 /* Write, buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
 /* Announce that nothing more will be written. Returns true if other threads now compress the
- * gathered bytes, so that a later close has less to wait for. */
+ * gathered bytes; then a later close may wait less. */
 bool bm_out_file_end(bm_out_file *file);
 /* End the current member of gz or frame of zst here. No effect on other files, or if nothing was
  * written since the last end. */
@@ -43,9 +43,8 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* Let other threads hash the pieces of the file while it is written, so that bm_out_dir_finish has
- * less to do. For a large file in a directory, of which only the first `rewritable` bytes are ever
- * rewritten; the pieces of these bytes are hashed when the file is closed. Call before the first
- * write. */
+ * less to do. For a large file in a directory. Only its first `rewritable` bytes may be rewritten;
+ * the pieces of these bytes are hashed when the file is closed. Call before the first write. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file in a directory: let bm_out_dir_finish check that the sealed part has its digest (else
  * BM_ERR_FORMAT). That part must not be rewritten. */
@@ -79,9 +78,10 @@ struct bm_out_file;
 /* The owner of a file. A single file has none: {0}. */
 typedef struct bm_out_owner {
     void *ctx;
-    /* Adds a complete file to the owner's. On success the owner owns its descriptor and name. */
+    /* Adds a complete file to the owner's files. On success the owner owns its descriptor and
+     * name. */
     bm_status (*on_close)(void *ctx, struct bm_out_file *file, bm_error *err);
-    const bool *preserves; /* the owner's flag: does abort leave the file in place? */
+    const bool *preserves; /* the owner's flag: does abort leave the file? */
 } bm_out_owner;
 
 /* Members for a single file: how its target is treated, and the state of its rename. */
@@ -141,7 +141,7 @@ bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_erro
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);
 
-/* out_group -- single files of one job, which are renamed together or not at all.
+/* out_group -- renames the single files of one job together, or none of them.
  *
  *     add, add, …     each file is written and synced beside its target
  *     place           all files are renamed; if one fails, none is
@@ -161,6 +161,6 @@ bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err
 /* Rename all files. On failure all renames are undone, all files are removed, and the group is
  * empty. */
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
-/* If `stays`, after bm_out_group_place: keep the new names. Else remove the new files, and give the
- * old ones their names back. Then the group is empty. */
+/* If `stays`, after bm_out_group_place: keep the new names. Else remove the new files, and rename
+ * the old files back. Then the group is empty. */
 void bm_out_group_end(bm_out_group *group, bool stays);

@@ -38,7 +38,7 @@ static void out_marker_close(bm_out_marker *marker)
     *marker = (bm_out_marker){.fd = -1};
 }
 
-/* Is the open marker still the file of that name in the folder? */
+/* Is the open marker still the file with the marker's name in the folder? */
 static bool out_marker_has_name(const bm_out_marker *marker, int folder)
 {
     struct stat opened, there;
@@ -100,7 +100,7 @@ static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_er
     return add_itself(marker, err);
 }
 
-/* List those names that are not listed yet, with one sync for all. BM_ERR_IO, BM_ERR_NOMEM. `path`
+/* List the names that are not listed yet, with one sync for all. BM_ERR_IO, BM_ERR_NOMEM. `path`
  * names the directory in messages. */
 static bm_status out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                                  size_t n, bm_error *err)
@@ -364,7 +364,7 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * If it does not, another job has just ended, and all steps are repeated. The directory itself,
  * when it is empty, is the only thing that is removed by its path.
  *
- * Our files can be recognised even after a loss of power: the marker and its name are synced before
+ * Our files can be recognized even after a loss of power: the marker and its name are synced before
  * any file is made beside it, and the removal of an earlier job's files is synced before they are
  * removed from the list. When a job ends, it removes the marker last and syncs nothing: file
  * systems with a journal keep that order.
@@ -372,8 +372,8 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * The marker is locked too, for file systems that lock files but not directories (NFS). Without any
  * locks, two jobs do not exclude each other; everything else works. */
 
-#define TRIES      1000u                /* a try fails only because another job has just ended */
-#define TOLD_BYTES ((uint64_t)16 << 20) /* memory to recognise a complete output by its report */
+#define TRIES        1000u                /* a try fails only because another job has just ended */
+#define REPORT_BYTES ((uint64_t)16 << 20) /* memory to recognize a complete output by its report */
 
 static const bm_out_claim nothing = {.folder = -1, .marker = {.fd = -1}};
 
@@ -395,7 +395,7 @@ static bm_status in_the_way(const char *work, const char *what, const char *name
 static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
-    const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
+    const bm_status status = bm_manifest_open_dir(work, REPORT_BYTES, &manifest, NULL);
     if (status != BM_OK && status != BM_ERR_NOMEM) /* BM_ERR_NOMEM: a large report of ours */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
@@ -488,7 +488,7 @@ bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *
                : bm_fail_errno(err, (int)why.code, work, "cannot look at the journal in it");
 }
 
-/* Sync the folder, so that the names made and removed in it are so on the disk. */
+/* Sync the folder, so that names made in it are on the disk, and removed names are not. */
 static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_error *err)
 {
     /* EINVAL: the file system cannot sync directories */
@@ -497,7 +497,8 @@ static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_err
                : bm_fail_errno(err, errno, work, "cannot sync the directory");
 }
 
-/* Check that everything in the directory is ours, and clear it or keep it, as `leftovers` says. */
+/* Check that everything in the directory is ours; then clear the directory or take it over,
+ * depending on `leftovers`. */
 static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
                                    bm_out_claim *claim, bm_error *err)
 {
@@ -582,7 +583,7 @@ void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave)
 {
     bool bare = false;
     if (claim->folder >= 0 && !leave && !clear_away(claim, work, &bare))
-        (void)clear_away(claim, work, &bare); /* what is left, the next job for `work` removes */
+        (void)clear_away(claim, work, &bare); /* the next job for `work` removes the rest */
     release(claim);
 }
 

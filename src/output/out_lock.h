@@ -40,7 +40,7 @@ typedef enum bm_out_marker_state {
 /* out_dir_lock -- claiming a work directory: it is made or taken over, and remains locked until the
  * claim is closed. */
 
-/* How to treat the work that an earlier job left. */
+/* How to treat files that an earlier job left. */
 typedef enum bm_out_leftovers {
     BM_OUT_CLEAR,       /* remove it; BM_ERR_USAGE if it has a journal */
     BM_OUT_CLEAR_SAVED, /* remove it, even with a journal */
@@ -70,8 +70,8 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
 /* Release the claim. Unless `leave`, remove our files in the directory, and the directory if it is
  * then empty; but not if another directory is now at `work`. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
-/* Remove what a job, killed after its rename, left at `work`: only files that are ours, if no job
- * holds them and there is no journal. */
+/* A job that was killed after its rename may have left files at `work`: remove our files, unless a
+ * job has the directory locked or there is a journal. */
 void bm_out_claim_sweep(const char *work);
 
 /* out_work -- the contents of a claimed work directory: making folders in it, and removing files
@@ -94,8 +94,8 @@ typedef struct bm_out_stay {
  * some outputs may be removed. */
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err);
-/* Set *out to whether there is a journal in the directory `work`, whose descriptor is `folder`
- * (AT_FDCWD: it is found by the path). */
+/* Set *out to whether there is a journal in the directory `work`. `folder` is its descriptor, or
+ * AT_FDCWD to use the path. */
 bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *err);
 /* Remove the files of state except the marker. The journal is removed first: without it nothing can
  * be resumed, whatever else is left. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.c -- may a target be written: does it contain only our files, and no input?
+/* out_target.c -- decides whether a target may be written: if all its files are ours, and it
+ * contains no input.
  *
  * out_target.h defines which directories are ours. Paths are compared after links are resolved, and
  * by device and inode where both exist (hard links, bind mounts).
@@ -28,7 +29,7 @@
 
 /* === out place ===
  *
- * Renames that replace nothing, and exchanges.
+ * Renames files without replacing others, and exchanges files.
  *
  * renameat2 does either in one step. On a file system without renameat2, a file is linked under the
  * new name, then unlinked under the old one. An exchange then takes three renames; if the second
@@ -552,7 +553,7 @@ out:
 static bm_status check_space(const char *folder, const char *target, uint64_t need, bm_error *err)
 {
     struct statvfs info;
-    if (statvfs(folder, &info) != 0) /* ENOSYS: the file system cannot tell its space */
+    if (statvfs(folder, &info) != 0) /* ENOSYS: the file system does not report its space */
         return errno == ENOSYS ? BM_OK
                                : bm_fail_errno(err, errno, target, "no output can be written");
     if ((info.f_flag & ST_RDONLY) != 0)
@@ -835,7 +836,7 @@ static bool out_lies_in(const char *inner, const char *outer)
 /* A path of the output, or of its work directory, to compare with an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* what is at the path; NULL: nothing, or nothing to compare */
+    const struct stat *there; /* status of the file at the path; NULL: none, or not compared */
 } target_output;
 
 /* Is this input ("-": standard input) the existing file at the output's path? */
@@ -922,21 +923,21 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
  * Compares outputs with each other, two at a time. */
 
 /* The location that the path of an output leads to. */
-typedef struct place {
+typedef struct location {
     char *resolved;
     char *work;       /* the work directory of a directory; NULL for a file */
     bool there;       /* something exists there */
     struct stat info; /* if so, its status */
-} place;
+} location;
 
-static void reset(place *p)
+static void reset(location *p)
 {
     bm_free_all(p->resolved, p->work);
 }
 
-static bm_status find(const bm_out_named *output, place *out, bm_error *err)
+static bm_status find(const bm_out_named *output, location *out, bm_error *err)
 {
-    *out = (place){0};
+    *out = (location){0};
     BM_TRY(out_target_resolve(output->path, &out->resolved, err));
     if (output->is_dir)
         BM_TRY(bm_string_format(&out->work, err, "%s.partial", out->resolved));
@@ -946,8 +947,8 @@ static bm_status find(const bm_out_named *output, place *out, bm_error *err)
                : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
-/* Is `a` the same location as `b`, or inside it? Returns the word for messages; NULL: neither. */
-static const char *relation(const place *a, const place *b)
+/* If `a` is the same location as `b`, or inside it, returns the word for messages; else NULL. */
+static const char *relation(const location *a, const location *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||
         (a->there && b->there && a->info.st_dev == b->info.st_dev &&
@@ -961,7 +962,7 @@ static const char *relation(const place *a, const place *b)
 
 static bm_status check_two(const bm_out_named *first, const bm_out_named *second, bm_error *err)
 {
-    place a = {0}, b = {0};
+    location a = {0}, b = {0};
     bm_status status = find(first, &a, err);
     if (status == BM_OK)
         status = find(second, &b, err);
@@ -995,7 +996,7 @@ bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err)
 
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err)
 {
-    place output = {0};
+    location output = {0};
     char *real = realpath(temp_dir, NULL);
     /* Opening the folder will report why. */
     if (real == NULL)

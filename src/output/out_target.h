@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.h -- the target of an output: what it may replace, which files are ours, and the
- * renames. */
+/* out_target.h -- the target of an output: the rules for replacing files, the test which files are
+ * ours, and the renames. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
  *
  *     TARGET.partial/ .bandmill-work     the marker: shows that the directory is ours, and lists
  *                                        the files in it
- *                     .bandmill-…        files of state: what the job needs to be resumed
+ *                     .bandmill-…        files of state, from which a killed job is resumed
  *                     output/            the outputs: one rename makes this folder the target
  *
  * The marker and the files of state are beside the folder of outputs, not in it, so that the marker
@@ -29,8 +29,8 @@
 /* The marker: its presence makes the directory ours, and it lists the files. Locked while the job
  * runs. */
 #define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
-/* The folder of outputs. After the new output was exchanged with an earlier one, this is the
- * earlier one. */
+/* The folder of outputs. After the new output was exchanged with an earlier output, this folder is
+ * the earlier output. */
 #define BM_OUT_NEW "output"
 
 /* Is `name` a file of state, or the marker? */
@@ -57,8 +57,8 @@ bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *e
  * directories. */
 bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
 
-/* out_ours -- which files in a directory are ours: the one rule by which anything is cleared,
- * replaced or removed.
+/* out_ours -- decides which files in a directory are ours. Only this rule allows a file to be
+ * removed or replaced.
  *
  *     a work directory, TARGET.partial   is ours by its marker (out_lock.h), which lists each file
  *                                        before a job of ours makes it
@@ -66,8 +66,8 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
  *                                        its files
  *
  * Names alone prove nothing. A file is ours if it is listed and a regular file; a folder is ours if
- * a listed name is in it. All else is somebody else's: a file that is not listed, a link or a pipe
- * under a listed name, an empty folder. A directory that contains files of others is neither
+ * a listed name is in it. All else belongs to somebody else: a file that is not listed, a link or a
+ * pipe under a listed name, an empty folder. A directory that contains files of others is neither
  * cleared nor replaced. Otherwise only listed files are removed, and through the descriptor of the
  * directory, so that no harm is done if the path now leads elsewhere.
  *
@@ -103,8 +103,8 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
                              bm_error *err);
 /* Is this listed file to be removed? `name` is the name in the list. */
 typedef bool bm_ours_goes(const void *ctx, const char *name);
-/* Remove those of our files that `goes` selects (NULL: all), and those of our folders that are then
- * empty. On failure some may be removed. */
+/* Remove our files that `goes` selects (NULL: all), and then our empty folders. On failure some may
+ * be removed. */
 bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
                          bm_error *err);
 
@@ -120,7 +120,7 @@ typedef struct bm_out_parent {
 
 /* {0}: none. */
 typedef struct bm_out_parents {
-    bm_out_parent *made; /* each folder precedes those in it */
+    bm_out_parent *made; /* each folder precedes the folders in it */
     size_t n, cap;
 } bm_out_parents;
 
@@ -152,8 +152,8 @@ typedef struct bm_out_existing {
         BM_OUT_IS_REPLACED,
         BM_OUT_IS_LOOKED_AT /* not decided yet: an existing target is accepted, and not changed */
     } is;
-    uint64_t memory;         /* the job's memory, a quarter of which may be used to read the old
-                              * report; 0: no limit */
+    uint64_t memory;         /* the job's memory limit; reading the old report may use a quarter of
+                              * it; 0: no limit */
     const bm_out_kind *kind; /* kind of directory that may be replaced; NULL: one with a report */
 } bm_out_existing;
 
@@ -174,7 +174,7 @@ static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory
     return existing;
 }
 
-/* Check a target, a directory or a file, before the job begins. BM_ERR_USAGE: what is at `target`
+/* Check a target, a directory or a file, before the job begins. BM_ERR_USAGE: the existing target
  * may not be replaced, or the output is an input, or is inside one or contains one. BM_ERR_NOMEM:
  * see bm_out_target_list. Inputs are paths of files and directories ("-": standard input, which may
  * be a file), compared after links are resolved. */
@@ -199,7 +199,7 @@ bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ou
 
 /* Check the file system of the nearest existing folder above `target`. BM_ERR_IO: it is read-only,
  * or has no space for the first blocks of the output: one block for a file; for a directory those
- * of the marker, two tables and the report. BM_OK if the file system cannot tell its space. */
+ * of the marker, two tables and the report. BM_OK if the file system does not report its space. */
 bm_status bm_out_space_check(const char *target, bool is_dir, bm_error *err);
 
 /* out_apart -- are the outputs of a job separate? Spelling and links do not matter: paths are

@@ -15,10 +15,10 @@
  * kept in a list.
  *
  * An answer counts if it is 200 with a whole file or page, 206 with the requested part (by its
- * Content-Range), or 416 for an empty file. Redirections are followed here, not by libcurl, whose
- * versions differ in the headers that they send along: only to http:// and https://, never from
- * https:// to http://, and keys, tokens and passwords are sent only to the scheme, host and port
- * that they are for. The same holds for the next page of a list.
+ * Content-Range), or 416 for an empty file. Redirections are followed here and not by libcurl,
+ * because its versions send different headers to the new URL. They may lead only to http:// and
+ * https://, and not from https:// to http://. Keys, tokens and passwords are sent only to the
+ * scheme, host and port that they are for. The same rules apply to the next page of a list.
  *
  * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_answers.sh,
  * tests/cli/cases/addresses_signed.sh, tests/cli/cases/addresses_tls.sh */
@@ -81,7 +81,7 @@ typedef struct connections {
 
 /* --- the URL and the credentials of an address --- */
 
-typedef struct place {
+typedef struct target {
     bm_buf url;   /* NUL-terminated */
     char *origin; /* SCHEME://HOST:PORT of the URL */
     /* Credentials, for this origin only: */
@@ -89,7 +89,7 @@ typedef struct place {
     const char *user, *password;
     struct curl_slist *headers;
     char *own[2]; /* user and password from the address, if it has them */
-} place;
+} target;
 
 static const char *given(const char *value)
 {
@@ -113,7 +113,7 @@ static bm_status add_path(bm_buf *url, const char *path, size_t len)
     return add_encoded(url, path, len, false);
 }
 
-static bm_status add_header(const calls *curl, place *t, const char *format, const char *value)
+static bm_status add_header(const calls *curl, target *t, const char *format, const char *value)
 {
     char *line = NULL;
     BM_TRY(bm_string_format(&line, NULL, "%s%s", format, value));
@@ -125,7 +125,7 @@ static bm_status add_header(const calls *curl, place *t, const char *format, con
     return BM_OK;
 }
 
-static bm_status find_s3(const calls *curl, place *t, const char *bucket, size_t len)
+static bm_status find_s3(const calls *curl, target *t, const char *bucket, size_t len)
 {
     const char *endpoint = given(getenv("AWS_ENDPOINT_URL_S3")),
                *region = given(getenv("AWS_REGION")), *token = given(getenv("AWS_SESSION_TOKEN"));
@@ -155,7 +155,7 @@ static bm_status find_s3(const calls *curl, place *t, const char *bucket, size_t
     return BM_OK;
 }
 
-static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t len)
+static bm_status find_gs(const calls *curl, target *t, const char *bucket, size_t len)
 {
     const char *host = given(getenv("STORAGE_EMULATOR_HOST")),
                *token = given(getenv("CLOUDSDK_AUTH_ACCESS_TOKEN"));
@@ -167,7 +167,7 @@ static bm_status find_gs(const calls *curl, place *t, const char *bucket, size_t
 }
 
 /* `kind` is "datasets/" or, for models, ""; `path` is the rest of the address. */
-static bm_status find_hf(const calls *curl, place *t, const bm_remote_page *page, const char *kind,
+static bm_status find_hf(const calls *curl, target *t, const bm_remote_page *page, const char *kind,
                          const char *path)
 {
     const char *host = given(getenv("HF_ENDPOINT")), *token = given(getenv("HF_TOKEN"));
@@ -209,7 +209,7 @@ static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *p
 }
 
 /* Make the URL of the address. BM_ERR_USAGE: an unknown kind of address; BM_ERR_NOMEM. */
-static bm_status find_target(const calls *curl, const bm_remote_request *request, place *t)
+static bm_status find_target(const calls *curl, const bm_remote_request *request, target *t)
 {
     const char *address = request->address, *path = strstr(address, "://") + 3,
                *query = strchr(path, '?');
@@ -249,9 +249,9 @@ static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned fl
 }
 
 /* Follow `reference`, relative to the URL of `t` (which has none at first): set the URL and its
- * origin, and take user and password out of the first address. Credentials for another origin are
- * dropped. BM_ERR_USAGE: the reference is refused; `words` receives the reason. */
-static bm_status go_to(const calls *curl, place *t, const char *reference, char *words, size_t cap)
+ * origin, and move user and password from the first address to `t`. Credentials for another origin
+ * are dropped. BM_ERR_USAGE: the reference is refused; `words` receives the reason. */
+static bm_status go_to(const calls *curl, target *t, const char *reference, char *words, size_t cap)
 {
     const bool first = t->origin == NULL;
     CURLU *url = curl->curl_url();
@@ -310,7 +310,7 @@ out:
     return status;
 }
 
-static void free_place(const calls *curl, place *t)
+static void free_target(const calls *curl, target *t)
 {
     curl->curl_slist_free_all(t->headers);
     curl->curl_free(t->own[0]);
@@ -332,7 +332,7 @@ typedef struct answer_head {
     uint64_t total;    /* size of the file, or unknown */
     uint64_t length;   /* Content-Length, or unknown */
     bm_buf location;   /* NUL-terminated, or empty */
-    const char *fault; /* what is wrong with a header line; NULL: nothing */
+    const char *fault; /* the error in a header line; NULL: none */
 } answer_head;
 
 typedef struct transfer {
@@ -341,8 +341,8 @@ typedef struct transfer {
     bool ranged;   /* a part was requested */
     bool led_away; /* redirected away from the origin that the credentials are for */
     answer_head head;
-    const char *fault; /* why the answer does not fit the request; NULL: no such reason so far */
-    bool enough;       /* the server sends more than is wanted */
+    const char *fault; /* why the answer does not fit the request; NULL: it does so far */
+    bool enough;       /* the server sends more bytes than were requested */
     bool no_memory;
     int failed; /* errno of a failed write to `fd` */
 } transfer;
@@ -608,8 +608,8 @@ static bm_remote_answer refuse_code(const transfer *t)
     return can_pass ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
 }
 
-/* Some versions of libcurl report lack of memory when a header line exceeds their limit: is that
- * the case here? */
+/* Did the transfer fail because a header line exceeds libcurl's limit? Some versions then report
+ * lack of memory. */
 static bool is_endless_line(const connections *c, CURL *handle, const transfer *t)
 {
     double first_byte = 0;
@@ -672,7 +672,7 @@ static bm_remote_answer judge(const connections *c, CURL *handle, transfer *t, C
                : BM_REMOTE_FAILED;
 }
 
-static CURLcode set_up(const calls *curl, CURL *handle, const place *from, transfer *t)
+static CURLcode set_up(const calls *curl, CURL *handle, const target *from, transfer *t)
 {
     const bm_remote_request *request = t->request;
     const char *bundle = given(getenv("CURL_CA_BUNDLE")),
@@ -758,7 +758,7 @@ static bool is_redirection(const answer_head *h)
 }
 
 /* Send the request, and follow redirections. */
-static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, transfer *t)
+static bm_remote_answer send_request(connections *c, CURL *handle, target *at, transfer *t)
 {
     char words[sizeof t->told->words];
     bool ranged = t->request->out != NULL;
@@ -770,7 +770,8 @@ static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, trans
         CURLcode result = set_up(&c->curl, handle, at, t);
         if (result == CURLE_OK && t->failed == 0)
             result = c->curl.curl_easy_perform(handle);
-        /* for an empty file, some stores answer only that there is no such part */
+        /* for an empty file, some stores answer that there is no such part, without stating the
+         * size */
         if (t->head.code == 416 && ranged && t->request->at == 0 && !t->head.has_range) {
             ranged = false;
             continue;
@@ -786,7 +787,7 @@ static bm_remote_answer ask_place(connections *c, CURL *handle, place *at, trans
 }
 
 /* Find the first URL of the request; for a page after the first, that page's URL. */
-static bm_status find_place(const calls *curl, const bm_remote_request *request, place *at,
+static bm_status find_first(const calls *curl, const bm_remote_request *request, target *at,
                             char *words, size_t cap)
 {
     const bm_remote_page *page = request->page;
@@ -810,14 +811,14 @@ static bm_status find_place(const calls *curl, const bm_remote_request *request,
 static bm_remote_answer get(void *ctx, const bm_remote_request *request, bm_remote_told *told)
 {
     connections *c = ctx;
-    place at = {0};
+    target at = {0};
     transfer t = {.request = request, .told = told};
     bm_remote_answer answer = BM_REMOTE_NO_MEMORY;
     char words[sizeof told->words] = "";
-    const bm_status found = find_place(&c->curl, request, &at, words, sizeof words);
+    const bm_status found = find_first(&c->curl, request, &at, words, sizeof words);
     CURL *handle = found == BM_OK ? acquire(c) : NULL;
     if (handle != NULL) {
-        answer = ask_place(c, handle, &at, &t);
+        answer = send_request(c, handle, &at, &t);
         release(c, handle);
     } else if (found == BM_ERR_USAGE) {
         answer = refuse(told, words);
@@ -828,7 +829,7 @@ static bm_remote_answer get(void *ctx, const bm_remote_request *request, bm_remo
             answer = BM_REMOTE_NO_MEMORY;
     }
     bm_buf_reset(&t.head.location);
-    free_place(&c->curl, &at);
+    free_target(&c->curl, &at);
     return answer;
 }
 

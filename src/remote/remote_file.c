@@ -9,7 +9,7 @@
  * Loaders are threads that request the first bytes of files that will be opened. If blocks are read
  * in order, loaders also load the blocks that follow, even those in the next files: one block at
  * first, then twice as many each time. A loader tries once and reports no error. If it fails, the
- * reader requests the bytes itself, and meets the error as if there were no loaders.
+ * reader requests the bytes itself, and so reports the error as if there were no loaders.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
@@ -30,18 +30,18 @@
 #include "remote/remote_provider.h"
 
 #define TRIES         4u
-#define WAIT_MS       250u /* before the second try; doubled before each further one */
+#define WAIT_MS       250u /* wait before the second try; doubled before each further try */
 #define WAIT_STEP     50u
 #define HEAD_BYTES    4096u
 #define BLOCK_MOST    ((size_t)2 << 20)
 #define BLOCK_STEP    ((size_t)64 << 10)
 #define MEMORY_PART   8u /* all blocks together take 1/8 of the memory */
-#define POOL_PART     8u /* each block takes 1/8 of that, at most BLOCK_MOST */
+#define POOL_PART     8u /* each block takes 1/8 of the memory of all blocks, at most BLOCK_MOST */
 #define BLOCKS_LEAST  4u
 #define BLOCKS_USUAL  24u
 #define BLOCKS_THREAD 4u /* per thread */
 #define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: the others may be needed */
-#define PASSED_OVER   3u /* at most so many blocks are skipped by reading in order */
+#define PASSED_OVER   3u /* reading counts as in order if it skips at most this many blocks */
 #define LOADERS       16u
 
 typedef struct block {
@@ -68,7 +68,7 @@ struct bm_remotes {
     pthread_cond_t moved, work; /* moved: wakes waiting threads; work: wakes loaders */
     bm_remote *first, *last;    /* list of the files, in the order in which they are read */
     bm_remote *to_open;         /* the first announced file that is not open */
-    bm_remote *to_ask;          /* the first announced file that was not requested */
+    bm_remote *to_request;      /* the first announced file that was not requested */
     size_t block_bytes, n_blocks;
     block *blocks;
     uint64_t uses;
@@ -86,7 +86,7 @@ struct bm_remote {
     int copy;             /* -1: none */
     char head[HEAD_BYTES];
     /* Guarded by remotes->lock: */
-    enum { NOT_ASKED, BEING_ASKED, ASKED, OPEN } state;
+    enum { NOT_REQUESTED, BEING_REQUESTED, REQUESTED, OPEN } state;
     uint64_t from, to; /* bytes that will be read */
     /* begun: the first block read in order; reached: the block after the last one */
     uint64_t begun, reached;
@@ -206,10 +206,10 @@ static bool differs(const bm_remote_told *first, const bm_remote_told *told)
     return first->date != 0 && told->date != 0 && first->date != told->date;
 }
 
-/* Request until all bytes have arrived, at most `tries` times. `first` is the first answer about
- * this file, with which this one is compared; NULL: there is none yet. */
-static bm_status ask(const bm_remote *remote, bm_remote_request request, unsigned tries,
-                     const bm_remote_told *first, bm_remote_told *told, bm_error *err)
+/* Request until all bytes have arrived, at most `tries` times. Answers are compared with `first`,
+ * the first answer about this file; NULL: there is none yet. */
+static bm_status request_all(const bm_remote *remote, bm_remote_request request, unsigned tries,
+                             const bm_remote_told *first, bm_remote_told *told, bm_error *err)
 {
     const bm_remotes *remotes = remote->remotes;
     size_t got = 0;
@@ -253,7 +253,7 @@ bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *
     const bm_remote folder = {.remotes = remotes, .name = shown};
     const bm_remote_request request = {
         .address = address, .fd = -1, .page = page, .callbacks = remotes->callbacks};
-    const bm_status status = ask(&folder, request, TRIES, NULL, &told, err);
+    const bm_status status = request_all(&folder, request, TRIES, NULL, &told, err);
     bm_free(shown);
     return status;
 }
@@ -270,7 +270,7 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
                                  "cannot make a copy here of a file whose server gives no parts");
     bm_remote_request request = {
         .address = remote->address, .fd = remote->copy, .callbacks = remotes->callbacks};
-    BM_TRY(ask(remote, request, TRIES, NULL, &told, err));
+    BM_TRY(request_all(remote, request, TRIES, NULL, &told, err));
     const off_t end = lseek(remote->copy, 0, SEEK_END);
     if (differs(&remote->first, &told))
         return changed(remote, err);
@@ -293,15 +293,15 @@ static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
 /* If there is work, wake or start a loader; the lock is held. */
 static void wake_loader(bm_remotes *remotes);
 
-static bm_status ask_first(bm_remote *remote, unsigned tries, const bm_callbacks *callbacks,
-                           bm_error *err)
+static bm_status request_first(bm_remote *remote, unsigned tries, const bm_callbacks *callbacks,
+                               bm_error *err)
 {
     const bm_remote_request request = {.address = remote->address,
                                        .len = sizeof remote->head,
                                        .out = remote->head,
                                        .fd = -1,
                                        .callbacks = callbacks};
-    return ask(remote, request, tries, NULL, &remote->first, err);
+    return request_all(remote, request, tries, NULL, &remote->first, err);
 }
 
 /* Add a file after the others. */
@@ -332,7 +332,7 @@ bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *
     BM_TRY(add_file(remotes, address, &file, err));
     pthread_mutex_lock(&remotes->lock);
     remotes->to_open = remotes->to_open != NULL ? remotes->to_open : file;
-    remotes->to_ask = remotes->to_ask != NULL ? remotes->to_ask : file;
+    remotes->to_request = remotes->to_request != NULL ? remotes->to_request : file;
     pthread_mutex_unlock(&remotes->lock);
     return BM_OK;
 }
@@ -356,15 +356,15 @@ static bm_status get_first(bm_remote *remote, bm_error *err)
     bm_remotes *remotes = remote->remotes;
     bm_status status = BM_OK;
     pthread_mutex_lock(&remotes->lock);
-    while (status == BM_OK && remote->state == BEING_ASKED)
+    while (status == BM_OK && remote->state == BEING_REQUESTED)
         status = wait_moved(remotes, err);
-    const bool is_there = status == BM_OK && remote->state == ASKED;
-    remote->state = is_there ? ASKED : BEING_ASKED;
-    if (remotes->to_ask == remote)
-        remotes->to_ask = remote->next;
+    const bool is_there = status == BM_OK && remote->state == REQUESTED;
+    remote->state = is_there ? REQUESTED : BEING_REQUESTED;
+    if (remotes->to_request == remote)
+        remotes->to_request = remote->next;
     wake_loader(remotes);
     pthread_mutex_unlock(&remotes->lock);
-    return status == BM_OK && !is_there ? ask_first(remote, TRIES, remotes->callbacks, err)
+    return status == BM_OK && !is_there ? request_first(remote, TRIES, remotes->callbacks, err)
                                         : status;
 }
 
@@ -466,7 +466,7 @@ static bm_status load(const bm_remote *remote, block *b, unsigned tries,
                                        .out = b->data,
                                        .fd = -1,
                                        .callbacks = callbacks};
-    BM_TRY(ask(remote, request, tries, &remote->first, &told, err));
+    BM_TRY(request_all(remote, request, tries, &remote->first, &told, err));
     b->len = len;
     return told.got == len ? BM_OK : changed(remote, err);
 }
@@ -621,9 +621,8 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* Find the file and the number of the first missing block among those after the current read.
- * Returns a block that may be replaced by it; NULL: no block is missing, or none may be
- * replaced. */
+/* Find the first missing block after the current read: its file and its number. Returns a cached
+ * block that it may replace; NULL: no block is missing, or none may be replaced. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;
@@ -648,23 +647,23 @@ static bool has_work(const bm_remotes *remotes)
 {
     bm_remote *file;
     uint64_t number;
-    return remotes->to_ask != NULL || find_ahead(remotes, &file, &number) != NULL;
+    return remotes->to_request != NULL || find_ahead(remotes, &file, &number) != NULL;
 }
 
 static bool load_first(bm_remotes *remotes)
 {
-    bm_remote *file = remotes->to_ask;
-    while (file != NULL && file->state != NOT_ASKED)
+    bm_remote *file = remotes->to_request;
+    while (file != NULL && file->state != NOT_REQUESTED)
         file = file->next;
-    remotes->to_ask = file != NULL ? file->next : NULL;
+    remotes->to_request = file != NULL ? file->next : NULL;
     if (file == NULL)
         return false;
-    file->state = BEING_ASKED;
+    file->state = BEING_REQUESTED;
     wake_loader(remotes);
     pthread_mutex_unlock(&remotes->lock);
-    const bm_status status = ask_first(file, 1, &remotes->loading, NULL);
+    const bm_status status = request_first(file, 1, &remotes->loading, NULL);
     pthread_mutex_lock(&remotes->lock);
-    file->state = status == BM_OK ? ASKED : NOT_ASKED;
+    file->state = status == BM_OK ? REQUESTED : NOT_REQUESTED;
     pthread_cond_broadcast(&remotes->moved);
     return true;
 }

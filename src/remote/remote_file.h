@@ -26,13 +26,13 @@ void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
  * MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
-/* Announce that the file will be opened, and read, after those announced before. From the first
- * open on, several announced files are requested at once. */
+/* Announce that the file will be opened and read, after the files announced before. From the first
+ * bm_remote_open on, several announced files are requested at once. */
 bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *err);
 
 struct bm_remote_page;
-/* Get a page (remote_provider.h) of the files whose addresses begin with `address`; `name` is for
- * messages. Fails like bm_remote_open. */
+/* Get a page (remote_provider.h) of the list of files with addresses that begin with `address`.
+ * `name` is for messages. Fails like bm_remote_open. */
 bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
                           struct bm_remote_page *page, bm_error *err);
 
@@ -50,14 +50,14 @@ void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to);
 bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
                          bm_error *err);
 
-/* remote_list -- the files in a folder at an address, or matched by a pattern there.
+/* remote_list -- lists the files in a folder at an address, or those that match a pattern.
  *
  *     s3://BUCKET/FOLDER/   gs://BUCKET/FOLDER/   hf://datasets/OWNER/NAME[@REVISION]/FOLDER/
  *     s3://BUCKET           gs://BUCKET           hf://datasets/OWNER/NAME[@REVISION]
  *     s3://BUCKET/FOLDER/PATTERN …: `*` stands for any bytes but a slash, `**` for any
  *
- * Stores list their files page by page: S3 and Google Cloud Storage in the XML of ListObjectsV2,
- * the Hugging Face hub in JSON. A plain web server lists nothing. */
+ * Stores list their files in pages: S3 and Google Cloud Storage in the XML of ListObjectsV2, the
+ * Hugging Face hub in JSON. A plain web server lists nothing. */
 
 /* Does the address mean a folder or a pattern, and not one file? Also for http:// and https://,
  * which support neither. */
@@ -71,7 +71,7 @@ typedef struct bm_remote_names {
 } bm_remote_names;
 
 typedef struct bm_remote_bounds {
-    /* memory limit, a part of which the names may take; 0: no limit */
+    /* memory limit; the names may take a part of it; 0: no limit */
     uint64_t memory;
     const bm_callbacks *callbacks; /* show the number of names so far; may be NULL */
 } bm_remote_bounds;

@@ -23,16 +23,16 @@
 #define PAGE_MOST  ((size_t)64 << 20)
 #define EMPTY_MOST 3u
 #define NAMES_PART 4u   /* names may take 1/4 of the memory */
-#define NAME_BYTES 256u /* what a source takes in addition to its name, approximately */
+#define NAME_BYTES 256u /* memory of a source besides its name, approximately */
 
 static bool is_web(const char *address)
 {
     return strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0;
 }
 
-/* Where the path within a bucket or repository begins: after the slash that ends the bucket's or
- * repository's name or, without that slash, at the end of the address or before its query. NULL:
- * the address names no bucket or repository. */
+/* Returns the beginning of the path within a bucket or repository: after the slash that ends the
+ * name of the bucket or repository. If there is no such slash, the end of the address, or its
+ * query. NULL: the address names no bucket or repository. */
 static const char *path_of(const char *address)
 {
     const char *at = strstr(address, "://") + 3;
@@ -63,7 +63,7 @@ bool bm_address_is_folder(const char *address)
     if (!web && !is_store(address))
         return false;
     const char *path = web ? strstr(address, "://") + 3 : path_of(address);
-    if (web && *end == '?' && end[-1] == '/') /* the query decides what the server sends */
+    if (web && *end == '?' && end[-1] == '/') /* the query may select a file */
         return false;
     return path != NULL &&
            (path == end || end[-1] == '/' || memchr(path, '*', (size_t)(end - path)) != NULL);
@@ -95,7 +95,7 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
     const bm_str folder = l->folder;
     if (key.len <= folder.len || memcmp(key.data, folder.data, folder.len) != 0 ||
         key.data[key.len - 1] == '/' || memchr(key.data, '\0', key.len) != NULL)
-        return BM_OK; /* outside the folder, or an entry that stands for a folder */
+        return BM_OK; /* outside the folder, or an entry for a folder */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
     char *copy;
     BM_TRY(bm_copy_bytes(key.data + folder.len, key.len - folder.len, &copy, err));
@@ -282,7 +282,7 @@ static bool is_at(const xml *x, unsigned depth, const char *word)
     return x->depth == depth + 1 && is_word(x->open[depth], word);
 }
 
-/* What a page of ListObjects states about the next one. */
+/* The members of a page of ListObjects that concern the next page. */
 typedef struct page_end {
     bool truncated, has_token, has_marker;
 } page_end;
@@ -472,8 +472,9 @@ out:
 
 /* --- the list --- */
 
-/* Detects a list that runs in a circle: remembers the next-page token of one page at a time, and
- * takes a later one at ever longer intervals, so that any circle is found. */
+/* Detects a list of pages that runs in a circle. The next-page token of one page is stored, and
+ * compared with the tokens of the following pages. After ever longer intervals a later token
+ * replaces it, so that any circle is found. */
 typedef struct circle {
     bm_buf met;
     uint64_t pages, until;

@@ -30,14 +30,14 @@ typedef struct bm_remote_request {
     const char *address;
     uint64_t at;
     size_t len;
-    /* receives `len` bytes; NULL: a whole file or a page is requested */
+    /* receives `len` bytes; NULL: the request is for a whole file or a page */
     char *out;
     int fd;                        /* receives a whole file, if `out` and `page` are NULL */
     bm_remote_page *page;          /* the page requested; NULL: a file is requested */
     const bm_callbacks *callbacks; /* for cancellation; may be NULL */
 } bm_remote_request;
 
-/* What the server's answer contained. */
+/* The contents of the server's answer. */
 typedef struct bm_remote_told {
     size_t got;    /* bytes written to `out` */
     uint64_t size; /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
@@ -46,7 +46,7 @@ typedef struct bm_remote_told {
      * while bytes change, so the date is compared too. */
     uint64_t etag, date;
     bool etag_is_weak;
-    char words[256]; /* what went wrong, without the address */
+    char words[256]; /* the error message, without the address */
 } bm_remote_told;
 
 typedef enum bm_remote_answer {
