@@ -81,7 +81,7 @@ class Sink : public arrow::io::OutputStream
     {
         return closed_;
     }
-    bool broken() const // the caller refused more, and knows why
+    bool broken() const // write_ failed, and the caller knows why
     {
         return broken_;
     }

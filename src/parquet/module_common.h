@@ -81,7 +81,7 @@ class TextCuts
     TextCuts(const bm_table_kept &kept, uint64_t first);
     // Does the row have a cut from here on? If not, its strings need not be passed.
     bool has(uint64_t row);
-    // Cut the next string of the row; `out` receives what is left.
+    // Cut the next string of the row; `out` receives the rest of it.
     void cut(uint64_t row, std::string_view value, std::string *out);
     // Skip a null string of the row.
     void pass(uint64_t row)
@@ -93,12 +93,12 @@ class TextCuts
 
   private:
     const bm_table_text_cut *next_ = nullptr, *end_ = nullptr;
-    uint64_t row_ = UINT64_MAX; // the current row; size of its text passed so far
-    uint64_t at_ = 0;
+    uint64_t row_ = UINT64_MAX; // the current row
+    uint64_t at_ = 0;           // size of its text passed so far
 };
 
-// Split `name` at its first dot or []. `first`: the part before it; *name becomes the part after
-// it; `list`: it was [].
+// Split `name` at its first separator, a dot or []. `first`: the part before it; `list`: it is [].
+// *name becomes the part after it.
 struct NameStep {
     std::string_view first;
     bool list;
@@ -131,11 +131,11 @@ struct Parquet {
 
 arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_table_bytes &bytes,
                                                      const Pool &pool);
-// Are all pages of the chunk indices into its dictionary? `untold`: the answer if the file does not
-// say.
+// Are all pages of the chunk indices into its dictionary? If the file does not state this, returns
+// `untold`.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 
-// What is read from each row group of a file.
+// The columns to read from each row group of a file.
 struct Asked {
     std::vector<int> children; // indexes of columns, ascending
     std::vector<int> leaves;   // leaves below them

@@ -33,7 +33,7 @@ constexpr int64_t kPartBytes = 1 << 20; // bytes of values written at a time
 constexpr int64_t kSmall = 64 << 10;    // bytes; a smaller chunk is not worth a thread
 constexpr uint64_t kLabels = 64 << 10;  // labels written at a time
 
-// The column whose strings are cut.
+// The column of strings that are cut.
 struct TextLeaf {
     int column = -1;          // -1: none
     std::vector<bool> blanks; // by definition level: a null at this level counts as an empty string
@@ -308,7 +308,7 @@ arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
 
 constexpr const char *kSchemaKey = "ARROW:schema";
 
-// Is it an encoding used in place of the plain one?
+// Is it an encoding that replaces the plain one?
 bool is_special(parquet::Encoding::type e)
 {
     return e == parquet::Encoding::DELTA_BINARY_PACKED ||
@@ -546,7 +546,7 @@ arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
     return arrow::Status::OK();
 }
 
-// Levels and values are copied unchanged, so the columns must also be stored alike.
+// Levels and values are copied unchanged, so the files must also have equal Parquet schemas.
 arrow::Status check_columns(const Parquet &first, const Parquet &other, bm_table_words *words)
 {
     ARROW_RETURN_NOT_OK(check_schema(*first.schema, *other.schema, words));

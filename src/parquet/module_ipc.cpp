@@ -6,11 +6,10 @@
 //     a batch        the buffers of the requested columns; in a stream the whole body, since Arrow
 //                    reads all of it. For a compressed buffer also its uncompressed size, which is
 //                    stated in its first 8 bytes
-//     a dictionary   its buffers, and those of its deltas, until it is replaced
+//     a dictionary   its buffers and its deltas' buffers, until it is replaced
 //
-// Two batches are in memory at a time: one whose rows are in use, and the next one, or its kept
-// rows. The metadata are flatbuffers. This file reads single fields of them, each with a bounds
-// check:
+// Two batches are in memory at a time: one with rows in use, and the next one, or its kept rows.
+// The metadata are flatbuffers. This file reads single fields of them, each with a bounds check:
 //
 //     stream    message, message, …
 //     message   FFFFFFFF, length of the metadata, metadata, body
@@ -245,8 +244,8 @@ struct Scan {
         }
         return sum;
     }
-    // Choose those of the `n` buffers that belong to requested columns; all of them if their number
-    // differs from the schema's.
+    // Choose the buffers of requested columns among `n` buffers; all of them if the schema has
+    // another number of buffers.
     std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
     {
         Order order{static_cast<std::size_t>(n), {}, {}};
@@ -414,7 +413,7 @@ arrow::Status cannot_cut(const arrow::DataType &type)
     return arrow::Status::Invalid("the text is ", type.ToString(), ", which cannot be cut");
 }
 
-// Copy strings without what is cut; `rows` gives the row of each.
+// Copy strings without the cut bytes; `rows` has the row of each string.
 template <class Builder, class Array>
 arrow::Result<Column> cut_strings(const Array &array, const std::vector<uint64_t> &rows,
                                   TextCuts *cuts, arrow::MemoryPool *pool)
@@ -449,8 +448,7 @@ std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64
     return out;
 }
 
-// Cut the strings of a column. `list`: it is a list, whose values are cut; `name`: the path below
-// it.
+// Cut the strings of a column, or, with `list`, of its values; `name`: the path below it.
 arrow::Result<Column> cut_column(const Column &column, bool list, std::string_view name,
                                  const std::vector<uint64_t> &rows, TextCuts *cuts,
                                  arrow::MemoryPool *pool)
@@ -512,7 +510,7 @@ arrow::Result<Column> cut_column(const Column &column, bool list, std::string_vi
     }
 }
 
-// The rows of a batch without what is cut. The first one is row `first` of the file.
+// The rows of a batch without the cut bytes. The first one is row `first` of the file.
 arrow::Result<Batch> cut_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                               arrow::MemoryPool *pool)
 {

@@ -74,7 +74,7 @@ bool is_text(const arrow::DataType &type)
     return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type);
 }
 
-// Size of the values of a chunk, if the file states it; else the size of its pages.
+// Size of the values of a chunk, if the file states it; at least the size of its pages.
 int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
 {
     const auto sizes = chunk.size_statistics();
@@ -84,7 +84,7 @@ int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
 }
 
 // Is it a column of texts, in no list or struct, stored only as indices and dictionaries? False if
-// each text occurs about once, like ids.
+// texts hardly repeat, as in a column of ids.
 bool has_indices(const Parquet &p, int child, int leaf)
 {
     const auto *column = p.meta->schema()->Column(leaf);
@@ -117,7 +117,7 @@ Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t b
     return asked;
 }
 
-// Size of a row in an array, as far as the file tells.
+// Mean size of a row in an array, as far as the file states sizes.
 int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
 {
     int64_t bytes = 0;

@@ -7,9 +7,9 @@
 //                           '------'------'
 //                               a range
 //
-// Page headers tell where pages begin, and how many rows they have. A range reads its pages of each
-// column as if they were the whole column chunk. A page of another column is decoded once, to an
-// array that ranges share.
+// Page headers state the lengths of pages and their numbers of rows. A range reads its pages of the
+// largest column as if they were the whole column chunk. A page of another column is decoded once,
+// to an array that ranges share.
 //
 // A row group is not cut, and is read in order, if a requested column is in a list or a struct or
 // is read as a dictionary; if pages differ from what the metadata state; or if a page, or the text
@@ -199,7 +199,8 @@ bool is_dictionary(int64_t encoding)
            encoding == parquet::Encoding::PLAIN_DICTIONARY;
 }
 
-// Is the size of the values limited by the size of their pages, or are they numbers or indices?
+// Does the size of a page limit the size of its decoded values? Not for texts in encodings such as
+// DELTA_BYTE_ARRAY, which store a common prefix once.
 bool is_bounded(int64_t encoding, parquet::Type::type type)
 {
     return is_dictionary(encoding) || type != parquet::Type::BYTE_ARRAY ||
@@ -281,7 +282,7 @@ struct Span {
     bool indexed;
 };
 
-// A row group whose pages are known. Only the arrays of its sides change.
+// A row group with its pages. Only the arrays of its sides change.
 struct Cuts {
     int number;
     uint64_t first;            // its first row in the file

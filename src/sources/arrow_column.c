@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow_column.c -- see the header. Buffers have no lengths in this interface, so the stated number
- * of cells is trusted; offsets, views and indices are checked, because they could point anywhere.
+/* arrow_column.c -- see the header. The interface does not state the lengths of buffers, so the
+ * stated number of cells is trusted. Offsets, views and indices are checked, because they could
+ * point anywhere.
  *
  * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -133,7 +134,7 @@ static bool cell_is_null(const bm_cells *cells, uint64_t cell)
 typedef struct view {
     int32_t len;
     char head[4];
-    int32_t buffer, offset; /* where the bytes are, if `len` is more than VIEW_INLINE */
+    int32_t buffer, offset; /* location of the bytes if `len` is more than VIEW_INLINE */
 } view;
 
 static view view_at(const bm_cells *cells, uint64_t cell)
@@ -211,7 +212,7 @@ static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cel
     return NULL;
 }
 
-/* Open n cells of one array, beginning with cell `first`. */
+/* Open n cells of an array, beginning with cell `first`. */
 static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
                               bm_cells *out)
 {
@@ -250,16 +251,15 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
     return wrong;
 }
 
-/* A step of the descent to a column: an array, and the cells in it that the rows of the table lead
- * to. */
-typedef struct place {
+/* A step of the descent to a column: an array, and its cells that belong to rows of the table. */
+typedef struct cell_range {
     const struct ArrowArray *array;
-    /* added to the number of a row (inside a list: of a value), this gives the cell */
+    /* the cell of row 0 (inside a list: of value 0) */
     uint64_t first;
-    uint64_t begin, n; /* the first of these numbers, and how many there are */
-} place;
+    uint64_t begin, n; /* rows (inside a list: values) begin … begin + n - 1 */
+} cell_range;
 
-static const char *into_child(place *at, uint32_t child)
+static const char *into_child(cell_range *at, uint32_t child)
 {
     if (at->array->n_children < 0 || child >= (uint64_t)at->array->n_children)
         return "fewer columns than its schema";
@@ -273,7 +273,7 @@ static const char *into_child(place *at, uint32_t child)
 }
 
 /* Descend from a list to its values. */
-static const char *into_list(place *at, const bm_arrow_column_path *path, uint32_t i,
+static const char *into_list(cell_range *at, const bm_arrow_column_path *path, uint32_t i,
                              bm_arrow_column *out)
 {
     const struct ArrowArray *list = at->array;
@@ -315,11 +315,11 @@ static const char *into_list(place *at, const bm_arrow_column_path *path, uint32
 
 /* Descend to the array of the column. */
 static const char *descend(const struct ArrowArray *table, const bm_arrow_column_path *path,
-                           place *at, bm_arrow_column *out)
+                           cell_range *at, bm_arrow_column *out)
 {
     if (table->offset < 0 || table->length < 0 || table->offset > INT64_MAX - table->length)
         return "a negative number of rows";
-    *at = (place){table, (uint64_t)table->offset, 0, (uint64_t)table->length};
+    *at = (cell_range){table, (uint64_t)table->offset, 0, (uint64_t)table->length};
     const char *wrong = NULL;
     for (uint32_t i = 0; i < path->n && wrong == NULL; i++) {
         if (path->step[i] == BM_STEP_LIST) {
@@ -356,7 +356,7 @@ bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column
 const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
                                  bm_arrow_column_type type, bm_arrow_column *out)
 {
-    place at;
+    cell_range at;
     *out = (bm_arrow_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
     const bool indexed = type.in_width != 0;
     if (indexed)
@@ -422,7 +422,7 @@ bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
     return (bm_str){.data = digits, .len = (size_t)len};
 }
 
-/* What a walk over the values of a row needs at every level. */
+/* The parameters of a walk over the values of a row, the same at every level. */
 typedef struct walk {
     const bm_arrow_column *column;
     bm_arrow_column_fn fn;
@@ -567,8 +567,8 @@ static void read_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* Append a decimal: a sign if it is `negative`, then the digits of `whole`, the last `digits` of
- * them after the point. If `digits` is below 0, -digits zeros follow `whole` instead. */
+/* Append a decimal: a sign if it is `negative`, then the digits of `whole`, with a point before the
+ * last `digits` digits. If `digits` is below 0, -digits zeros follow `whole` instead. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {
     const size_t len = strlen(whole), behind = digits > 0 ? (size_t)digits : 0;
@@ -710,8 +710,8 @@ static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* Append one text of a row's lists, and a newline. So the texts are joined like those of a text
- * field. */
+/* Append one text of a row's lists, and a newline: texts are joined in the same way in text
+ * fields. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

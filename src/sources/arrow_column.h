@@ -3,7 +3,7 @@
  * integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; for a
- *     column inside a struct, the struct's offset is added too, and a row whose struct is null is
+ *     column inside a struct, the struct's offset is added too, and a row with a null struct is
  *     null
  *
  *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] …
@@ -36,8 +36,8 @@ typedef enum bm_arrow_column_kind {
 typedef struct bm_arrow_column_type {
     bm_arrow_column_kind kind;
     uint8_t width;
-    bm_arrow_column_kind in_kind; /* dictionaries: the kind of the indices, which are integers … */
-    uint8_t in_width;             /* … of this many bytes; 0: no dictionary */
+    bm_arrow_column_kind in_kind; /* dictionaries: the kind of the indices, which are integers */
+    uint8_t in_width;             /* bytes of an index; 0: no dictionary */
 } bm_arrow_column_type;
 
 /* One array of cells. */
@@ -62,7 +62,7 @@ typedef enum bm_arrow_column_step {
 typedef struct bm_arrow_column_path {
     bool found; /* false: there is no such column */
     bm_arrow_column_step step[BM_ARROW_COLUMN_DEPTH];
-    /* The index of the child; for a list, how many values each list has if that is fixed, else
+    /* The index of the child; for lists of a fixed size, the number of values; for other lists
      * 0. */
     uint32_t child[BM_ARROW_COLUMN_DEPTH];
     uint8_t width[BM_ARROW_COLUMN_DEPTH]; /* lists: bytes per offset */
@@ -113,8 +113,8 @@ bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
 const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
 /* Are cells of this type texts or bytes? */
 bool bm_arrow_column_is_text(bm_arrow_column_type type);
-/* Open the column at this path, so that all its rows may be read. Returns NULL, or what is wrong
- * with the array. Borrows the array. */
+/* Open the column at this path, so that all its rows may be read. Returns NULL, or the error in the
+ * array. Borrows the array. */
 const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
                                  bm_arrow_column_type type, bm_arrow_column *out);
 /* Append to `path` the step from the list `schema` to its values. False: `schema` is no list that

@@ -25,7 +25,7 @@
 #include "results/npy.h"
 #include "sources/source_columns.h"
 
-#define DOCS_MAX ((size_t)1 << 16) /* documents per block, even if the caller asks for more */
+#define DOCS_MAX ((size_t)1 << 16) /* documents per block, even if the caller allows more */
 
 /* === array file ===
  *
@@ -127,9 +127,9 @@ static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
  * Reads `--format hashes`, shingle hashes made elsewhere, a few documents at a time, from two NumPy
  * arrays: hashes (<u4 or <u8), and N + 1 offsets (<i8) for N documents. Both files are digested
  * from their first byte to their last, and read in blocks, so memory holds one block (at least one
- * document), whatever the size of the files; 32-bit hashes are widened in place. An offset is
- * compared with the one before it and with the number of hashes before any memory is allocated
- * based on it. */
+ * document), whatever the size of the files; 32-bit hashes are widened in place. Before memory is
+ * allocated for an offset, it is compared with the offset before it and with the number of
+ * hashes. */
 
 #define DOCS_LEAST 64.0 /* offsets read in any case */
 #define HASH_CELLS 512u /* offsets digested at a time */
@@ -143,8 +143,8 @@ typedef struct hash_block {
     size_t cap_offsets, cap_hashes;
 } hash_block; /* {0} is empty; can be reused */
 
-/* The most documents and hashes in a block, which however always holds at least one document, even
- * with more hashes. */
+/* The most documents and hashes in a block. A block always has at least one document, even if that
+ * has more hashes. */
 typedef struct hash_limits {
     size_t docs, hashes;
     const bm_long_gate *gate; /* called for a document with more hashes; NULL: any is allowed */
@@ -177,8 +177,8 @@ static void digest_offsets(hash_input *input, const hash_block *block)
     }
 }
 
-/* Fill in the digests of the hashes and of the offsets. Call when hash_input_next has reached
- * the end. */
+/* Set the digests of the hashes and of the offsets. Call when hash_input_next has reached the
+ * end. */
 static void hash_input_files(const hash_input *input, hash_file files[2])
 {
     files[0] = digest_end(&input->hashes);
@@ -240,7 +240,7 @@ out:
     return BM_OK;
 }
 
-/* Check the offset in row `row`, given the one in the row before. */
+/* Check the offset in row `row`; `before` is the offset in the row before. */
 static bm_status check_offset(const hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)
 {
@@ -261,8 +261,8 @@ static bm_status check_offset(const hash_input *input, uint64_t row, uint64_t be
     return BM_OK;
 }
 
-/* Read and check the end offsets of up to `n` documents from next_doc on. The block gets as many of
- * these documents as have at most max_hashes hashes together, but at least one. */
+/* Read and check the end offsets of up to `n` documents from next_doc on. The block gets the first
+ * of these documents, with at most max_hashes hashes together, but at least one document. */
 static bm_status read_docs(const hash_input *input, size_t n, size_t max_hashes, hash_block *block,
                            bm_error *err)
 {
@@ -295,8 +295,9 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
         digest(&input->hashes, block->hashes, (size_t)n * 8);
         return BM_OK;
     }
-    /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
-     * written to bytes 8i … 8i+7; the words not widened yet are after these. */
+    /* 32-bit hashes are read into the upper half of the block, then widened from the front: word i
+     * is written to bytes 8i … 8i+7, and the words that are not widened yet are after these
+     * bytes. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
     digest(&input->hashes, narrow, (size_t)n * 4);
@@ -308,8 +309,8 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
     return BM_OK;
 }
 
-/* How many offsets to read for the next block: enough for twice as many documents of mean length as
- * max_hashes hashes make. */
+/* How many offsets to read for the next block: twice the number of documents of mean length that
+ * have max_hashes hashes. */
 static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
@@ -322,8 +323,7 @@ static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
     return n > 0 ? n : 1;
 }
 
-/* Ask the gate whether the hashes of the next document (`bytes` bytes) may be kept in memory; fail
- * if not. */
+/* Fail unless the gate allows the hashes of the next document (`bytes` bytes) into memory. */
 static bm_status check_gate(const hash_input *input, const bm_long_gate *gate, uint64_t bytes,
                             bm_error *err)
 {
@@ -384,8 +384,7 @@ typedef struct hashes_source {
     hash_input *input;
     hash_limits limits;
     bm_low_halves low; /* state of the check, if `looks` */
-    /* check that the low halves of 64-bit hashes, which alone the scheme uses, are distinct
-     * enough */
+    /* the scheme uses only the low halves of 64-bit hashes: check that they are distinct enough */
     bool looks;
 } hashes_source;
 
@@ -719,10 +718,10 @@ const bm_batch_source_ops bm_source_keys = {
  *     files      a.jsonl  b.jsonl.gz | c.csv | d.parquet  e.parquet | f.jsonl
  *     parts      0                     1       2                      3
  *
- * A part has a source of its own. Reading goes on to the next part while batches of the one before
- * are still being filled and parsed, so a part ends once the last of its batches is freed. A record
- * gets the number of its file among all inputs here; names of files in messages are right already,
- * because a part sees the files of the set. */
+ * Each part has a source of its own. The next part is read while batches of the part before are
+ * still being filled and parsed, so a part ends when the last of its batches is freed. The source
+ * of a part numbers only the part's files; here a record gets the number of its file among all
+ * inputs. */
 
 typedef struct mixed_part {
     bm_input_set set; /* a view of the inputs */
@@ -819,7 +818,7 @@ static bm_status mixed_begin(bm_batch_source *base, const bm_batch_limits *limit
     return begin_part(source, err);
 }
 
-/* End the parts before the present one whose batches are all freed. */
+/* End earlier parts with no batches left. */
 static void end_earlier(mixed *source)
 {
     for (size_t i = 0; i < source->now; i++)

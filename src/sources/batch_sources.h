@@ -20,7 +20,8 @@ extern const bm_batch_source_ops bm_source_hashes;
 extern const bm_batch_source_ops bm_source_keys;
 
 /* source_mixed -- inputs of several formats: consecutive files of one format are a part, which the
- * source of that format reads. Kept records cannot be copied, and a job cannot be saved as it goes.
+ * source of that format reads. Kept records cannot be copied, and an unfinished job cannot be
+ * saved.
  */
 
 extern const bm_batch_source_ops bm_source_mixed;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_input.c -- reads a line, copies it into a batch, and parses it.
  *
- * bytes [ line 7 \n line 8 \n lin ] as they were read; begin: offset of the next line
+ *     bytes   [ line 7 \n line 8 \n lin ]      as they were read; begin: offset of the next line
  *     batch   [ line 7 \n ]                    a copy, as parsers need it
  *
  * Most clients wait for each answer: a read then returns one line, since there is no more. If a
  * line is longer than a document may be, or the gate refuses it, its first bytes are kept for
- * messages and the rest is skipped. After a long line only little is read ahead, and the line's
- * memory is freed: there are two copies of it only while it is copied.
+ * messages and the rest is skipped. After a long line, only little is read ahead, and the line's
+ * memory in the buffer is freed: both copies exist only while it is copied.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -25,7 +25,7 @@
 #include "input/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
-/* A line of this length or more needs the gate's consent, and larger buffers are freed. */
+/* The gate has to allow a line of this length or more; larger buffers are freed. */
 #define LONG_BYTES ((size_t)1 << 20)
 /* a long line is read in steps of 1/16 of the bytes read of it so far, so that few bytes beyond its
  * end are read */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_input.h -- records that arrive one line at a time, each of which is answered before the next
- * is read.
+/* line_input.h -- reads records for a client that sends a line and waits for the answer before it
+ * sends the next.
  *
  * A reader (reader.h) reads large blocks, and examines the first bytes of an input before anything
- * else. This one reads no more than the current line needs, because the other end may wait for an
- * answer. The lines come from one uncompressed stream, in a format that is known beforehand: jsonl
- * (also for AUTO), lines, or tsv with numbers as fields. A gate decides how much of a long line may
- * be kept in memory. One thread. */
+ * else. A line input waits for no more bytes than the current line, because the client may be
+ * waiting for an answer. The lines come from one uncompressed stream, in a format that is known
+ * beforehand: jsonl (also for AUTO), lines, or tsv with numbers as fields. A gate decides how much
+ * of a long line may be kept in memory. One thread. */
 #pragma once
 
 #include <bandmill/types.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* source_columns.c -- streams of Arrow arrays as batches of rows.
  *
- * stream -> chunk (an array and its columns) -> batch: rows first … first + n - 1 of a chunk
+ *     stream -> chunk (an array and its columns) -> batch: rows first … first + n - 1 of a chunk
  *
- * A chunk is as large as its producer made it, so batches are runs of its rows. The chunk is shared
+ * The producer decides the size of a chunk, so a batch is a range of its rows. The chunk is shared
  * by its batches and the source, with a reference count.
  *
- * If several threads ask for batches, batches of a file that can be cut are handed out unread, as
- * parts of ranges (table_ranges.h). Before the source reads in order again, it waits until all such
- * batches are finished, and continues with the first part that could not be read so.
+ * If several threads get batches, batches of a file that can be cut are handed out unread, as parts
+ * of ranges (table_ranges.h). Before the source reads in order again, it waits until all such
+ * batches are finished. It continues with the first part that could not be read as a part of a
+ * range.
  *
  * If bad records are skipped, a file that cannot be opened counts as one bad record, in a batch of
- * its own. A file that breaks off later ends the run: its kept rows could not be written.
+ * its own. A file that breaks off later ends the job, because its kept rows could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -263,7 +264,7 @@ void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out)
                                      .private_data = rows};
 }
 
-/* Open a table file with the columns that the rules name; without rules, rows alone. */
+/* Open a table file with the columns that the rules name; without rules, rows without columns. */
 static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                             bm_error *err)
 {
@@ -336,8 +337,8 @@ out:
     return source->lost ? BM_OK : status;
 }
 
-/* Call if the table lacks a column of `keep`. Fills `names` with all columns of the file, from
- * another stream, since the open one has only the columns that are read. */
+/* Call if the table lacks a column of `keep`. Fills `names` with all columns of the file. It opens
+ * another stream for this, since the open stream has only the columns that are read. */
 static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
 {
     const char *absent[] = {"\x01"}; /* if a text column is missing, the module gives all columns */
@@ -379,14 +380,14 @@ typedef struct columns {
     bool all_held;
     bool numbers_ids;       /* repeated ids are numbered, so they become texts */
     bm_shared_table *table; /* NULL: none is open, or its chunks are held */
-    bool inside;            /* a table is open, or held */
+    bool inside;            /* a table is open, or its chunks are held */
     size_t file;            /* index of its file, or of the next one to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range;   /* the range whose parts are handed out; NULL: none */
+    bm_row_range *range;   /* parts of this range are being handed out; NULL: none */
     uint32_t part;         /* the next part of that range */
     uint64_t in_order;     /* rows of the file before this one are read in order */
-    bm_table_chunk *chunk; /* NULL: the next one has to be read */
+    bm_table_chunk *chunk; /* NULL: the next chunk has to be read */
     uint32_t n_chunks;
     size_t row;    /* the next row of the chunk */
     uint64_t line; /* number of the next row in its file, from 1 */
@@ -396,8 +397,8 @@ typedef struct columns {
 
 typedef struct columns_batch {
     bm_source_batch base;
-    char *lost;            /* why a file cannot be read (one bad record); else NULL */
-    bm_range_part part;    /* what to read, if the batch has yet to be filled */
+    char *lost;            /* not NULL: why the file, one bad record, cannot be read */
+    bm_range_part part;    /* the part to read, if the batch is not filled yet */
     bm_table_chunk *chunk; /* NULL: the file is lost, or the batch is not filled, or dropped */
     size_t first, n;
     uint32_t file;
@@ -643,7 +644,7 @@ static bm_status next_chunk(columns *source, bm_error *err)
 }
 
 /* Continue in order from a row of a range: with the range's chunk or, if that cannot be read, with
- * the stream, which reports why. */
+ * the stream, which reports the error. */
 static void go_back(columns *source, bm_row_range *range, size_t row)
 {
     bm_table_cut *cut = &range->table->cut;
@@ -664,7 +665,7 @@ static void go_back(columns *source, bm_row_range *range, size_t row)
         cut->seek(cut->own, source->line - 1, UINT64_MAX);
 }
 
-/* If a range was given back, make the source continue with it. */
+/* If a range was given back, set the source to continue with that range. */
 static bool give_back(columns *source, bool wait)
 {
     size_t row;
@@ -734,8 +735,8 @@ static bm_status find_rows(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Like find_rows, but unless the rows found belong to a range, wait until all ranges are finished;
- * a range that was given back comes first. */
+/* Like find_rows. If the rows found do not belong to a range, wait until all ranges are finished;
+ * if a range is then given back, its rows precede. */
 static bm_status find_rows_in_turn(columns *source, bm_error *err)
 {
     bm_status status;
@@ -751,8 +752,8 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* Ask the gate whether the texts of the next n rows may be kept in memory, and fail if not; most of
- * their bytes are the last row's. */
+/* Fail unless the gate allows the texts of the next n rows into memory. The last row has most of
+ * their bytes. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
@@ -927,8 +928,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
-/* A number for the dictionary entry that is a row's text, different in each chunk; 0 if the entry's
- * index exceeds 32 bits or there is none. */
+/* If a row's text is an entry of a dictionary: a number for this entry, unique in all chunks. 0: it
+ * is none, or the entry's index exceeds 32 bits. */
 static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
 {
     const bm_arrow_column *column = &c->columns[1];

@@ -29,8 +29,9 @@
 /* row_digest -- identifies the rows of a table, so that they can be recognized: a digest of their
  * texts in order, and a hash of each id.
  *
- * Texts and ids are the cells that a source of columns reads, as bytes; a null text is empty. How a
- * table is divided into arrays, and which Arrow types its columns have, makes no difference. */
+ * Texts and ids are the cells that a source of columns reads, as bytes; a null text is empty. The
+ * result does not depend on the division of the table into arrays, nor on the Arrow types of its
+ * columns. */
 
 typedef struct bm_row_digest bm_row_digest;
 
@@ -57,13 +58,13 @@ bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *er
 bm_row_facts bm_row_digest_facts(const bm_row_digest *rows);
 void bm_row_digest_close(bm_row_digest *rows); /* NULL is fine */
 
-/* table_file -- opening a file of tables among the inputs. */
+/* table_file -- opening a table file among the inputs. */
 
 /* A table file that is to be opened. */
 typedef struct bm_table_asked {
     const bm_source *file;
     bm_format format;
-    const bm_record_rules *rules; /* which columns to read; NULL: rows alone */
+    const bm_record_rules *rules; /* name the columns to read; NULL: rows without columns */
     size_t batch_bytes;           /* size of the batches that will be made */
     bm_input_resources resources;
     size_t range_bytes; /* range_bytes and cut: as in bm_table_wish */

@@ -63,22 +63,23 @@ typedef struct bm_range_turns {
 void bm_range_turns_init(bm_range_turns *turns);
 void bm_range_turns_reset(bm_range_turns *turns);
 
-/* A part of a range. `turn` is the value that bm_range_turns.given had when the part was handed
- * out. */
+/* A part of a range. `turn` is the number of parts handed out before it: parts are finished in this
+ * order. */
 typedef struct bm_range_part {
     bm_row_range *range; /* counts the part as a user; NULL: no part */
     uint32_t part;
     uint64_t turn;
 } bm_range_part;
 
-/* Hand out a part. Called by one thread. */
+/* Hand out part number `part` of the range. Called by one thread. */
 bm_range_part bm_range_part_give(bm_range_turns *turns, bm_row_range *range, uint32_t part);
 /* Read a part, and wait until all parts before it are finished. Returns the number of its rows,
  * which begin at row *first of *chunk; the caller becomes a user of *chunk. *chunk NULL: the part
  * was dropped. `most` is the most bytes of texts allowed. */
 size_t bm_range_part_read(bm_range_turns *turns, const bm_range_part *part, size_t most,
                           bm_table_chunk **chunk, size_t *first);
-/* Return the range that is given back, and set *row to the row from which; the caller becomes a
- * user of the range. NULL: no range is given back. Called by the thread that hands out parts. If
- * `wait` is set or a part has failed, the call first waits until all parts are finished. */
+/* Return the range that is given back, and set *row to its first row that is given back; the caller
+ * becomes a user of the range. NULL: no range is given back. Called by the thread that hands out
+ * parts. If `wait` is set or a part has failed, the call first waits until all parts are
+ * finished. */
 bm_row_range *bm_range_turns_failed(bm_range_turns *turns, bool wait, size_t *row);

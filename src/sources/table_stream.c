@@ -121,7 +121,7 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       bm_text_hint(field), schema->n_children > 0 ? names : "no columns");
 }
 
-/* Are the `len` bytes at `name` the name `own`? In a part of a path, "\." stands for a dot. */
+/* Are the `len` bytes at `name` the name `own`? In a part of a path, "\." means a dot. */
 static bool is_name(const char *own, const char *name, size_t len, bool part)
 {
     for (; len > 0 && *own != '\0'; name++, len--, own++) {
@@ -284,7 +284,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
     if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_ARROW_COLUMN_NULLS)
-        found = (bm_arrow_column_found){0}; /* all null: it names no row, so row numbers are used */
+        found = (bm_arrow_column_found){0}; /* it has no ids, so row numbers are used */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)
@@ -292,7 +292,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
                               "column '%.64s' has the type %.32s (an id: text, an integer, a "
                               "decimal or a uuid; " BM_NO_IDS ")",
                               field, bm_arrow_column_type_name(found.schema)));
-    found = (bm_arrow_column_found){0}; /* the user did not ask for it */
+    found = (bm_arrow_column_found){0}; /* "id" is only the default name */
 out:
     stream->refs[0] = found.ref;
     return status;

@@ -11,7 +11,7 @@
 #include "input/record_rules.h"
 #include "sources/arrow_column.h"
 
-/* Where a stream has a required column. */
+/* The location of a required column in a stream. */
 typedef struct bm_arrow_column_ref {
     bm_arrow_column_path path; /* path.found false: the stream has no such column */
     bm_arrow_column_type type;
@@ -49,7 +49,7 @@ typedef struct bm_table_chunk {
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* Get the next array, with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
-/* Make a chunk, with one user, of an array that has the stream's schema but came from elsewhere.
+/* Make a chunk, with one user, of an array that has the stream's schema but was read elsewhere.
  * `array` is moved, or released on failure. Any thread. */
 bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
                                 bm_table_chunk **out, bm_error *err);
