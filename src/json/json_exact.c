@@ -5,11 +5,10 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * Paths are followed while the text is read. follow.on is how many of the open objects and arrays,
- * outermost first, a path leads through. In the one at depth d (from 1), the path's part d-1 is
- * searched for, which is a key, or every element of an array. A second key of the same name
- * replaces the value of the first; in a path through arrays, it drops the values gathered since the
- * object began. */
+ * Paths are followed while the text is read. A path leads through the outermost follow.on of the
+ * open objects and arrays. In the object or array at depth d (from 1), part d-1 of the path selects
+ * a key, or every element. A second key of the same name replaces the value of the first; in a path
+ * through arrays, it drops the values gathered since the object began. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -30,9 +29,9 @@ typedef struct gathered {
     size_t len; /* length of their text */
     uint64_t n; /* number of values */
     uint64_t len_bytes, n_invalid;
-    bm_json_kind wrong; /* kind of the first value that has no text, ... */
-    uint64_t wrong_at;  /* ... its number, from 1 (0: there is none), ... */
-    bool in_array;      /* ... and whether it is in an array */
+    bm_json_kind wrong; /* kind of the first value that has no text */
+    uint64_t wrong_at;  /* number of that value, from 1; 0: every value has a text */
+    bool in_array;      /* is that value in an array? */
 } gathered;
 
 /* How far a path has been followed. */
@@ -41,27 +40,27 @@ typedef struct follow {
     size_t on;
     bool hit;          /* the key of the next value is the path's next part */
     bool wanted;       /* the path ends at the string being read */
-    bool in_out;       /* the path's string was rewritten and is in exact->out ... */
-    size_t out_offset; /* ... at this offset */
-    gathered *begun;   /* [d]: `all` when the object at depth d began; NULL: the path leads to one
-                        * value */
+    bool in_out;       /* the path's string was rewritten, and is in exact->out */
+    size_t out_offset; /* its offset there */
+    gathered *begun;   /* begun[d]: `all` at the beginning of the object at depth d; NULL: the path
+                        * leads to one value */
     gathered all;
     bm_buf text;
 } follow;
 
-/* How strings are reported. */
-typedef enum told {
-    TOLD_REPAIRED, /* as valid UTF-8 */
-    TOLD_AS_READ,  /* without repair */
-    TOLD_PLACES    /* as places in the text */
-} told;
+/* The form in which strings are delivered. */
+typedef enum string_form {
+    FORM_REPAIRED, /* as valid UTF-8 */
+    FORM_AS_READ,  /* without repair */
+    FORM_SPANS     /* as offsets in the text */
+} string_form;
 
 struct bm_json_exact {
     const bm_json_path *paths;
     bm_json_path *split; /* `paths`, if the parser owns them; else NULL */
     size_t n_paths;
-    size_t n_keys;            /* the last n_keys paths are keys that look like paths, ... */
-    size_t *key_of;           /* ... and this is the path that each belongs to */
+    size_t n_keys;            /* the last n_keys paths are keys that look like paths */
+    size_t *key_of;           /* for each of these keys, the number of the path of the same name */
     bm_json_field *with_keys; /* if n_keys > 0: the fields of all paths */
     follow *follows;
     gathered *begun;       /* the memory of follow.begun, for all paths */
@@ -69,7 +68,7 @@ struct bm_json_exact {
     bm_str text;
     size_t pos;
     state state;
-    told told;
+    string_form form;
     uint32_t depth;
     uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit per level; 0: an array */
     bm_buf out;                               /* rewritten strings */
@@ -117,7 +116,7 @@ static bm_str *split_part(bm_str text, bm_str *part)
     return part;
 }
 
-/* May a name also mean a path, besides the key that it is? */
+/* May a name mean a path, too, and not only a key? */
 static bool is_path(const char *name)
 {
     return strpbrk(name, ".[") != NULL;
@@ -217,7 +216,7 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
         bm_buf_reset(&exact->key);
 }
 
-/* What is at the position where the text is broken, and a hint. */
+/* For messages: a description of the bytes where the text is broken, and a hint. */
 typedef struct found {
     char what[80];
     const char *hint; /* NULL: none */
@@ -371,11 +370,11 @@ static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
     return status == BM_OK || no_memory(x, status);
 }
 
-/* Add the text of a string; `said` is a view that is valid until another string is rewritten. */
-static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
+/* Append the text of a string, a view that is valid until another string is rewritten. */
+static bool gather_string(bm_json_exact *x, follow *f, bm_str string, const bm_json_repair *repair)
 {
     f->text.len = f->all.len;
-    bm_status status = bm_buf_add(&f->text, said.data, said.len, x->err);
+    bm_status status = bm_buf_add(&f->text, string.data, string.len, x->err);
     if (status != BM_OK)
         return no_memory(x, status);
     f->all.len = f->text.len;
@@ -460,9 +459,9 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Pass the string `said` to the paths that want it. `in_out`: the string is at the end of x->out,
- * from `offset` on. */
-static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
+/* Pass the string to the paths that end at it. `in_out`: the string is at the end of x->out, from
+ * `offset` on. */
+static bool deliver_string(bm_json_exact *x, bm_str string, bool in_out, size_t offset,
                            const bm_json_repair *repair)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
@@ -471,21 +470,21 @@ static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t of
             continue;
         f->wanted = false;
         if (f->begun != NULL) {
-            if (!gather_string(x, f, said, repair))
+            if (!gather_string(x, f, string, repair))
                 return false;
             continue;
         }
         f->in_out = in_out;
         f->out_offset = offset;
-        x->fields[i].value = said;
+        x->fields[i].value = string;
         x->fields[i].len_bytes = repair->len_bytes;
         x->fields[i].n_invalid = repair->n_invalid;
     }
     return true;
 }
 
-/* Pass the place of a string to the paths that want it. */
-static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
+/* Pass the offsets of a string to the paths that end at it. */
+static bool deliver_span(bm_json_exact *x, const bm_json_span *span)
 {
     const size_t offset = x->out.len;
     const bm_json_place place = {span->begin, span->end};
@@ -498,9 +497,9 @@ static bool deliver_place(bm_json_exact *x, const bm_json_span *span)
                           &(bm_json_repair){0});
 }
 
-/* Read a string that is a value, and unescape it once for all paths that want it. In a short text,
- * strings are unescaped as they are read; in a long text, strings that need no rewriting are not
- * copied. */
+/* Read a string that is a value, and unescape it once for all paths that end at it. In a short
+ * text, strings are unescaped as they are read; in a long text, strings that need no rewriting are
+ * not copied. */
 static bool read_string_value(bm_json_exact *x)
 {
     bm_json_span span;
@@ -510,7 +509,7 @@ static bool read_string_value(bm_json_exact *x)
     bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++)
         wanted = wanted || x->follows[i].wanted;
-    const bool copies = wanted && x->text.len <= COPY_MAX && x->told == TOLD_REPAIRED;
+    const bool copies = wanted && x->text.len <= COPY_MAX && x->form == FORM_REPAIRED;
     const size_t offset = x->out.len;
     char *copy = copies ? x->out.data + offset : NULL;
     const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
@@ -520,22 +519,22 @@ static bool read_string_value(bm_json_exact *x)
     x->pos = span.end + 1;
     if (!wanted)
         return true;
-    if (x->told == TOLD_PLACES)
-        return deliver_place(x, &span);
+    if (x->form == FORM_SPANS)
+        return deliver_span(x, &span);
     const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
-    const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
-    if ((copies || !span.escapes) && (!span.beyond_ascii || x->told == TOLD_AS_READ ||
-                                      bm_simd_utf8_valid(said.data, said.len))) {
+    const bm_str string = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
+    if ((copies || !span.escapes) && (!span.beyond_ascii || x->form == FORM_AS_READ ||
+                                      bm_simd_utf8_valid(string.data, string.len))) {
         if (copies)
-            x->out.len += said.len;
+            x->out.len += string.len;
         else
             repair.len_bytes = raw.len;
-        return deliver_string(x, said, copies, offset, &repair);
+        return deliver_string(x, string, copies, offset, &repair);
     }
     repair = (bm_json_repair){0};
     bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out,
-                                            x->told == TOLD_AS_READ ? NULL : &repair, x->err);
-    if (status == BM_OK && copies) /* keep room for the rest of the text */
+                                            x->form == FORM_AS_READ ? NULL : &repair, x->err);
+    if (status == BM_OK && copies) /* space for the rest of the text */
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
         return no_memory(x, status);
@@ -751,24 +750,24 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
     return BM_OK;
 }
 
-static bm_status run_telling(bm_json_exact *exact, told as, bm_str text, bm_json_field *fields,
-                             bm_error *err)
+static bm_status run_as(bm_json_exact *exact, string_form form, bm_str text, bm_json_field *fields,
+                        bm_error *err)
 {
     const char *broken_why;
-    exact->told = as;
+    exact->form = form;
     const bm_status status = bm_json_exact_run(exact, text, fields, &broken_why, err);
-    exact->told = TOLD_REPAIRED;
+    exact->form = FORM_REPAIRED;
     return status;
 }
 
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err)
 {
-    return run_telling(exact, TOLD_AS_READ, text, fields, err);
+    return run_as(exact, FORM_AS_READ, text, fields, err);
 }
 
 bm_status bm_json_exact_run_places(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                    bm_error *err)
 {
-    return run_telling(exact, TOLD_PLACES, text, fields, err);
+    return run_as(exact, FORM_SPANS, text, fields, err);
 }

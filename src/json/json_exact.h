@@ -62,8 +62,8 @@ typedef struct bm_json_field {
     bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
     uint64_t len_bytes; /* strings: unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
-    /* if a value of a path through arrays has no text and is in an array: the number, from 1, of
-     * the first such value; else 0 */
+    /* for a path through arrays: the number, from 1, of the first value that has no text, if that
+     * value is in an array; else 0 */
     uint64_t place;
 } bm_json_field;
 
@@ -92,7 +92,7 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
  * have for it. */
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err);
-/* Like bm_json_exact_run_as_read, but the value of a string is its place in the text:
+/* Like bm_json_exact_run_as_read, but the value of a string is its position in the text:
  * BM_JSON_PLACE, followed by the bytes of a bm_json_place. A number is its source text; null is
  * empty. */
 #define BM_JSON_PLACE '"'

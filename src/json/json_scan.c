@@ -193,7 +193,7 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
  *
  * Finds fields of the program's own documents. */
 
-#define DEEPEST     3u    /* nested objects whose members are in the table */
+#define DEEPEST     3u    /* levels of objects with members in the table */
 #define MEMBERS_ALL 4096u /* once the table has this many, deeper objects are not listed */
 
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err)
@@ -293,7 +293,7 @@ static bool put_uint(const bm_json_row *row, bm_str value, uint64_t *out, const 
     return true;
 }
 
-/* Store a value in the struct. BM_ERR_FORMAT: the value is not what the row requires. */
+/* Store a value in the struct. BM_ERR_FORMAT: the row does not allow the value. */
 static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, bm_str value,
                            void *at, const char **expected, bm_error *err)
 {

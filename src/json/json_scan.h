@@ -23,7 +23,7 @@ static inline size_t bm_skip_digits(bm_str text, size_t at)
         at++;
     return at;
 }
-/* Get the next member of an object, whose text begins with the brace; *at is 0 at first. `key`
+/* Get the next member of an object; `object` begins with the brace, and *at is 0 at first. `key`
  * includes its quotes. False: there are no more. */
 bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
 /* Get the next element of an array, in the same way. */
@@ -37,7 +37,7 @@ bool bm_json_scan_is(bm_str value, const char *text);
 /* Read a number without sign, fraction and exponent, below 2^64; false: the value is something
  * else. */
 bool bm_json_scan_uint(bm_str value, uint64_t *out);
-/* Write a value to `out`, in its layout. */
+/* Write a value in the layout of `out`. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
 
 /* json_read -- reads the small JSON documents of this program: report.json, manifest.json and the
@@ -61,8 +61,7 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
 typedef struct bm_json_member {
     bm_str key; /* without its quotes, still escaped */
     bm_str value;
-    size_t of; /* the index of the member whose value is the enclosing object, plus 1; 0: the whole
-                * text */
+    size_t of; /* the index of the member that is the enclosing object, plus 1; 0: the whole text */
 } bm_json_member;
 
 typedef struct bm_json_doc {
@@ -93,7 +92,7 @@ bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value);
 typedef enum bm_member_type {
     BM_MEMBER_VALUE,  /* bm_str: a value of any type */
     BM_MEMBER_ARRAY,  /* bm_str */
-    BM_MEMBER_STRING, /* bm_str: with its quotes, still escaped */
+    BM_MEMBER_STRING, /* bm_str: a string with its quotes, still escaped */
     BM_MEMBER_TEXT,   /* const char *, which the reader's `own` makes from a string */
     BM_MEMBER_UINT,   /* uint64_t */
     BM_MEMBER_DOUBLE, /* double */

@@ -85,9 +85,9 @@ static bool ends_run(char byte)
     return byte == '"' || byte == '\\' || (unsigned char)byte < 0x20;
 }
 
-/* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
- * bits of the bytes before it, and perhaps of some after it. If `copy` is not NULL, the bytes are
- * written there, and up to BM_JSON_COPY_MORE more. */
+/* Returns the position of the first byte from `pos` on that ends a plain run, or text.len. `seen`
+ * collects the bits of the bytes before it, and perhaps of some after it. If `copy` is not NULL,
+ * the bytes are copied there, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
     bytes16 wide = {0};

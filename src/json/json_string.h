@@ -18,8 +18,9 @@ typedef struct bm_json_repair {
     uint64_t n_invalid; /* U+FFFD written */
 } bm_json_repair;
 
-/* Find the end of the string whose first byte after the quote is text.data[from]. Returns NULL and
- * fills *span; or returns why the string is broken, with the place in span->end. */
+/* Find the end of a string; text.data[from] is its first byte after the quote. Returns NULL and
+ * fills *span; or returns why the string is broken, and sets span->end to the position of the
+ * error. */
 const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
 /* Like bm_json_string_end, and write the unescaped string to `copy`, which needs BM_JSON_COPY_MORE
  * bytes more than the string. repair->len_bytes is the number of bytes written. Unpaired surrogates
@@ -35,7 +36,7 @@ size_t bm_json_string_escape(bm_str raw, size_t pos, size_t *n_text);
 
 /* Append the unescaped string as valid UTF-8, and add to the counts of `repair`. `raw` is the bytes
  * between the quotes. `beyond_ascii` is from bm_json_string_end; if false, UTF-8 is not checked.
- * BM_ERR_FORMAT: a broken escape, which only a string has that bm_json_string_end did not accept.
+ * BM_ERR_FORMAT: a broken escape, possible only if bm_json_string_end has not accepted the string.
  * If `repair` is NULL nothing is repaired: invalid bytes stay, and an unpaired surrogate becomes
  * the three bytes that UTF-8 would have for it. */
 bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,

@@ -31,7 +31,7 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* Write what separates the next value or key from the one before. */
+/* Write a comma, newline and indentation before the next value or key, as needed. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {

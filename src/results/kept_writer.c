@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_writer.c -- writing kept documents: one way of writing for each input format.
+/* kept_writer.c -- the ways to write kept documents: as records, as rows of tables, as ids.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/results/test_kept_writer.c */
 #include "results/kept_writer.h"
@@ -28,10 +28,10 @@
  * Names of kept files: endings, compression, deepest common directory.
  *
  * A path is first made absolute and plain ("." and ".." are removed from its text; links are not
- * followed). So the part below the common directory has no "..", and no kept file can be outside of
- * the output, whatever the name of its input. Paths and addresses (URLs) each have a common
- * directory of their own. If there are both, addresses keep their full names, so that no file of
- * one kind gets the name of a file of the other. */
+ * followed). So the part below the common directory has no "..", and every kept file is inside the
+ * output, whatever the name of its input. Paths and addresses (URLs) each have a common directory
+ * of their own. If there are both, addresses keep their full names, so that no file of one kind
+ * gets the name of a file of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -71,7 +71,7 @@ static const char *compression_ending(bm_records kept, const char *own)
     }
 }
 
-/* How to name the files. `single`: `base` replaces the whole name except the ending. */
+/* The rule for names of files. `single`: `base` replaces the whole name except the ending. */
 typedef struct names_naming {
     bm_kept_naming asked;
     const char *base;
@@ -254,8 +254,9 @@ out:
     return status;
 }
 
-/* Make the name of the file of a single input. The file of records removed from a .tsv would be
- * named removed.tsv, like the table, so it gets a name in a folder, as with several inputs. */
+/* Make the name of the file of a single input. Records removed from a .tsv file would be written to
+ * removed.tsv, which is the name of the table; they get a name in a folder, as with several
+ * inputs. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {
@@ -490,10 +491,10 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
 
 /* === kept records ===
  *
- * Kept records byte for byte, one kept file at a time, in the order of the inputs. The next file is
- * begun while blocks of the file before are still compressed. In uncompressed files, any number of
- * threads may write reserved bytes. Elements of a JSON array are written as an array again; a byte
- * order mark remains before the bracket.
+ * Writes kept records byte for byte, one kept file at a time, in the order of the inputs. The next
+ * file is begun while blocks of the file before are still compressed. In uncompressed files, any
+ * number of threads may write reserved bytes. Elements of a JSON array are written as an array
+ * again; a byte order mark remains before the bracket.
  *
  * A stream is one file for all inputs: a byte order mark is written only at its beginning, and if
  * the last record of an input has no line ending, one is written before the next input. */
@@ -503,7 +504,7 @@ typedef struct records {
     bm_kept_files files;
     size_t next; /* inputs with index < `next` have their files */
     bm_out_file *file;
-    bm_out_file **ended; /* complete files that are still being compressed: n_ended entries, from
+    bm_out_file **ended; /* complete files that are still being compressed: n_ended entries from
                           * first_ended on */
     size_t first_ended, n_ended;
     bool fresh;        /* nothing of the open input has been written */
@@ -627,9 +628,9 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* Called before bytes of an input are written. If they are the first of an input that follows
- * another one in the stream: remove a byte order mark from *raw, and write the line ending that the
- * other input may lack. */
+/* Called before bytes of an input are written. If another input precedes in the stream, and these
+ * are the first bytes of the new one: remove a byte order mark from *raw, and write a line ending
+ * if the input before has none at its end. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -715,15 +716,15 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* === kept tables ===
  *
- * Kept rows of tables, as files of the same kind. Instead of a record, the number of its row is
- * passed, from 0 (source_columns.c), and a label with what else is written about the row. The table
+ * Writes kept rows of tables, as files of the same kind. A record is passed as the number of its
+ * row, from 0 (source_columns.c), and a label has the values for the added columns. The table
  * library writes a file when all its rows are known, and a stream when the rows of all tables are
  * known.
  *
  * Threads: several files are written at once, each by one thread (a lane), while the rows of the
- * next file are collected. Files are begun in input order, so the failure of the first failing
- * input is reported. Each lane has a share of the memory; a table that does not fit into it is
- * written again, alone. */
+ * next file are collected. Files are begun in input order, so that the first input that fails is
+ * reported. Each lane has a share of the memory; a table that does not fit into it is written
+ * again, alone. */
 
 /* The kept rows of one input. */
 typedef struct tables_part {
@@ -750,12 +751,12 @@ typedef struct tables_tables {
     size_t next, begun; /* inputs with index < `next` were begun; if `inside`, input `begun` is
                          * open */
     bool inside;
-    tables_file told; /* the file whose rows are being collected */
-    uint32_t n_lanes; /* number of threads that write files; 1: the caller's thread writes */
+    tables_file collected; /* the file for which rows are being collected */
+    uint32_t n_lanes;      /* number of threads that write files; 1: the caller's thread writes */
     uint32_t n_started;
     pthread_t *lanes;
     bm_queue *queue;         /* passes tables_file to the lanes */
-    pthread_rwlock_t memory; /* used in place of cfg.halves if that is NULL */
+    pthread_rwlock_t memory; /* used instead of cfg.halves if that is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
@@ -807,7 +808,7 @@ static void tables_close(void *state)
     stop_lanes(t);
     bm_queue_free(t->queue);
     bm_free(t->lanes);
-    reset_file(&t->told);
+    reset_file(&t->collected);
     kept_files_reset(&t->files);
     pthread_cond_destroy(&t->ended);
     pthread_mutex_destroy(&t->lock);
@@ -828,7 +829,7 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
     tables_tables *t = NULL;
     BM_TRY(bm_new_zero(&t, 1, err));
     t->cfg = *cfg;
-    t->told.of = t;
+    t->collected.of = t;
     pthread_mutex_init(&t->lock, NULL);
     pthread_rwlock_init(&t->memory, NULL);
     pthread_cond_init(&t->ended, NULL);
@@ -883,8 +884,8 @@ out:
     return status;
 }
 
-/* Write a file with one thread and a lane's share of the memory. `again`, or if there is only one
- * lane: with all threads and all memory. */
+/* Write a file with one thread and a lane's share of the memory; with `again`, or if there is only
+ * one lane, with all threads and all memory. */
 static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
     const tables_tables *t = f->of;
@@ -912,7 +913,7 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     f->status = BM_OK;
     bm_status status =
         keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* report the failure of the output, not that of the library */
+    if (f->status != BM_OK) { /* report the error of the output instead of the library's */
         status = f->status;
         if (err != NULL)
             *err = f->error;
@@ -1009,19 +1010,19 @@ static bm_status start_lanes(tables_tables *t, bm_error *err)
     return BM_OK;
 }
 
-/* Write the file whose rows were collected, or pass it to a lane. */
-static bm_status end_told(tables_tables *t, bm_error *err)
+/* Write the file with the collected rows, or pass it to a lane. */
+static bm_status end_collected(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;
     tables_file *f = NULL;
     if (t->n_lanes == 1)
-        BM_TRY_OUT(write_file(&t->told, err));
+        BM_TRY_OUT(write_file(&t->collected, err));
     else {
         if (t->queue == NULL)
             BM_TRY(start_lanes(t, err));
         BM_TRY(bm_new_zero(&f, 1, err));
-        *f = t->told;
-        t->told = (tables_file){.of = t};
+        *f = t->collected;
+        t->collected = (tables_file){.of = t};
         if (bm_queue_push(t->queue, f))
             return BM_OK;
         reset_file(f);
@@ -1029,8 +1030,8 @@ static bm_status end_told(tables_tables *t, bm_error *err)
         return end_lanes(t, err);
     }
 out:
-    reset_file(&t->told);
-    t->told = (tables_file){.of = t};
+    reset_file(&t->collected);
+    t->collected = (tables_file){.of = t};
     return status;
 }
 
@@ -1041,8 +1042,8 @@ static bm_status tables_end_file(void *state, bm_error *err)
         return BM_OK;
     t->inside = false;
     if (bm_input_set_source(t->cfg.set, t->begun)->lost)
-        t->told.parts.len -= sizeof(tables_part);
-    return t->cfg.write == NULL ? end_told(t, err) : BM_OK;
+        t->collected.parts.len -= sizeof(tables_part);
+    return t->cfg.write == NULL ? end_collected(t, err) : BM_OK;
 }
 
 static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
@@ -1053,9 +1054,9 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     for (; t->next <= index; t->next++) {
         /* end each input that was left out, without rows */
         BM_TRY(tables_end_file(t, err));
-        const tables_part part = {t->next, t->told.rows.len, 0,
-                                  t->told.cuts.len / sizeof(bm_table_text_cut)};
-        BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
+        const tables_part part = {t->next, t->collected.rows.len, 0,
+                                  t->collected.cuts.len / sizeof(bm_table_text_cut)};
+        BM_TRY(bm_buf_add(&t->collected.parts, &part, sizeof part, err));
         t->begun = t->next;
         t->inside = true;
     }
@@ -1082,16 +1083,17 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
         uint64_t row;
         memcpy(&row, raw.data + at, sizeof row);
-        BM_TRY(set_row(&t->told, row, err));
+        BM_TRY(set_row(&t->collected, row, err));
     }
     return BM_OK;
 }
 
-/* Append the label of the row written last, or the cuts in its text. */
+/* Append the label of the last row, or the cuts in its text. */
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;
-    return bm_buf_add(t->cfg.written == BM_WRITTEN_ANNOTATED ? &t->told.labels : &t->told.cuts,
+    return bm_buf_add(t->cfg.written == BM_WRITTEN_ANNOTATED ? &t->collected.labels
+                                                             : &t->collected.cuts,
                       bytes.data, bytes.len, err);
 }
 
@@ -1103,7 +1105,7 @@ static bm_status tables_finish(void *state, bm_error *err)
         BM_TRY(tables_begin_file(t, t->files.n - 1, err));
     BM_TRY(tables_end_file(t, err));
     if (t->cfg.write != NULL)
-        return end_told(t, err);
+        return end_collected(t, err);
     return t->queue != NULL ? end_lanes(t, err) : BM_OK;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_writer.h -- writes kept documents to files like the ones they came from (docs/formats.md).
+/* kept_writer.h -- writes kept documents to files of the formats of their inputs (docs/formats.md).
  *
  * With one input, the file is named `kept` and has the ending of the input (a.jsonl.zst ->
  * kept.jsonl.zst). With several inputs, each has a file kept/PATH, where PATH is the input's path
  * relative to the deepest common directory. For an input without an ending, and for stdin, the
- * ending is that of the format: .jsonl .tsv .csv, .txt for lines; stdin among several inputs is
+ * format decides the ending: .jsonl .tsv .csv, .txt for lines; stdin among several inputs is
  * kept/stdin.jsonl.
  *
  * Compression: `same` keeps each input's compression and name; `none` removes .gz, .zst, .xz, .bz2
@@ -15,11 +15,10 @@
  * The formats `files` and `hashes` have no records to copy: the ids of kept documents are written
  * to kept_ids.txt, one per line.
  *
- * Bytes are kept exactly as read. A last record without a newline remains without one: only the
- * last record of an input can lack the newline, and since records are in input order, it is also
- * the last one in the kept file.
+ * Records are written byte for byte. The last record of an input may lack a newline. It is then
+ * written without one, since it is also the last record of its kept file.
  *
- * Threads: one at a time, except at reserved places. */
+ * Threads: one at a time, except that any number may write reserved bytes. */
 #pragma once
 
 #include <pthread.h>
@@ -94,9 +93,9 @@ typedef struct bm_kept_writer bm_kept_writer;
 /* Check, before any work, the names of the files. BM_ERR_USAGE: two inputs would get the same name.
  * cfg->dir is not used. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
-/* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names a table
- * whose schema differs from the first one's. A table that cannot be read is skipped here, and
- * reported when it is read. */
+/* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names the
+ * first table with a schema different from the first table's. A table that cannot be read is
+ * skipped here, and reported when it is read. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* Open a writer. If cfg->kept is BM_RECORDS_NOT_WRITTEN, all calls do nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
@@ -134,7 +133,7 @@ typedef struct bm_kept_source {
 typedef struct bm_kept_naming {
     bm_format format;
     bm_records kept;
-    const char *cwd;    /* the absolute directory that relative names begin at */
+    const char *cwd;    /* the absolute path of the directory for relative names */
     bm_written written; /* decides between `kept`, `removed` and `annotated` in names */
 } bm_kept_naming;
 

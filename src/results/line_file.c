@@ -68,7 +68,7 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err)
 {
-    file->listed = listed; /* the block still has the file from its first byte on */
+    file->listed = listed; /* the block still begins with the file's first byte */
     bm_status status = bm_listed_add(listed, file->block.data, file->block.len, err);
     return status == BM_OK && file->whole ? bm_listed_end(listed, err) : status;
 }
@@ -107,7 +107,7 @@ void bm_line_file_reset(bm_line_file *file)
 
 /* === tsv table ===
  *
- * A line at a time; fields are unescaped in place. */
+ * Reads a line at a time, and unescapes its fields in the line's own memory. */
 
 /* Set *name to the next name in a header, and advance *at, which is 0 before the first. Returns
  * false if there are no more names. */
@@ -261,12 +261,12 @@ bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *o
         ok = text.data[i] >= '0' && text.data[i] <= '9';
         value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
-    size_t place = 0; /* index of the column in the file, for the message */
-    while (!ok && place < table->n_columns && table->columns[place] != field)
-        place++;
+    size_t index = 0; /* index of the column in the file, for the message */
+    while (!ok && index < table->n_columns && table->columns[index] != field)
+        index++;
     if (!ok)
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line, "field %zu is no number",
-                          place + 1);
+                          index + 1);
     *out = value;
     return BM_OK;
 }

@@ -21,7 +21,7 @@ typedef struct bm_line_file {
     /* borrowed; checked for cancellation before each block and while waiting for input; NULL:
      * never */
     const bm_callbacks *callbacks;
-    /* the current line, valid until the next call; its bytes may be changed in place */
+    /* the current line, valid until the next call; the caller may change its bytes */
     char *text; /* not ended by NUL */
     size_t len;
     bool ended;       /* the line ends in a newline; false: it is the last line, without one */

@@ -183,7 +183,8 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups.jsonl: order each document after the a of its last row, by these rows. */
+/* Without groups.jsonl: order each document that is no a after the a of its last row; documents
+ * with the same a are ordered by their last rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

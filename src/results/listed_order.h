@@ -4,7 +4,7 @@
  *
  * The file itself states neither. A row has two documents, a and b; a comes before b in the input.
  * Rows are sorted by a, then b, in input order. This gives the order of all documents that are the
- * a of a row, but not of those that are only b. Of identical documents, each has a row with the
+ * a of a row, but not of documents that are only b. Of identical documents, each has a row with the
  * first one, and only the first has rows with other documents. If the job made components,
  * groups.jsonl gives the rest of the order: every document of the file is in a group, together with
  * all documents linked to it, in input order.
@@ -35,8 +35,8 @@ typedef struct bm_source_column {
     uint64_t sum;   /* set by the call: the sum of all rows */
 } bm_source_column;
 
-/* Read n columns of sources.tsv. BM_ERR_FORMAT: the inputs are not those of the manifest, a field
- * is no number, or the file differs from the listed one. */
+/* Read n columns of sources.tsv. BM_ERR_FORMAT: the manifest has other inputs, a field is no
+ * number, or the file differs from the listed one. */
 bm_status bm_source_table_read(const bm_manifest *manifest, bm_source_column *columns, size_t n,
                                bm_error *err);
 
@@ -54,13 +54,13 @@ void bm_source_walk_close(bm_source_walk *walk);
 /* Begin a walk; *sum becomes the number of rows that are expected. `column` is the column of
  * sources.tsv that counts them. */
 bm_status bm_source_walk_begin(bm_source_walk *walk, size_t column, uint64_t *sum, bm_error *err);
-/* Set walk->file to the input of the next row, whose name is in the field `field` of the row.
- * BM_ERR_FORMAT: a row of another input is expected here. */
+/* Set walk->file to the input of the next row. The field `field` of the row is the name of this
+ * input. BM_ERR_FORMAT: a row of another input is expected here. */
 bm_status bm_source_walk_row(bm_source_walk *walk, const bm_tsv_table *row, size_t field,
                              bm_error *err);
 
 typedef struct bm_listed_doc {
-    uint64_t key, place; /* sort keys: input order is by `key`, then by `place` */
+    uint64_t key, place; /* the order is by `key`, then by `place` */
     uint64_t rows;       /* number of rows with this document */
     uint32_t a;          /* the a of the last row in which this document is b */
     bool leads;          /* the document is the a of a row */
@@ -78,10 +78,10 @@ bm_status bm_listed_docs_row(bm_listed_docs *docs, const bm_pair *row, bm_error 
 void bm_listed_docs_reset(bm_listed_docs *docs);
 
 typedef struct bm_listed_order {
-    uint32_t *docs;   /* for each place in the order, the document */
-    uint32_t *places; /* for each document, its place in the order */
-    uint32_t *rep;    /* for each place: if its document is a copy, the place of the document that
-                       * it is a copy of; else the place itself */
+    uint32_t *docs;   /* for each position in the order, the document */
+    uint32_t *places; /* for each document, its position in the order */
+    uint32_t *rep;    /* for each position: if its document is a copy, the position of the original;
+                       * else the same position */
 } bm_listed_order;    /* {0} is empty */
 
 /* Compute the order, after all rows were added. `ids`: the ids of the documents; `dir`: the
@@ -90,5 +90,5 @@ typedef struct bm_listed_order {
 bm_status bm_listed_docs_order(bm_listed_docs *docs, const bm_result_dir *dir, const bm_id_set *ids,
                                bm_listed_order *out, bm_error *err);
 void bm_listed_order_reset(bm_listed_order *order);
-/* Replace the documents in n pairs by their places in the order. */
+/* Replace the documents in n pairs by their positions in the order. */
 void bm_listed_order_map(const bm_listed_order *order, bm_pair *pairs, size_t n);

@@ -18,7 +18,7 @@ typedef struct bm_npy_header {
 } bm_npy_header;
 
 /* Read and check a header: magic, version 1.0 to 3.0, keys, C order, and whether the length of the
- * file matches the shape. BM_ERR_INPUT names what is wrong. */
+ * file matches the shape. BM_ERR_INPUT names the error. */
 bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_error *err);
 
 /* An array that is written row by row, before the number of rows is known: bm_npy_writer_open
@@ -46,7 +46,7 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err);
 /* From now on compute the XXH3 128 of all rows, for bm_npy_writer_flush. Existing rows are read
- * back; BM_ERR_FORMAT, naming the file, if their sum is not *wanted (NULL: do not compare). */
+ * back; if their sum is not *wanted (NULL: not compared), BM_ERR_FORMAT names the file. */
 bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err);
 /* For an array that has all rows: let bm_out_dir_finish, which reads the file anyway, compare their
  * sum with *wanted (BM_ERR_FORMAT if it differs). After this call, writing more rows returns

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair_file.c -- splits rows into fields and unescapes them in place.
+/* pair_file.c -- splits rows into fields, and unescapes these within the row.
  *
- * A number with six decimals, like ours, is read as an integer of millionths; one with 20 decimals
- * is rounded to millionths. Any other must match the grammar digits [. digits] [e [+-] digits], so
- * "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the locale
- * of the program is. A number of six decimals is read as the nearest double in both ways, so a
- * similarity that equals the threshold as written equals it as read.
+ * A number with six decimals, as bandmill writes them, is read as an integer of millionths. Any
+ * other number must match the grammar digits [. digits] [e [+-] digits], so rows with "nan", "0x1"
+ * or " 1" are bad. strtod_l reads it in the C locale, whatever the locale of the program. In both
+ * ways a number of six decimals becomes the nearest double. So a similarity that is written like
+ * the threshold is read as equal to it.
  *
  * Tests: tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"
@@ -127,7 +127,7 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
     return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
 }
 
-/* Read the id between `text` and `end`, unescaped in place. */
+/* Unescape the id between `text` and `end`, which overwrites it, and set *out to it. */
 static bm_status read_field_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
                                bm_error *err)
 {
@@ -181,7 +181,7 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
 
 /* === group file ===
  *
- * Reads the members of a row one after another.
+ * Reads groups.jsonl.
  *
  * Unlike in a JSON parser, invalid UTF-8 in an id is not repaired: the ids of files are bytes, and
  * must equal the ids in pairs.tsv and in the inputs. */
@@ -261,7 +261,7 @@ static uint32_t hex_digit(char c)
 }
 
 /* Return the character of an escape. *at is the index of the letter after the backslash, and
- * becomes that of the last byte of the escape. UINT32_MAX: our writer makes no such escape. */
+ * becomes the index of the last byte of the escape. UINT32_MAX: our writer makes no such escape. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

@@ -95,8 +95,8 @@ static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
                       row->name);
 }
 
-/* Set a member of *out to the value of an option's word. The option keep may also be a list of
- * rules. */
+/* Set a member of *out to the value that an option's word means. The option keep may also be a list
+ * of rules. */
 static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
                            bm_error *err)
 {

@@ -80,8 +80,8 @@ const char *bm_table_kind(bm_table table)
     return tables[table].kind;
 }
 
-/* Is the line this header: the columns that files of every version have, and after them any number
- * of the newer ones, in order? */
+/* Does the line have this header? It must have the columns that files of every version have, and
+ * then may have newer ones: all, or the first of them, in order. */
 static bool is_head(bm_table_head head, bm_str line)
 {
     size_t n_columns = 1;

@@ -21,7 +21,7 @@
 #include "model/ids.h"
 #include "results/npy.h"
 
-#define PLACE_ROWS  1024u
+#define INDEX_ROWS  1024u
 #define BLOCK_BYTES ((size_t)256 << 10)
 
 /* A file of the directory. */
@@ -39,8 +39,8 @@ struct bm_sign_dir {
     part bytes, content, texts; /* not open if the directory is of an older version */
     uint64_t n_docs;
     uint32_t perms, word_bytes; /* words per row of signatures.npy; bytes of a word */
-    uint64_t *places;           /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
-    size_t n_places, cap_places;
+    uint64_t *offsets;          /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
+    size_t n_offsets, cap_offsets;
     bm_listed *listed; /* digests signatures.npy while its rows are read in order; else NULL */
     uint64_t next;     /* the row after the last one read */
 };
@@ -70,8 +70,7 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     return status;
 }
 
-/* Check, by reading the whole file, that it is the one that the manifest lists; else
- * BM_ERR_FORMAT. */
+/* Read the whole file, and compare its digest with the manifest; BM_ERR_FORMAT if it differs. */
 static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
                             bm_error *err)
 {
@@ -90,7 +89,7 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     const uint64_t columns = form.columns;
     BM_TRY(open_part(dir, form.name, out, err));
     bm_status status = bm_npy_header_read(out->fd, out->path, &out->header, err);
-    if (status == BM_ERR_INPUT) { /* our file is damaged, not the caller's input */
+    if (status == BM_ERR_INPUT) { /* the array is a file of bandmill, so this is damage */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -128,21 +127,21 @@ static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part 
     return open_small_array(dir, form, out, err);
 }
 
-static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
+static bm_status add_offset(bm_sign_dir *dir, uint64_t offset, bm_error *err)
 {
-    BM_TRY(bm_grow_array(&dir->places, &dir->cap_places, dir->n_places + 1, err));
-    dir->places[dir->n_places++] = place;
+    BM_TRY(bm_grow_array(&dir->offsets, &dir->cap_offsets, dir->n_offsets + 1, err));
+    dir->offsets[dir->n_offsets++] = offset;
     return BM_OK;
 }
 
-/* Count the lines of ids.txt, store the offset of every PLACE_ROWS-th, and compare the file with
+/* Count the lines of ids.txt, store the offset of every INDEX_ROWS-th, and compare the file with
  * the manifest. `block` has BLOCK_BYTES bytes. */
 static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
 {
     uint64_t at = 0, rows = 0;
     char last = '\n';
     size_t n = 0;
-    BM_TRY(add_place(dir, 0, err));
+    BM_TRY(add_offset(dir, 0, err));
     for (;;) {
         const int code = bm_pread_all(dir->ids.fd, block, BLOCK_BYTES, at, &n);
         if (code != 0)
@@ -153,8 +152,8 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
         BM_TRY(bm_listed_add(listed, block, n, err));
         while ((from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
             from++;
-            if (++rows % PLACE_ROWS == 0)
-                BM_TRY(add_place(dir, at + (uint64_t)(from - block), err));
+            if (++rows % INDEX_ROWS == 0)
+                BM_TRY(add_offset(dir, at + (uint64_t)(from - block), err));
         }
         last = end[-1];
         at += n;
@@ -168,7 +167,7 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
                           ", the manifest's counts.documents)",
                           rows, dir->n_docs);
     BM_TRY(bm_listed_end(listed, err));
-    return add_place(dir, at, err);
+    return add_offset(dir, at, err);
 }
 
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
@@ -255,7 +254,7 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_TEXT_HASH, "<u8", 0}, &dir->texts, err));
     BM_TRY_OUT(open_ids(dir, err));
-    /* without rows, bm_sign_dir_rows is not called, and would not check the file */
+    /* bm_sign_dir_rows checks the file, but is not called if there are no rows */
     if (dir->n_docs == 0)
         BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
 out:
@@ -295,7 +294,7 @@ void bm_sign_dir_close(bm_sign_dir *dir)
     }
     bm_listed_close(dir->listed);
     bm_manifest_close(dir->manifest);
-    bm_free_all(dir->places, dir->path, dir);
+    bm_free_all(dir->offsets, dir->path, dir);
 }
 
 const char *bm_sign_dir_path(const bm_sign_dir *dir)
@@ -481,10 +480,10 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
     bm_status status = BM_OK;
     BM_TRY_OUT(check_range(dir, first, n, err));
     while (n > 0) { /* in each round, read the lines between two stored offsets */
-        size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
-        size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
-        uint64_t begin = dir->places[place];
-        size_t len = (size_t)(dir->places[place + 1] - begin);
+        size_t index = (size_t)(first / INDEX_ROWS), skip = (size_t)(first % INDEX_ROWS);
+        size_t take = INDEX_ROWS - skip < n ? INDEX_ROWS - skip : n;
+        uint64_t begin = dir->offsets[index];
+        size_t len = (size_t)(dir->offsets[index + 1] - begin);
         lines.len = 0;
         BM_TRY_OUT(bm_buf_reserve(&lines, len, err));
         BM_TRY_OUT(read_bytes(&dir->ids, lines.data, len, begin, err));
@@ -526,7 +525,8 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     *is = manifest != NULL;
     if (*is)
         goto out;
-    /* A manifest that is not recognised, beside a signatures.npy, is a damaged one of ours. */
+    /* If a manifest is not recognized, but a signatures.npy is beside it, it is a damaged manifest
+     * of a signature directory. */
     BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
     BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
     if (has && beside)

@@ -47,12 +47,12 @@ uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
 /* Set *n_short to the number of documents with fewer units than a shingle has, and *n_none to how
- * many of these have no shingles, because of `--short skip`. The latter do not count as empty,
- * although their rows look like rows of empty documents. */
+ * many of these have no shingles, because of `--short skip`. Documents without shingles do not
+ * count as empty, although their rows look like rows of empty documents. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
-/* The number of unreadable documents (text/shingler.h), whose rows also look like rows of empty
- * documents; 0 in directories of earlier versions. */
+/* The number of unreadable documents (text/shingler.h); their rows, too, look like rows of empty
+ * documents. 0 in directories of earlier versions. */
 uint64_t bm_sign_dir_unreadable(const bm_sign_dir *dir);
 
 /* Read the signatures first … first+n-1 into `words`: n * perms words, of 64 bits if the words of
@@ -80,8 +80,8 @@ bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, 
 bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
                                   bm_error *err);
 
-/* Where ids are stored: unescaped, they are appended to `text`; ends[i] becomes the offset in it at
- * which id i ends. */
+/* Receives ids: they are unescaped and appended to `text`, and ends[i] becomes the offset at which
+ * id i ends. */
 typedef struct bm_sign_ids {
     bm_buf *text;
     size_t *ends;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sorted_runs.c -- radix sort in memory, runs in blocks, a merge by a heap of runs.
+/* sorted_runs.c -- sorts records in memory by radix, writes runs in blocks, and merges runs by a
+ * heap.
  *
  *     memory   records   [ key, value | key, value | ... ]     and as much scratch for the sort
  *              bytes     [ head, bytes | head, bytes | ... ]   for byte keys
@@ -23,8 +24,8 @@
  * that are left.
  *
  * The list of runs is in the order in which their records were added: the highest level comes
- * first, and runs of one level follow each other. Of equal records, the heap prefers that of the
- * earlier run, so the merge is stable too.
+ * first, and runs of one level follow each other. Of equal records, the heap prefers the record of
+ * the earlier run, so the merge is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -42,7 +43,7 @@
 #define BYTES_FAN_IN 16u /* least fan-in for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
-#define AHEAD        8u  /* sorted records whose bytes are fetched before they are read */
+#define AHEAD        8u  /* prefetch distance, in sorted records */
 #define LEVELS       64u /* a run of level n is merged from 2^n runs or more */
 
 typedef struct bytes_head {
@@ -50,9 +51,9 @@ typedef struct bytes_head {
 } bytes_head;
 
 typedef struct sorted_run {
-    unsigned level; /* level of the run, and so its file */
-    uint64_t place; /* offset of its first block in that file */
-    uint64_t bytes; /* bytes of all its records */
+    unsigned level;  /* level of the run, which determines its file */
+    uint64_t offset; /* offset of its first block in that file */
+    uint64_t bytes;  /* bytes of all its records */
     /* While merging: */
     uint64_t n_read;    /* bytes read from the file so far */
     bm_buf data;        /* bytes of the file that are in memory */
@@ -145,7 +146,7 @@ void bm_sorted_runs_close(bm_sorted_runs *runs)
     bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs);
 }
 
-/* The level whose file has the runs of `level`. */
+/* The runs of `level` are in the file of the level returned here. */
 static unsigned file_level(const bm_sorted_runs *runs, unsigned level)
 {
     return runs->one_file ? 0 : level;
@@ -164,7 +165,7 @@ static bytes_head head_of(const char *record)
 static uint64_t key_of(const char *bytes, size_t len)
 {
     uint64_t key = 0;
-    if (len >= sizeof key) { /* one load */
+    if (len >= sizeof key) { /* compiled to one load */
         for (size_t i = 0; i < sizeof key; i++)
             key = key << 8 | (unsigned char)bytes[i];
         return key;
@@ -174,7 +175,7 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Compare two byte keys whose first eight bytes are equal, given by their heads. */
+/* Compare two byte keys with equal first eight bytes; `x` and `y` are their heads. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -191,8 +192,8 @@ static const char *bytes_at(const bm_sorted_runs *runs, const bm_run_record *rec
     return runs->bytes.data + record->value;
 }
 
-/* The bytes of record i, of which the next ones are read in this order too. Sorted records lie
- * anywhere in memory, so those of a later one are fetched in time. */
+/* Returns the bytes of record i. Records are read in order, but their bytes lie anywhere in memory,
+ * so the bytes of a later record are prefetched. */
 static const char *bytes_ahead(const bm_sorted_runs *runs, size_t i)
 {
     if (i + AHEAD < runs->n)
@@ -279,7 +280,7 @@ static bm_status begin_run(bm_sorted_runs *runs, unsigned level, bm_error *err)
     if (*file == NULL)
         BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, file, err));
     BM_TRY(bm_buf_reserve(&runs->out, BLOCK_BYTES, err));
-    runs->made = (sorted_run){.level = level, .place = bm_spill_bytes(*file)};
+    runs->made = (sorted_run){.level = level, .offset = bm_spill_bytes(*file)};
     return BM_OK;
 }
 
@@ -356,7 +357,7 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
         BM_TRY(bm_buf_reserve(&run->data, len, err));
         BM_TRY(
             bm_spill_read(runs->levels[file_level(runs, run->level)].file,
-                          run->place + run->n_read / BLOCK_BYTES * (BLOCK_BYTES + BM_SPILL_RECORD),
+                          run->offset + run->n_read / BLOCK_BYTES * (BLOCK_BYTES + BM_SPILL_RECORD),
                           run->data.data + rest, len, err));
         run->data.len += len;
         run->n_read += len;
@@ -477,7 +478,7 @@ bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, 
     return BM_OK;
 }
 
-/* Put runs->made into the list in place of `n` runs from `first` on. */
+/* Replace `n` runs of the list, from `first` on, by runs->made. */
 static void replace_runs(bm_sorted_runs *runs, size_t first, size_t n)
 {
     for (size_t i = first; i < first + n; i++)
@@ -569,7 +570,7 @@ static bm_status grow_records(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Make room for one more record, whose head and key take `bytes` bytes in runs->bytes. */
+/* Make space for one more record, and for `bytes` bytes of its head and key in runs->bytes. */
 static bm_status make_room(bm_sorted_runs *runs, size_t bytes, bm_error *err)
 {
     runs->sorted = false;
@@ -631,7 +632,7 @@ bm_status bm_sorted_runs_save_in(bm_sorted_runs *runs, int folder, const char *p
         BM_TRY(bm_spill_save_in(runs->levels[0].file, folder, path, err));
     for (size_t i = 0; i < runs->n_runs; i++) {
         const sorted_run *of = &runs->runs[i];
-        const bm_saved_run run = {of->place, of->bytes, of->level};
+        const bm_saved_run run = {of->offset, of->bytes, of->level};
         BM_TRY(bm_buf_add(list, &run, sizeof run, err));
     }
     return BM_OK;
@@ -675,7 +676,7 @@ bm_status bm_sorted_runs_restore(bm_sorted_runs *runs, const bm_saved_run *list,
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, n + 1, err));
     for (size_t i = 0; i < n; i++) {
         runs->runs[i] = (sorted_run){
-            .level = (unsigned)list[i].level, .place = list[i].place, .bytes = list[i].bytes};
+            .level = (unsigned)list[i].level, .offset = list[i].place, .bytes = list[i].bytes};
         runs->levels[list[i].level].n_runs++;
     }
     runs->n_runs = n;

@@ -59,20 +59,20 @@ bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, 
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to files */
 
-/* saved runs -- another process continues a sorter.
+/* saved runs -- saves a sorter, so that another process can continue it.
  *
  * All runs are in one file, which has a name from the first save on (spill_saved.h). Merged runs
- * are appended to it, so the places of runs that were saved stay valid; space is not reused. */
+ * are appended to it, so the offsets of runs that were saved stay valid; space is not reused. */
 
 /* Call for an empty sorter that will be saved. */
 void bm_sorted_runs_in_one_file(bm_sorted_runs *runs);
 
-/* A run of the file. */
+/* A run of the file; `place` is the offset of its first block. */
 typedef struct bm_saved_run {
     uint64_t place, bytes, level;
 } bm_saved_run;
 
-/* About how many bytes saving would write now. */
+/* Approximate number of bytes that saving would write now. */
 uint64_t bm_sorted_runs_unsaved_bytes(const bm_sorted_runs *runs);
 /* Write the records in memory as a run, give the file the name `path` in an open folder (the same
  * every time), and append a bm_saved_run to `list` for each run. Without records there is no

@@ -87,12 +87,12 @@ static bm_status spill_io_error(const bm_spill_file *file, int errnum, const cha
                                             : bm_fail_temp_file(err, errnum, shown(file), message);
 }
 
-bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
+bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t offset, const char *how,
                            bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_FORMAT, shown(file), 0,
                       "a temporary file is damaged at byte %llu: %s (what was written)",
-                      (unsigned long long)place, how);
+                      (unsigned long long)offset, how);
 }
 
 /* --- the header of the file --- */
@@ -133,14 +133,14 @@ static bm_status spill_push(bm_spill_file *file, const void *data, size_t len, b
     return BM_OK;
 }
 
-bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+bm_status bm_spill_pull(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err)
 {
     size_t got;
-    const int code = bm_pread_all(file->fd, data, len, place, &got);
+    const int code = bm_pread_all(file->fd, data, len, offset, &got);
     if (code != 0)
         return spill_io_error(file, code, "cannot read", err);
-    return got == len ? BM_OK : bm_spill_damaged(file, place + got, "it ends there", err);
+    return got == len ? BM_OK : bm_spill_damaged(file, offset + got, "it ends there", err);
 }
 
 /* --- records --- */
@@ -148,7 +148,8 @@ bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, s
 static bm_spill_head spill_head_of(const bm_spill_record *record)
 {
     return (bm_spill_head){.kind_len = (uint64_t)record->kind << KIND_SHIFT | (uint64_t)record->len,
-                           .check = XXH3_64bits_withSeed(record->data, record->len, record->place)};
+                           .check =
+                               XXH3_64bits_withSeed(record->data, record->len, record->offset)};
 }
 
 uint64_t bm_spill_length(const bm_spill_head *head)
@@ -161,9 +162,9 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
 {
     bm_spill_head wanted = spill_head_of(record);
     if (head->kind_len != wanted.kind_len)
-        return bm_spill_damaged(file, record->place, "another record is there", err);
+        return bm_spill_damaged(file, record->offset, "another record is there", err);
     if (head->check != wanted.check)
-        return bm_spill_damaged(file, record->place, "the checksum differs", err);
+        return bm_spill_damaged(file, record->offset, "the checksum differs", err);
     return BM_OK;
 }
 
@@ -216,34 +217,34 @@ static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error
     return BM_OK;
 }
 
-bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
+bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *offset,
                        bm_error *err)
 {
     const bm_spill_record record = {
-        .kind = file->kind, .place = bm_spill_bytes(file), .data = data, .len = len};
+        .kind = file->kind, .offset = bm_spill_bytes(file), .data = data, .len = len};
     const bm_spill_head head = spill_head_of(&record);
     BM_TRY(put(file, &head, sizeof head, err));
     BM_TRY(put(file, data, len, err));
     file->n_records++;
-    if (place != NULL)
-        *place = record.place;
+    if (offset != NULL)
+        *offset = record.offset;
     return BM_OK;
 }
 
-bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
+bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *offset,
                            bm_error *err)
 {
     BM_TRY(bm_spill_flush(file, err));
-    *place = file->flushed;
+    *offset = file->flushed;
     file->flushed += bytes;
     file->n_records += n;
     return BM_OK;
 }
 
-static bm_status write_at(const bm_spill_file *file, uint64_t place, const void *data, size_t len,
+static bm_status write_at(const bm_spill_file *file, uint64_t offset, const void *data, size_t len,
                           bm_error *err)
 {
-    const int code = bm_pwrite_all(file->fd, data, len, place);
+    const int code = bm_pwrite_all(file->fd, data, len, offset);
     return code == 0 ? BM_OK : spill_io_error(file, code, "cannot write", err);
 }
 
@@ -253,24 +254,24 @@ static bm_status empty(bm_spill_put *put, bm_error *err)
     put->buf.len = 0;
     if (len == 0)
         return BM_OK;
-    return write_at(put->file, put->place, put->buf.data, len, err);
+    return write_at(put->file, put->offset, put->buf.data, len, err);
 }
 
-bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
+bm_status bm_spill_put_add(bm_spill_put *put, uint64_t offset, const void *data, size_t len,
                            bm_error *err)
 {
     const bm_spill_record record = {
-        .kind = put->file->kind, .place = place, .data = data, .len = len};
+        .kind = put->file->kind, .offset = offset, .data = data, .len = len};
     const bm_spill_head head = spill_head_of(&record);
     const bool is_long = len > PUT_BYTES - sizeof head;
-    if (put->place + put->buf.len != place || is_long ||
+    if (put->offset + put->buf.len != offset || is_long ||
         put->buf.len + sizeof head + len > PUT_BYTES)
         BM_TRY(empty(put, err));
     if (put->buf.len == 0)
-        put->place = place;
+        put->offset = offset;
     BM_TRY(bm_buf_reserve(&put->buf, PUT_BYTES - put->buf.len, err));
     BM_TRY(bm_buf_add(&put->buf, &head, sizeof head, err));
-    return is_long ? write_at(put->file, place + sizeof head, data, len, err)
+    return is_long ? write_at(put->file, offset + sizeof head, data, len, err)
                    : bm_buf_add(&put->buf, data, len, err);
 }
 
@@ -283,53 +284,53 @@ bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err)
 
 /* --- reading --- */
 
-bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err)
 {
     bm_spill_head head;
-    bm_spill_record record = {.kind = file->kind, .place = place, .data = data, .len = len};
+    bm_spill_record record = {.kind = file->kind, .offset = offset, .data = data, .len = len};
     if (len <= SMALL_BYTES) {
         char small[sizeof head + SMALL_BYTES];
-        BM_TRY(bm_spill_pull(file, place, small, sizeof head + len, err));
+        BM_TRY(bm_spill_pull(file, offset, small, sizeof head + len, err));
         memcpy(&head, small, sizeof head);
         if (len > 0)
             memcpy(data, small + sizeof head, len);
     } else {
-        BM_TRY(bm_spill_pull(file, place, &head, sizeof head, err));
-        BM_TRY(bm_spill_pull(file, place + sizeof head, data, len, err));
+        BM_TRY(bm_spill_pull(file, offset, &head, sizeof head, err));
+        BM_TRY(bm_spill_pull(file, offset + sizeof head, data, len, err));
     }
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read at least `whole` bytes from `place` on. If `place` closely follows the bytes in the buffer,
- * read twice as many as last time. */
-static bm_status get_more(bm_spill_get *get, uint64_t place, size_t whole, bm_error *err)
+/* Read at least `whole` bytes from `offset` on. If `offset` closely follows the bytes in the
+ * buffer, read twice as many bytes as last time. */
+static bm_status get_more(bm_spill_get *get, uint64_t offset, size_t whole, bm_error *err)
 {
-    const uint64_t end = get->place + get->buf.len, flushed = get->file->flushed,
-                   left = flushed > place ? flushed - place : 0;
-    size_t len = place >= end && place - end <= GET_NEAR * (uint64_t)whole ? 2 * get->buf.len : 0;
+    const uint64_t end = get->offset + get->buf.len, flushed = get->file->flushed,
+                   left = flushed > offset ? flushed - offset : 0;
+    size_t len = offset >= end && offset - end <= GET_NEAR * (uint64_t)whole ? 2 * get->buf.len : 0;
     len = len > GET_BYTES ? GET_BYTES : len < whole ? whole : len;
     get->buf.len = 0;
     BM_TRY(bm_buf_reserve(&get->buf, GET_BYTES, err));
     len = len < left ? len : left > whole ? (size_t)left : whole;
-    BM_TRY(bm_spill_pull(get->file, place, get->buf.data, len, err));
-    get->place = place;
+    BM_TRY(bm_spill_pull(get->file, offset, get->buf.data, len, err));
+    get->offset = offset;
     get->buf.len = len;
     return BM_OK;
 }
 
-bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
+bm_status bm_spill_get_read(bm_spill_get *get, uint64_t offset, void *data, size_t len,
                             bm_error *err)
 {
     const bm_spill_record record = {
-        .kind = get->file->kind, .place = place, .data = data, .len = len};
+        .kind = get->file->kind, .offset = offset, .data = data, .len = len};
     bm_spill_head head;
     const size_t whole = sizeof head + len;
     if (whole > GET_BYTES)
-        return bm_spill_read(get->file, place, data, len, err);
-    if (place < get->place || place + whole > get->place + get->buf.len)
-        BM_TRY(get_more(get, place, whole, err));
-    const char *at = get->buf.data + (place - get->place);
+        return bm_spill_read(get->file, offset, data, len, err);
+    if (offset < get->offset || offset + whole > get->offset + get->buf.len)
+        BM_TRY(get_more(get, offset, whole, err));
+    const char *at = get->buf.data + (offset - get->offset);
     memcpy(&head, at, sizeof head);
     memcpy(data, at + sizeof head, len);
     return bm_spill_compare(get->file, &head, &record, err);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.h -- a temporary file of records: each record is appended once, and checked whenever
+/* spill_file.h -- a temporary file of records. Each record is appended once, and checked whenever
  * it is read.
  *
- * The reader passes a record's offset (`place`) and length. BM_ERR_FORMAT: the length, the kind or
- * the checksum at that offset differs, or the file is shorter. BM_ERR_IO: an error of the system.
- * So neither a changed byte nor a block of another file can change a result. A reader of the whole
+ * A reader passes the offset and the length of a record. BM_ERR_FORMAT: the length, the kind or the
+ * checksum at that offset differs, or the file is shorter. BM_ERR_IO: an error of the system. So
+ * neither a changed byte nor a block of another file can change a result. A reader of the whole
  * file finds each record by the length of the one before it.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left however
  * the process ends, and no other process can open it by a path. spill_saved.h can give it a name.
  * Nothing is synced.
  *
- * One thread appends and reserves; any number of threads read flushed records, and write records to
- * reserved places.
- * reserved places. */
+ * One thread appends and reserves; any number of threads read flushed records, and write reserved
+ * records. reserved places. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -40,7 +39,7 @@ typedef enum bm_spill_kind {
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
     BM_SPILL_PREFIXES, /* for all pairs: prefixes of a range of documents, or a block of shingles */
     BM_SPILL_TEXTS,    /* a document's text */
-    BM_SPILL_SPANS     /* places of a document where spans may be repeated */
+    BM_SPILL_SPANS     /* positions in a document where repeated spans may be */
 } bm_spill_kind;
 
 typedef struct bm_spill_file bm_spill_file;
@@ -64,7 +63,7 @@ typedef struct bm_spill_head { /* the bytes before a record's payload */
 
 typedef struct bm_spill_record {
     bm_spill_kind kind;
-    uint64_t place;
+    uint64_t offset;
     const void *data;
     size_t len;
 } bm_spill_record;
@@ -75,21 +74,21 @@ bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
 /* Close the file and free the handle. NULL is fine. */
 void bm_spill_free(bm_spill_file *file);
 
-/* Return BM_ERR_FORMAT: the file is damaged at `place`; `how` describes the damage. */
-bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
+/* Return BM_ERR_FORMAT: the file is damaged at `offset`; `how` describes the damage. */
+bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t offset, const char *how,
                            bm_error *err);
 
 /* Check that the header of the file is unchanged. */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
-/* Read `len` bytes from offset `place` on. If the file is shorter, it is damaged. */
-bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+/* Read `len` bytes from `offset` on. If the file is shorter, it is damaged. */
+bm_status bm_spill_pull(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err);
 
 /* The payload length stored in the head of a record. */
 uint64_t bm_spill_length(const bm_spill_head *head);
-/* Check that `head` is the head of `record`. BM_ERR_FORMAT: another record is there, or a damaged
- * one. */
+/* Check that `head` is the head of `record`. BM_ERR_FORMAT: it belongs to another record, or the
+ * record is damaged. */
 bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
                            const bm_spill_record *record, bm_error *err);
 
@@ -100,24 +99,23 @@ bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
 /* Close the file. If it has no name, it is deleted; else it remains. NULL is fine. */
 void bm_spill_close(bm_spill_file *file);
 
-/* Append a record, and set *place to its offset for reading; `place` may be NULL. */
-bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
+/* Append a record, and set *offset to its offset in the file; `offset` may be NULL. */
+bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *offset,
                        bm_error *err);
 /* Reserve space for n records that are written later by bm_spill_put_add. They take `bytes` bytes
- * including their heads (BM_SPILL_RECORD each), contiguously from *place on, after all records
+ * including their heads (BM_SPILL_RECORD each), contiguously from *offset on, after all records
  * added so far. */
-bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
+bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *offset,
                            bm_error *err);
 
-/* A buffered writer of records to reserved places. Start with {.file = …}. One thread for each
- * writer. */
+/* A buffered writer of reserved records. Start with {.file = …}. One thread for each writer. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* offset in the file of the bytes in `buf` */
+    uint64_t offset;           /* offset in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_put;
 
-bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
+bm_status bm_spill_put_add(bm_spill_put *put, uint64_t offset, const void *data, size_t len,
                            bm_error *err);
 /* Write the rest, unless `status` is a failure, and free the buffer. Returns `status` if that is a
  * failure, else the status of writing. */
@@ -126,20 +124,20 @@ bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 /* Write the buffer. Then all added records can be read. (Reserved records can be read when they
  * have been written.) */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
-/* Read the payload of the record at `place`, which has `len` bytes. */
-bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+/* Read the payload of the record at `offset`, which has `len` bytes. */
+bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err);
 
-/* A buffered reader: while places ascend and are near each other, many records are read with one
- * call. Start with {.file = …}, and end with bm_buf_reset(&get.buf). One thread for each reader;
- * nothing may be written to the file meanwhile. */
+/* A buffered reader: if offsets ascend and are near each other, one call reads many records. Start
+ * with {.file = …}, and end with bm_buf_reset(&get.buf). One thread for each reader; nothing may be
+ * written to the file meanwhile. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
-    uint64_t place;            /* offset in the file of the bytes in `buf` */
+    uint64_t offset;           /* offset in the file of the bytes in `buf` */
     bm_buf buf;
 } bm_spill_get;
 
-bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
+bm_status bm_spill_get_read(bm_spill_get *get, uint64_t offset, void *data, size_t len,
                             bm_error *err);
 
 uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, including buffered bytes */

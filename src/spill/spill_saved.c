@@ -224,14 +224,14 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
                            bm_error *err)
 {
     bm_spill_head head;
-    uint64_t place = w->base + w->at, left = file->flushed - place;
+    uint64_t offset = w->base + w->at, left = file->flushed - offset;
     if (left < sizeof head)
-        return bm_spill_damaged(file, place, "it ends within a record", err);
+        return bm_spill_damaged(file, offset, "it ends within a record", err);
     BM_TRY(fill(file, w, sizeof head, err));
     memcpy(&head, w->bytes.data + w->at, sizeof head);
     uint64_t len = bm_spill_length(&head);
     if (len > left - sizeof head)
-        return bm_spill_damaged(file, place, "the record is longer than the file", err);
+        return bm_spill_damaged(file, offset, "the record is longer than the file", err);
     BM_TRY(fill(file, w, sizeof head + (size_t)len, err));
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
@@ -241,11 +241,11 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
         payload -= odd;
     }
     bm_spill_record record = {
-        .kind = file->kind, .place = place, .data = payload, .len = (size_t)len};
+        .kind = file->kind, .offset = offset, .data = payload, .len = (size_t)len};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_spill_compare(file, &head, &record, err));
     if (visit != NULL)
-        BM_TRY_OUT(visit(ctx, place, payload, (size_t)len, err));
+        BM_TRY_OUT(visit(ctx, offset, payload, (size_t)len, err));
 out:
     w->at += sizeof head + (size_t)len;
     return status;

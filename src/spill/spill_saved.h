@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spill_saved.h -- a temporary file that outlives its process: it gets a name, and another process
- * can continue it from any length that was flushed.
+ * can continue it from any length that it had after a flush.
  *
  * Nothing is synced: after a crash of the system the file may be shorter or have wrong bytes; both
  * are detected when it is opened again or read. */
@@ -10,7 +10,7 @@
 
 /* Flush the file, and give it the name `path` in an open folder (bm_name_in), under which it
  * remains when the process ends. An existing file of that name is removed first (a symbolic link
- * itself, not its target). Places do not change, and records are added as before. `path` should be
+ * itself, not its target). Offsets do not change, and records are added as before. `path` should be
  * in the file system of the directory in which the file was opened, best in that directory itself.
  * If the file cannot be linked (another file system, no O_TMPFILE, no /proc), its contents are
  * copied, which temporarily takes twice their size on disk. Call this once for each file: a second
@@ -42,9 +42,9 @@ bool bm_spill_has_its_name(const bm_spill_file *file);
  * nothing. */
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
 
-/* Called for a record of `len` bytes at `place`. `data` is borrowed until the call returns, and
+/* Called for a record of `len` bytes at `offset`. `data` is borrowed until the call returns, and
  * aligned to 8 bytes. Any status except BM_OK ends the walk, which returns that status. */
-typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, size_t len,
+typedef bm_status bm_spill_visit(void *ctx, uint64_t offset, const void *data, size_t len,
                                  bm_error *err);
 /* Visit all records from the first to the last; `visit` may be NULL. Each record is checked before
  * `visit` is called. Reads 256 KiB at a time, and uses as much memory, or more for a longer record.
