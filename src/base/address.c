@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c -- which part of an address is shown.
+/* address.c -- finds the part of an address that may be shown.
  *
  *     https://me:secret@host:80/a/b.jsonl?X-Signature=1#part
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
- * The authority ends at the first / ? or #, and its part before the last @ is the user. An
- * authority without @, whose last colon is followed by something other than a number, has no port.
- * It is taken for the beginning of a user whose password contains an unencoded / ? or #. Such a
- * user ends at the last @ of the whole address; if there is no @, the whole authority is hidden.
- * Addresses of buckets and repositories have no port. In a text, an address in quotes ends at the
- * closing quote. Any other address ends at white space, a quote or an angle bracket, without the
- * punctuation before that end.
+ * The authority ends at the first / ? or #, and its part before the last @ is the user. If an
+ * authority has no @, and something other than a number follows its last colon, it has no port.
+ * Then it is assumed to be the beginning of a user with a password that contains an unencoded / ?
+ * or #. Such a user ends at the last @ of the whole address; if there is no @, the whole authority
+ * is hidden. Addresses of buckets and repositories have no port. In a text, an address in quotes
+ * ends at the closing quote. Any other address ends at white space, a quote or an angle bracket,
+ * without the punctuation before that end.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.h -- tells addresses ("scheme://…") from paths, and hides their secrets.
+/* address.h -- distinguishes addresses ("scheme://…") from paths, and hides their secrets.
  *
  * An address can hold secrets: a user and a password before its host, and a signature after "?".
  * Results name the file without them, and every message passes through bm_text_hide

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h -- seconds of a clock that never goes back, and of CPU time. */
+/* clock.h -- seconds of a monotonic clock, and of CPU time. */
 #pragma once
 
 #include <time.h>

@@ -2,13 +2,13 @@
 /* column.c -- stretches of address space, and the pages that are mapped there.
  *
  * A 47-bit address space is plentiful, but a limit (ulimit -v) counts all that is mapped, so a
- * column maps no more than it uses. It begins at a place of its own, far from other columns and
- * from where the system puts other mappings, and grows there until another mapping is in the way,
- * which MAP_FIXED_NOREPLACE detects. Where the system does not grant such a place (narrow address
- * spaces, some sanitizers), the column reserves a stretch with pages that cannot be used yet.
+ * column maps no more than it uses. It begins at a slot of its own, far from other columns and from
+ * other mappings of the system. There it grows until another mapping is in the way, which
+ * MAP_FIXED_NOREPLACE detects. If the system does not map pages at the slot (narrow address spaces,
+ * some sanitizers), the column reserves a stretch with pages that cannot be used yet.
  *
- *     0x2000'0000'0000   place 0   place 1   ...   place 383   0x5000'0000'0000
- *                        128 GiB each, taken far from one another
+ *     0x2000'0000'0000   slot 0   slot 1   ...   slot 383   0x5000'0000'0000
+ *                        128 GiB each, used in an order that jumps far
  *
  * Tests: tests/unit/base/test_column.c */
 #include "base/column.h"
@@ -25,13 +25,13 @@
 #define HUGE  ((size_t)2 << 20)
 #define LARGE (2 * HUGE)
 
-#define PLACES      384u
-#define STRIDE      239u /* coprime to PLACES: every place is used before one repeats */
-#define PLACE_BYTES ((uintptr_t)1 << 37)
-#define FIRST_PLACE ((uintptr_t)1 << 45)
-#define TRIES       4u
-#define STRETCH     ((size_t)1 << 30) /* address space that a column reserves, if it can */
-#define SPARE(had)  ((had) / 8)       /* extra room, so that a column grows less often */
+#define SLOTS      384u
+#define STRIDE     239u /* coprime to SLOTS: every slot is used before one repeats */
+#define SLOT_BYTES ((uintptr_t)1 << 37)
+#define FIRST_SLOT ((uintptr_t)1 << 45)
+#define TRIES      4u
+#define STRETCH    ((size_t)1 << 30) /* address space that a column reserves, if it can */
+#define SPARE(had) ((had) / 8)       /* extra bytes, so that a column grows less often */
 
 #if !defined(MAP_FIXED_NOREPLACE)
 #define MAP_FIXED_NOREPLACE                                                                        \
@@ -62,23 +62,24 @@ static bool map_at(char *at, size_t bytes, int flags, int fd, size_t from)
     return false;
 }
 
-/* --- the first growth: where the column begins --- */
+/* --- the first growth --- */
 
-/* The first place depends on the address of the stack, which the system chooses at random. */
-static char *next_place(void)
+/* The address of the next slot. The first slot depends on the address of the stack, which the
+ * system chooses at random. */
+static char *next_slot(void)
 {
     static atomic_uint taken;
     unsigned none = 0;
-    atomic_compare_exchange_strong(&taken, &none, 1 + (unsigned)((uintptr_t)&none >> 12) % PLACES);
-    const uintptr_t place = (uintptr_t)atomic_fetch_add(&taken, 1) * STRIDE % PLACES;
-    return (char *)(FIRST_PLACE + place * PLACE_BYTES); /* NOLINT(performance-no-int-to-ptr) */
+    atomic_compare_exchange_strong(&taken, &none, 1 + (unsigned)((uintptr_t)&none >> 12) % SLOTS);
+    const uintptr_t slot = (uintptr_t)atomic_fetch_add(&taken, 1) * STRIDE % SLOTS;
+    return (char *)(FIRST_SLOT + slot * SLOT_BYTES); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Find a place for these first pages, with room to grow after them, and map them there. */
-static bool take_place(bm_column *column, size_t bytes)
+/* Map the first pages at the beginning of a slot. */
+static bool map_slot(bm_column *column, size_t bytes)
 {
     for (unsigned i = 0; sizeof(void *) == 8 && i < TRIES; i++) {
-        char *at = next_place();
+        char *at = next_slot();
         /* the address is only a hint */
         if (map_at(at, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
             column->data = at;
@@ -171,7 +172,7 @@ static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error
     return add_memory(column, had, bytes) ? BM_OK : bm_fail_nomem(err, bytes);
 }
 
-/* The size to grow to: `had` bytes exist, and `bytes` are asked for. */
+/* The size to grow to: `had` bytes exist, and the caller needs `bytes`. */
 static size_t with_spare(const bm_column *column, size_t had, size_t bytes)
 {
     size_t wanted = had + SPARE(had);
@@ -191,7 +192,7 @@ bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_er
         BM_TRY(open_file(column, had, dir, err));
     const size_t wanted = with_spare(column, had, bytes);
     if (wanted < bytes ||
-        (had == 0 && !take_place(column, wanted) && !reserve_stretch(column, wanted)))
+        (had == 0 && !map_slot(column, wanted) && !reserve_stretch(column, wanted)))
         return bm_fail_nomem(err, bytes);
     const bm_status status = add_pages(column, had, wanted, err);
     if (status == BM_OK)
@@ -265,7 +266,8 @@ void bm_column_reset(bm_column *column)
     *column = (bm_column){0};
 }
 
-/* The descriptor of the file, and where its pages begin; -1: all pages are memory. */
+/* Returns the descriptor of the file, and sets *from to the offset of its pages in the column; -1:
+ * all pages are memory. */
 static int file_of(const bm_column *column, size_t *from)
 {
     const int fd = atomic_load_explicit(&column->file, memory_order_acquire) - 1;

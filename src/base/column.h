@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* column.h -- an array that grows where it is: its elements never move, so any thread may read and
- * write existing elements while one thread makes room for more.
+/* column.h -- a growing array with elements that never move, so any thread may read and write
+ * existing elements while one thread adds space for more.
  *
  *     address space   [ pages of memory ... | pages of a file ... | free ......... ]
  *                     data                  in_memory             bytes            space
  *
  * The first growth takes a stretch of address space for the column alone. Each later growth maps
- * more of it: pages of memory or of a file without a name, as the caller asks. Pages that were
- * never written take no memory. Large columns ask the system for huge pages.
+ * more of it: pages of memory or, if the caller passes a directory, of a file without a name. Pages
+ * that were never written take no memory. Large columns request huge pages from the system.
  *
  * Pages of a file have no checksums. If the disk fails to read one, the process ends, as it does
  * for memory that the system has swapped out. */
@@ -30,12 +30,12 @@ typedef struct bm_column {
     const char *dir;  /* the directory of the file; borrowed */
 } bm_column;          /* {0} is empty */
 
-/* Make room for `bytes`, and for some more. The new pages are pages of a file in `dir`, if a
+/* Grow the column to `bytes` or some more. The new pages are pages of a file in `dir`, if a
  * directory is given now or was given before and still exists; else they are memory. One thread at
  * a time. On failure nothing changes: BM_ERR_NOMEM (also if another mapping is in the way), or
  * BM_ERR_IO (the disk is full, or files of its file system cannot be mapped). `dir` is borrowed. */
 bm_status bm_column_grow(bm_column *column, size_t bytes, const char *dir, bm_error *err);
-/* Give back all pages after the first `bytes`. */
+/* Free all pages after the first `bytes`. */
 void bm_column_trim(bm_column *column, size_t bytes);
 /* Move all pages to memory; only the first `used` bytes of the column are elements. Nobody else
  * uses the column meanwhile. On failure nothing changes. */
@@ -43,17 +43,17 @@ bm_status bm_column_to_memory(bm_column *column, size_t used, bm_error *err);
 void bm_column_reset(bm_column *column);
 
 /* Remove the file's pages from the memory of the process until they are accessed again; the file
- * keeps their contents. Any thread, while others read and write them. */
+ * keeps their contents. Any thread may call this, while others read and write the pages. */
 void bm_column_leave(const bm_column *column);
-/* The same for the pages that hold bytes from … to-1. */
+/* Like bm_column_leave, for the pages of bytes from … to-1. */
 void bm_column_leave_part(const bm_column *column, size_t from, size_t to);
 /* Copy `n` bytes that begin at `at`. For a few scattered bytes this reads less of the file, and
  * keeps less in memory, than accessing the mapped pages, which brings in their neighbours too.
  * False: the bytes are in memory, or the file cannot be read in this way. */
 bool bm_column_read(const bm_column *column, void *out, size_t n, uint64_t at);
 
-/* Turn the empty `column` into one of `bytes` bytes, all of them in a file. For use when memory is
- * short. BM_ERR_IO also if the directory is gone. */
+/* Give the empty `column` `bytes` bytes, all of them in a file. For use when memory is short.
+ * BM_ERR_IO also if the directory is gone. */
 bm_status bm_column_open_file(bm_column *column, size_t bytes, const char *dir, bm_error *err);
 /* Copy `n` bytes at `at` of a column made by bm_column_open_file. BM_ERR_IO: the file cannot be
  * read. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error.c -- words for errors. A message is cut short rather than allocated, so that running out of
- * memory can be reported. */
+/* error.c -- writes messages of errors. A message is cut short rather than allocated, so that
+ * running out of memory can be reported. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -28,16 +28,16 @@ static void fill(bm_error *err, bm_status status, const char *format, va_list ar
 static bm_status fail_with(bm_error *err, bm_status status, const char *field, const char *file,
                            uint64_t line, const char *format, va_list args)
 {
-    bm_error place = {.line = line}; /* first: the texts may point into err */
+    bm_error location = {.line = line}; /* first: the texts may point into err */
     if (field != NULL)
-        snprintf(place.field, sizeof place.field, "%s", field);
+        snprintf(location.field, sizeof location.field, "%s", field);
     if (file != NULL)
-        bm_path_show(file, place.file, sizeof place.file);
+        bm_path_show(file, location.file, sizeof location.file);
     fill(err, status, format, args);
     if (err != NULL) {
         err->line = line;
-        memcpy(err->field, place.field, sizeof place.field);
-        memcpy(err->file, place.file, sizeof place.file);
+        memcpy(err->field, location.field, sizeof location.field);
+        memcpy(err->file, location.file, sizeof location.file);
     }
     return status;
 }

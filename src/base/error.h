@@ -28,12 +28,11 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
 /* Is this an error of the file (it does not exist, may not be read, its disk fails) rather than of
  * the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
-/* Does the code mean that no file exists there: there is no such name, or no folder that could have
- * it? With any other code (a permission, too many open files, a failing disk) there may be a
- * file. */
+/* Does the code mean that the file does not exist: there is no such name, or no such folder? With
+ * any other code (a permission, too many open files, a failing disk) there may be a file. */
 bool bm_errno_is_absence(int errnum);
-/* Did a call that opens or examines a file fail because the file does not exist? `status` and `err`
- * are those of the call. */
+/* Did a call that opens or examines a file, with this status and error, fail because the file does
+ * not exist? */
 bool bm_is_absent(bm_status status, const bm_error *err);
 /* If `call` fails, return its status. Use it only while the function owns nothing. */
 #define BM_TRY(call)                                                                               \
@@ -52,5 +51,5 @@ bool bm_is_absent(bm_status status, const bm_error *err);
     } while (0)
 /* Append advice to the message: inside the parentheses at its end, or in new ones. */
 void bm_error_advise(bm_error *err, const char *way_out);
-/* Fail with BM_ERR_NOMEM; the message has the size that was asked for. */
+/* Fail with BM_ERR_NOMEM; the message states the requested size. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c -- files are opened without waiting; reads and writes go on until all is done.
+/* files.c -- opens files without waiting; continues reads and writes until all bytes are
+ * transferred.
  *
  * Tests: tests/unit/base/test_open_file.c, tests/unit/base/test_read_file.c,
  *        tests/unit/base/test_wait_readable.c, tests/unit/base/test_whole_io.c */
@@ -116,7 +117,7 @@ const char *bm_name_in(int folder, const char *path)
 
 /* === read file ===
  *
- * Read to the end, or until one byte more than allowed was read. */
+ * Reads to the end, or until one byte more than allowed was read. */
 
 #define STEP ((size_t)64 * 1024)
 
@@ -145,34 +146,34 @@ out:
 
 /* === whole io ===
  *
- * Repeat pwrite and pread until all bytes are transferred. */
+ * Repeats pwrite and pread until all bytes are transferred. */
 
 #define CALL_MAX ((size_t)1 << 30) /* bytes; some systems refuse more than 2 GiB */
 
-int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place)
+int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t offset)
 {
     const char *from = data;
     while (len > 0) {
-        const ssize_t n = pwrite(fd, from, len < CALL_MAX ? len : CALL_MAX, (off_t)place);
+        const ssize_t n = pwrite(fd, from, len < CALL_MAX ? len : CALL_MAX, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n == 0 ? ENOSPC : errno;
         from += n;
         len -= (size_t)n;
-        place += (uint64_t)n;
+        offset += (uint64_t)n;
     }
     return 0;
 }
 
-int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got)
+int bm_pread_all(int fd, void *data, size_t len, uint64_t offset, size_t *got)
 {
     char *to = data;
     *got = 0;
     while (*got < len) {
         const size_t left = len - *got;
         const ssize_t n =
-            pread(fd, to + *got, left < CALL_MAX ? left : CALL_MAX, (off_t)(place + *got));
+            pread(fd, to + *got, left < CALL_MAX ? left : CALL_MAX, (off_t)(offset + *got));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -186,8 +187,8 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got)
 
 /* === wait readable ===
  *
- * Poll for a fifth of a second, call callbacks->cancelled, and poll again. If a signal is delivered
- * to another thread, poll is not interrupted, and only that callback notices it. */
+ * Polls for a fifth of a second, calls callbacks->cancelled, and polls again. A signal that is
+ * delivered to another thread does not interrupt poll; only the callback can notice it. */
 
 #define WAIT_MS 200
 

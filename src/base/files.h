@@ -30,9 +30,8 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * may wait. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
-/* Look for a file or a folder at `path`, relative to the open folder, or to the working directory
- * if that is AT_FDCWD. `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at its
- * target.
+/* Look for a file or a folder at `path`, relative to the open folder (AT_FDCWD: to the working
+ * directory). `flags`: AT_SYMLINK_NOFOLLOW looks at a symbolic link itself, 0 at its target.
  *
  *     BM_OK, *there is true     it is there, and *info describes it (`info` NULL: not asked)
  *     BM_OK, *there is false    nothing is there
@@ -44,9 +43,10 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
 bm_status bm_look_at(int folder, const char *path, int flags, bool *there, struct stat *info,
                      bm_error *err);
 
-/* The name to pass to openat and similar calls. A call that takes an open folder and a path uses
- * the file in that folder whose name is the last part of the path, even if the path now leads
- * elsewhere; the whole path is only for messages. With AT_FDCWD it uses the file at the path. */
+/* The name to pass to openat and similar calls. Functions with an open folder and a path as
+ * arguments use the file in that folder with the last part of the path as its name, even if the
+ * path now leads elsewhere. The whole path is only for messages. If the folder is AT_FDCWD, they
+ * use the file at the path. */
 const char *bm_name_in(int folder, const char *path);
 
 /* read_file -- a small file as a whole. */
@@ -60,11 +60,11 @@ bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err
  * is continued, and one that a signal interrupts is repeated. The position of the descriptor does
  * not change. */
 
-/* Write `len` bytes at `place`. Returns 0 or an errno; ENOSPC if the file takes no more bytes. */
-int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);
-/* Read `len` bytes at `place`. Returns 0 or an errno. *got: the bytes that were read, less than
+/* Write `len` bytes at `offset`. Returns 0 or an errno; ENOSPC if no more bytes can be written. */
+int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t offset);
+/* Read `len` bytes at `offset`. Returns 0 or an errno. *got: the bytes that were read, less than
  * `len` if the file ends earlier. */
-int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
+int bm_pread_all(int fd, void *data, size_t len, uint64_t offset, size_t *got);
 
 /* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be cancelled. */
 

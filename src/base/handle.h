@@ -55,8 +55,8 @@ void bm_handle_reset(bm_handle *handle);
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 
-/* Callbacks that call the program's callbacks, one at a time, and record on this thread that the
- * handle is in a callback. A callback that the program did not set is NULL. */
+/* Returns callbacks that call the program's callbacks, one at a time, and record on this thread
+ * that the handle is in a callback. A callback that the program did not set is NULL. */
 bm_callbacks bm_handle_callbacks(bm_handle *handle);
 
 typedef enum bm_closing {

@@ -14,7 +14,7 @@
 #define LEAST_SLOTS 64u
 #define FINE_SLOTS  2048u /* from this size on, each step adds a quarter of a power of two */
 
-#define SEEDS_AT_ONCE 8 /* seeds tried; only the last is used even if it spreads the keys badly */
+#define SEEDS_AT_ONCE 8 /* seeds tried; the last is used even if it spreads the keys badly */
 
 /* Slots at the beginning of a table that grow() copies out before it moves the others. They suffice
  * because a table grows by at least a seventh. */
@@ -82,7 +82,7 @@ static size_t free_slot(const bm_hash_table *table, uint64_t hash)
     return at;
 }
 
-/* If the slot is too far from its home for grow() to work again, have a seed drawn after the next
+/* If the slot is too far from its home for another grow(), cause a seed to be drawn after the next
  * insertion. */
 static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 {
@@ -92,9 +92,8 @@ static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 
 /* Enlarge the table in place. The entries of the first OUT_SLOTS slots, some of which wrapped
  * around from the end, are copied out. The other entries move, from the last to the first, each to
- * its new home or the next free slot after it; then the copied ones follow. The new home of each
- * entry is farther from its old home than its old slot was, so it never overwrites an entry that
- * has not moved yet. */
+ * its new home or the next free slot after it; then the copied ones follow. The new home of an
+ * entry is after its old slot, so the entry never overwrites one that has not moved yet. */
 static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 {
     const size_t had = table->n_slots, n_out = had < OUT_SLOTS ? had : OUT_SLOTS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table.h -- from keys to their numbers: the open-addressing table of ids, content hashes,
- * band keys and shingles.
+/* hash_table.h -- maps keys to numbers: the open-addressing table for ids, content hashes, band
+ * keys and shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the tag as a fraction of the table; then linear probing; at most three quarters full
@@ -8,13 +8,13 @@
  * The table contains no keys: its owner stores each key under a number. The owner passes the hash
  * of a key to the table, and the upper half of that hash is the tag. A search calls the owner to
  * compare the key of a number with the wanted key, but only if the tags of both are equal. A table
- * grows without its keys, since the tag determines the home in a table of any size. It grows in
- * place if the allocator can do so, and by a quarter or less once it is large.
+ * grows without its keys, since the tag determines the home in a table of any size. The allocator
+ * may grow it without a copy, and a large table grows by a quarter or less.
  *
  * The hash functions are public, so an attacker can make keys that share a home or a hash.
  * Therefore probe steps past occupied slots are counted. When insertions take many more than chance
  * allows, a random seed is drawn, and the owner hashes its keys again with it. The seed changes no
- * number and no answer.
+ * number and no result of a search.
  *
  * Threads: any number may look up while nobody adds. Limit: 2^32 - 1 keys.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle.c -- places are searched in the order hint ^ 0, hint ^ 1, hint ^ 2 …: neighbours first, and
- * each place once.
+/* idle.c -- searches the slots in the order hint ^ 0, hint ^ 1, hint ^ 2 …: neighbours first, and
+ * each slot once.
  *
  * Tests: tests/unit/base/test_idle.c, tests/race/race_inmem.c */
 #include "base/idle.h"

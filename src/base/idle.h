@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* idle.h -- a store of unused objects that one thread at a time may use: mostly scratch memory.
  *
- * Each object has a place of its own. A thread looks first in the place of the processor that it
- * runs on, so it mostly gets the object that this processor used last, and two processors write to
- * different cache lines. There is no lock: taking an object and giving it back is one atomic
+ * The store has slots of one object each. A thread searches first the slot of the processor that it
+ * runs on. So it mostly gets the object that this processor used last, and two processors write to
+ * different cache lines. There is no lock: removing an object and putting it back is one atomic
  * exchange each.
  *
  * Threads: any number may take and give at once. {0} is an empty store. */
@@ -16,7 +16,7 @@
 #define BM_IDLE_PLACES 64u /* a power of 2 */
 
 typedef struct bm_idle_place {
-    _Atomic(void *) thing; /* NULL: the place is empty */
+    _Atomic(void *) thing; /* NULL: the slot is empty */
     char others[64 - sizeof(void *)];
 } bm_idle_place;
 
@@ -30,5 +30,5 @@ unsigned bm_processor(void);
 
 /* Take an unused object, which the caller then owns; NULL: there is none. */
 void *bm_idle_take(bm_idle *idle);
-/* Store an object. False: no place is empty, and the caller keeps the object. */
+/* Store an object. False: no slot is empty, and the caller keeps the object. */
 bool bm_idle_give(bm_idle *idle, void *thing);

@@ -10,8 +10,8 @@
  *     /sys/fs/cgroup/job                   memory.max 512M
  *     /sys/fs/cgroup/job/step              memory.max max, cpu.max 100000 100000
  *
- * In a container the group may be outside of the mounted part. Then the limits of the mount itself
- * are read, which is usually the container's own group. */
+ * In a container, the group may be outside of the mounted part. Then the limits of the mount itself
+ * are read: it is usually the container's own group. */
 #include "base/machine_limits.h"
 
 #include <stdbool.h>

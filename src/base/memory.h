@@ -28,9 +28,9 @@ void bm_memory_trim(void);
 char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);
 
-/* As bm_alloc and the others, but they return a status. `out` is the address of a pointer to the
- * elements, which becomes NULL if there is no memory (BM_ERR_NOMEM, with the size that was asked
- * for).
+/* Like bm_alloc and the others, but they return a status. `out` is the address of a pointer to the
+ * elements. This pointer becomes NULL if there is no memory (BM_ERR_NOMEM, with the requested
+ * size).
  *
  *     BM_TRY(bm_new(&list->rows, n, err)); */
 #define bm_new(out, n, err)         bm_new_by(bm_alloc, (out), (n), sizeof **(out), (err))

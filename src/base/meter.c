@@ -14,7 +14,7 @@
 
 /* === forecast ===
  *
- * How the time left is computed; see meter.h.
+ * Computes the time left; see meter.h.
  *
  * Let a unit of weight take u seconds, judged by the finished steps. The running step has the
  * weight w; it reported no progress for its first s seconds, and the share f in the e seconds
@@ -36,8 +36,8 @@ static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_
     f->share = -1;
 }
 
-/* Begin a stage, which moves the forecast on to the step of that name. If no step that is still to
- * come has that name, the stage counts as a part of the current step. */
+/* Begin a stage: the forecast advances to the step of that name. If no later step has that name,
+ * the stage counts as a part of the current step. */
 static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
 {
     uint32_t next = f->at;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.h -- what a job reports to its caller through bm_callbacks, and the check whether to stop.
+/* meter.h -- reports progress to the caller of a job through bm_callbacks, and checks whether to
+ * stop.
  *
  * Progress is passed on at most ten times a second. Any thread may call; a mutex makes the
  * callbacks come one at a time, as bm_callbacks promises. Callbacks that are NULL are not
@@ -14,13 +15,13 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* forecast -- how much of a job is done, and how long the rest will take.
+/* forecast -- estimates how much of a job is done, and the time for the rest.
  *
  * A job lists its steps beforehand, with guessed weights: shares of the whole time, in any common
  * unit. The time of finished steps shows how long one unit of weight takes here. Within a step this
- * guess is replaced by the step's own pace, in proportion to how much of it is done; so nothing
- * jumps where one step ends and the next begins. The share that is done never goes back: if a job
- * turns out to be longer, its progress pauses for a while.
+ * guess is gradually replaced by the step's own pace, in proportion to the part of the step that is
+ * done. So the estimate does not jump when a step ends. The share of the job that is done never
+ * decreases: if the job takes longer than expected, the share stays constant for a while.
  *
  * The caller passes the time. Threads: one at a time. */
 
@@ -75,9 +76,10 @@ void bm_meter_detour(bm_meter *meter, const char *what, uint64_t n_docs);
  * documents. */
 void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs);
 void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
-/* Return BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
+/* Call `cancelled`. Return BM_ERR_CANCELLED if it has ever returned true, or after bm_meter_stop;
+ * else BM_OK. */
 bm_status bm_meter_check(bm_meter *meter, bm_error *err);
 /* From now on bm_meter_check returns BM_ERR_CANCELLED without calling `cancelled`. */
 void bm_meter_stop(bm_meter *meter);
-/* Callbacks that lead to this meter, for functions that take bm_callbacks. */
+/* Callbacks that call this meter, for functions with bm_callbacks as a parameter. */
 bm_callbacks bm_meter_callbacks(bm_meter *meter);

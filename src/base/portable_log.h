@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* portable_log.h -- the natural logarithm, the same bits on every machine.
  *
- * It uses additions, subtractions, multiplications and divisions in double alone, in one order,
- * which IEEE 754 rounds in one way only: no table, no library's `log`, no fused multiply-add. A
- * version for vectors does the same operations in the same order, and so has the same bits. A
- * compiler must not contract a*b + c into one rounding (-ffp-contract=off, CMakeLists.txt; gcc
- * knows no pragma for it), nor compute as if doubles were real numbers (-ffast-math is refused
- * below). Subnormal numbers are taken apart by integer operations, so that a process which flushes
- * them to zero gets the same bits too. The rounding mode must be to nearest, the default of a
- * process.
+ * It uses only additions, subtractions, multiplications and divisions of doubles, in one fixed
+ * order; IEEE 754 defines the result of each. There is no table, no library's `log`, no fused
+ * multiply-add. A version for vectors does the same operations in the same order, and so has the
+ * same bits. A compiler must not contract a*b + c into one rounding (-ffp-contract=off,
+ * CMakeLists.txt; gcc knows no pragma for it), nor compute as if doubles were real numbers
+ * (-ffast-math is refused below). Subnormal numbers are taken apart by integer operations, so that
+ * a process which flushes them to zero gets the same bits too. The rounding mode must be to
+ * nearest, the default of a process.
  *
  * How: x = 2^k m with sqrt(1/2) <= m < sqrt(2), about; then with s = (m-1)/(m+1), |s| <= .1716,
  *
  *     ln m = 2 artanh(s) = 2s + s z (2/3 + 2/5 z + 2/7 z^2 + … + 2/19 z^8 + …),  z = s^2 <= .02944
  *
- * and ln x = k ln 2 + ln m, where ln 2 is the sum of a 32-bit number, whose product with k is
- * exact, and a 53-bit number.
+ * and ln x = k ln 2 + ln m, where ln 2 is the sum of a 32-bit number and a 53-bit number; the
+ * product of k and the 32-bit number is exact.
  *
- * The error, with e = 2^-53, the most that one rounding does, relative to its result:
+ * The error, with e = 2^-53, the largest relative error of one rounding:
  * - m-1 is exact (Sterbenz); m+1 and the division are rounded: s, and so 2s, is off by 2e.
  * - The cut-off rest of the series is at most 2/21 s z^10 / (1-z); relative to 2s at most .22e.
  * - s z P(z) is at most .0101 of 2s. Its relative error is below 12e: s z has 8e (2e from s, 5e

@@ -13,7 +13,7 @@
 
 typedef struct bm_random {
     uint32_t state[BM_RANDOM_WORDS];
-    uint32_t next; /* index in `state` of the next word to give out; at the end: none is left */
+    uint32_t next; /* index in `state` of the next word; beyond the end: no words are left */
 } bm_random;
 
 void bm_random_init(bm_random *random, uint32_t seed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* threads.c -- threads leave the program's signals alone; the pool, the team and the queue use one
- * lock each.
+/* threads.c -- threads that block the program's signals; a pool, a team and a queue, each with one
+ * lock.
  *
  * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_team.c,
  *        tests/unit/base/test_thread.c */

@@ -8,7 +8,7 @@
 
 #include <bandmill/status.h>
 
-/* thread -- starting a thread that leaves the program's signals alone. */
+/* thread -- starts a thread that blocks the program's signals. */
 
 /* pthread_create with default attributes: 0, or an errno. The new thread, and threads that a driver
  * starts from it, block the signals that are sent to the process, so that these are delivered to
@@ -42,8 +42,8 @@ void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
  * the item. try_push does not wait, and also returns false if the queue is full. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
-/* Push an item that only thread `whose` may pop. The call never waits, so the caller bounds the
- * number of such items. False: the queue is closed or aborted, or there is no memory. */
+/* Push an item that only thread number `whose` may pop. The call never waits, so the caller has to
+ * limit the number of such items. False: the queue is closed or aborted, or there is no memory. */
 bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
 /* The oldest item for number `who` or for anybody. False: the queue is closed and has no such item,
  * or is aborted. try_pop does not wait, and also returns false if there is no such item. */
@@ -88,8 +88,8 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 /* team -- a fixed number of threads that help any number of callers at once.
  *
  * A caller submits a function that does one piece of its work, and works on pieces itself too. The
- * helpers do one piece of each submitted work in turn, so every caller gets the same share of the
- * helpers, and a single caller gets all. */
+ * helpers go around all submitted works and do one piece of each, so every caller gets the same
+ * share of the helpers, and a single caller gets all. */
 
 typedef struct bm_team bm_team;
 

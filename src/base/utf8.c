@@ -176,15 +176,15 @@ static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
     }
 }
 
-/* Advance *p until p->at reaches `place` or, with `back`, until p->from does. */
-static void go_to(bm_str text, bm_str as_read, size_t place, bool back, bm_utf8_places *p)
+/* Advance *p until p->at reaches `offset` or, with `back`, until p->from does. */
+static void go_to(bm_str text, bm_str as_read, size_t offset, bool back, bm_utf8_places *p)
 {
     bool within = false;
-    while ((back ? p->from : p->at) < place && p->at < text.len && p->from < as_read.len) {
+    while ((back ? p->from : p->at) < offset && p->at < text.len && p->from < as_read.len) {
         bm_utf8_places after = *p;
         if (!within && has_mark(text, p->at))
             pass_marks(text, as_read, &after.at, &after.from);
-        within = within || (back ? after.from : after.at) > place;
+        within = within || (back ? after.from : after.at) > offset;
         if (within || after.at == p->at)
             step_both(text, as_read, &p->at, &p->from);
         else
@@ -192,42 +192,42 @@ static void go_to(bm_str text, bm_str as_read, size_t place, bool back, bm_utf8_
     }
 }
 
-size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last)
+size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last)
 {
     if (as_read.data == NULL)
-        return place;
-    if (place < last->at)
+        return offset;
+    if (offset < last->at)
         *last = (bm_utf8_places){0, 0};
-    go_to(text, as_read, place, false, last);
+    go_to(text, as_read, offset, false, last);
     return last->from;
 }
 
-size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place)
+size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t offset)
 {
     bm_utf8_places last = {0, 0};
-    return bm_utf8_go_before_repair(text, as_read, place, &last);
+    return bm_utf8_go_before_repair(text, as_read, offset, &last);
 }
 
-size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last)
+size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last)
 {
     if (as_read.data == NULL)
-        return place;
-    if (place < last->from)
+        return offset;
+    if (offset < last->from)
         *last = (bm_utf8_places){0, 0};
-    go_to(text, as_read, place, true, last);
+    go_to(text, as_read, offset, true, last);
     return last->at;
 }
 
-size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place)
+size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t offset)
 {
     bm_utf8_places last = {0, 0};
-    return bm_utf8_go_after_repair(text, as_read, place, &last);
+    return bm_utf8_go_after_repair(text, as_read, offset, &last);
 }
 
 /* === plain text ===
  *
- * Which characters must not be sent to a terminal: those that move its cursor, change its state,
- * begin a new line, or show the following text in another order. */
+ * Recognizes the characters that must not be sent to a terminal: they move its cursor, change its
+ * state, begin a new line, or show the following text in another order. */
 
 #define LONGEST 4u /* bytes of a character */
 

@@ -80,21 +80,21 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
 /* Append a valid copy to `out`; *n_replaced grows by the number of U+FFFD written. */
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
-/* Convert `place`, an offset in the repaired text, to the offset in `as_read`, the text before
- * repair. If `as_read` has no data, nothing was repaired. An unpaired surrogate has three bytes in
- * `as_read` and is one U+FFFD in `text`. */
-size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t place);
-/* The same position in both texts, as the last call left it. Calls with ascending places walk
- * through the text only once in all. */
+/* Convert `offset` in the repaired text to the offset in `as_read`, the text before repair. If
+ * `as_read` has no data, nothing was repaired. An unpaired surrogate has three bytes in `as_read`
+ * and is one U+FFFD in `text`. */
+size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t offset);
+/* The position of the last call in both texts. Calls with ascending offsets walk through the text
+ * only once in all. */
 typedef struct bm_utf8_places {
     size_t at, from; /* at: offset in the repaired text; from: offset in the text as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
 /* Like bm_utf8_before_repair and bm_utf8_after_repair, but starting from *last, which is
  * updated. */
-size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
-size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t place, bm_utf8_places *last);
-/* Convert `place`, an offset in the text before repair, to the offset in the repaired text. */
-size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t place);
+size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
+size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
+/* Convert `offset` in the text before repair to the offset in the repaired text. */
+size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t offset);
 
 /* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to
  * its end. */

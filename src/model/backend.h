@@ -2,19 +2,20 @@
 /* backend.h -- the interface of signing backends: a table of functions for the native CPU
  * (cpu/cpu_backend.h) and for OpenCL devices (opencl/cl_backend.h).
  *
- * submit passes a task to the backend, which borrows the task and all that it points to until
- * wait(task) or drain has returned BM_OK. Tasks of a backend end in the order of their submission.
- * A `parallel` backend (the native CPU) computes inside submit and may be called by any number of
- * threads at once; any other is used by one thread, with at most `depth` tasks in flight. After an
- * error other than BM_ERR_NOMEM only drain and close may be called, and no output may be trusted.
+ * submit passes a task to the backend. The backend borrows the task, and everything that the task
+ * points to, until wait(task) or drain has returned BM_OK. Tasks of a backend end in the order of
+ * their submission. A `parallel` backend (the native CPU) computes inside submit and may be called
+ * by any number of threads at once; any other is used by one thread, with at most `depth` tasks in
+ * flight. After an error other than BM_ERR_NOMEM only drain and close may be called, and no output
+ * may be trusted.
  *
  * A backend that is `stuck` after an error (check after calling drain) has a device that did not
  * answer in time and may resume at any moment: memory that the tasks in flight point to must never
  * be freed or written. The tasks themselves may be.
  *
- * `stage` copies the inputs of a task into a place of the backend, and the task is submitted with
- * that place (bm_sign_task.staged): so the thread that uses the backend copies neither inputs nor
- * results. Any thread may call stage and unstage until the backend is closed. */
+ * `stage` copies the inputs of a task to a staging slot of the backend, and the task is submitted
+ * with that slot (bm_sign_task.staged). So the thread that uses the backend copies neither inputs
+ * nor results. Any thread may call stage and unstage until the backend is closed. */
 #pragma once
 
 #include <bandmill/device.h>
@@ -45,8 +46,8 @@ typedef struct bm_device_settings {
                                   * device's names */
     bm_offload text_offload;
     bool profile; /* measure the time in kernels: bm_backend.kernel_seconds */
-    /* Incremented (atomically) for each device that stopped answering and blocks a thread for ever:
-     * the process should then end by _exit. NULL: not counted. */
+    /* Incremented (atomically) for each device that has stopped answering and blocks a thread for
+     * ever; then the process should end by _exit. NULL: not counted. */
     uint32_t *n_stuck;
 } bm_device_settings;
 
@@ -73,12 +74,12 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
- * for such texts takes them (bm_backend.accepts_text). It may still return BM_ERR_UNSUPPORTED
+ * for such texts accepts them (bm_backend.accepts_text). It may still return BM_ERR_UNSUPPORTED
  * without doing anything; then submit the task again as hashes. Documents that are left to the host
  * come back as if they were empty. Everything is borrowed until the task is done. */
 
-/* A place that a task is staged in, owned by the caller of `stage` until it calls unstage. Once the
- * task is done, its words and keys are here; NULL: they are in the task's own arrays. */
+/* A staging slot, owned by the caller of `stage` until it calls unstage. When the task is done, its
+ * words and keys are here; NULL: they are in the task's own arrays. */
 typedef struct bm_staged {
     struct bm_backend *backend;
     uint32_t *words;
@@ -94,10 +95,9 @@ typedef struct bm_sign_task {
     uint32_t *words;      /* filled: the rows of the documents (bm_scheme_row_uints); NULL: not
                            * wanted */
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
-    uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
-    bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
-    bm_staged *staged;    /* the place where it is staged, in the same backend; NULL: it is not
-                           * staged */
+    uint32_t *n_shingles; /* for texts, filled: numbers of distinct hashes, n_docs */
+    bm_hash128 *content;  /* for texts, filled: content hashes, n_docs; NULL: not wanted */
+    bm_staged *staged;    /* a staging slot of the same backend; NULL: the task is not staged */
 } bm_sign_task;
 
 typedef struct bm_backend_cfg {
@@ -105,7 +105,7 @@ typedef struct bm_backend_cfg {
     uint32_t perms_used;  /* coefficients are drawn for sketch.perms, but only the first perms_used
                           * words of a signature are computed (task.words has that many for each
                           * document); 0: all */
-    uint32_t bands, rows; /* of the bands from which keys are made; 0, 0: no task wants keys */
+    uint32_t bands, rows; /* plan of the band keys; both 0: no task wants keys */
     const bm_text_options *text; /* how tasks with texts are cut; NULL: tasks have hashes only */
     const char *device;          /* "cpu" or "opencl:P.D" */
     const char *cpu;             /* instruction set of the native backend; NULL: the best */
@@ -125,9 +125,9 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
-    /* `stage` returns NULL if no place is free, or none is large enough. If the backend has no
-     * places, both pointers are NULL. The place is freed by the `unstage` of staged->backend, which
-     * may be a backend inside of this one. */
+    /* `stage` returns NULL if no slot is free, or none is large enough. If the backend has no
+     * slots, both pointers are NULL. The `unstage` of staged->backend, which may be a backend
+     * inside of this one, frees the slot. */
     bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;
@@ -138,7 +138,7 @@ struct bm_backend {
     bool parallel;
     bool stuck;          /* the device stopped answering; see above */
     bool accepts_text;   /* tasks may have texts, cut as set in bm_backend_cfg.text */
-    uint32_t depth;      /* tasks in flight that keep it busy; 1 if parallel */
+    uint32_t depth;      /* how many tasks in flight keep it busy; 1 if parallel */
     size_t batch_hashes; /* about how many hashes a task should have, for speed */
     size_t doc_hashes;   /* a document with more is signed faster by the native CPU; 0: no limit */
     double kernel_seconds; /* time of signing by the device's clock, for finished tasks; only with

@@ -47,9 +47,9 @@ typedef struct bm_shingle_batch {
     uint64_t *hashes;    /* offsets[n_docs] */
     uint32_t
         *counts; /* one for each hash, if `counted`: its occurrences in the document; else NULL */
-    double *weights; /* one for each hash, once weighed, all above 0; else NULL */
+    double *weights; /* one for each hash, all above 0, if the batch was weighed; else NULL */
     size_t cap_hashes, cap_counts, cap_weights;
-    uint64_t n_weightless; /* documents whose shingles all have weight 0 */
+    uint64_t n_weightless; /* documents in which all shingles have weight 0 */
     uint64_t n_empty;      /* documents without shingles, except short and unreadable ones */
     uint64_t n_short;      /* documents of at least one unit, but fewer than a shingle has */
     uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); they have no
@@ -64,8 +64,8 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* Complete a document. Its n hashes were written after those of the other documents, in space that
- * was reserved. */
+/* Complete a document. Its n hashes were written to reserved space after the hashes of the other
+ * documents. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
@@ -91,8 +91,8 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
     "encoding than UTF-8, and it and texts like it are kept without being compared (`iconv -f "    \
     "ENCODING -t UTF-8` converts them)"
 
-/* text_batch -- the documents of one batch as joined text, for a device that cuts and hashes the
- * shingles itself.
+/* text_batch -- the documents of one batch as joined text, for a device that itself cuts texts into
+ * shingles and hashes these.
  *
  *     bytes   the cat sat on the mat·a dog …      joined text (text/shingle_ops.h), document after
  *                                                document; words: one 0x20 between documents
@@ -100,9 +100,8 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
  * A *slot* is a position for which the device computes a hash: a byte for byte and char shingles, a
- * word for word shingles. The hash is that of the shingle that begins there; for a byte inside a
- * code point, the hash of the shingle that begins with this code point is repeated. So a document
- * has
+ * word for word shingles. The device hashes the shingle that begins there. For a byte inside a code
+ * point, the hash of the shingle that begins with this code point is repeated. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles
@@ -121,9 +120,10 @@ typedef struct bm_text_doc {
     uint64_t len;         /* bytes of its joined text; 0 if it has no shingles */
     uint64_t n_shingles;  /* in order, with repeats; 0 if it is left to the host */
     uint64_t second;      /* hash of its joined text (bm_content_with_second); for a document
-                           * without shingles the upper half of its content hash, whose lower half
-                           * is 0 */
-    uint32_t n_starts;    /* words: its entries in `starts`; the last is one after its end */
+                           * without shingles, the upper half of its content hash (the lower half is
+                           * 0) */
+    uint32_t n_starts;    /* words: number of its entries in `starts`; the last one is the end of
+                           * the document plus 1 */
     bool ascii, by_host;
     bool unreadable; /* then it has no shingles */
 } bm_text_doc;
@@ -149,7 +149,7 @@ bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* The offset in `bytes` at which the documents before document `end` end. The next function: the
+/* Where the documents before document `end` end: the offset in `bytes`, and (next function) the
  * index in `starts`. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {

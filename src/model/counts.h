@@ -21,8 +21,8 @@ typedef struct bm_count_row {
     const char *name; /* "left_out.x": x in the object left_out */
     size_t at;        /* offset in bm_counts */
     bm_report_counts_of of;
-    bool of_reading; /* manifests of signatures have the count too; a job that reads them adds these
-                      * up */
+    bool of_reading; /* manifests of signatures have the count too; a job that reads them adds up
+                      * these counts */
 } bm_count_row;
 
 enum { BM_N_COUNTS = 56 };

@@ -65,7 +65,7 @@ static bm_status check_stopwords(const bm_option_parts *parts, bm_error *err)
                : bm_fail_field(err, "stopwords", "`stopwords` is for `shingle` stopword:K");
 }
 
-/* Checks of jobs whose inputs are band keys. */
+/* Checks for jobs with band keys as inputs. */
 
 static bm_status candidates_of_keys(const bm_option_parts *parts, bm_error *err)
 {

@@ -2,11 +2,11 @@
 /* field_rows.h -- the option fields for reading, cutting, signing, banding, pairing and writing
  * documents, each a row.
  *
- * A row has the position of the field, its type, its default and its uses. Loops over the rows
- * decide everything else: which fields a manifest stores (output), which must be equal in two
- * directories of signatures, which may not contradict a directory or have no meaning for some
- * input, which a report lists, and which a resumed job compares (job/settings.c). A field that
- * needs more than a common type has a type of its own, whose function is next to the loop.
+ * A row has the position of the field, its type, its default and its uses. Loops over the rows do
+ * everything else. They store fields in manifests (output) and list them in reports; they compare
+ * the fields of two directories of signatures, of a directory and a call, and of a resumed job and
+ * its checkpoint; and they refuse fields without meaning for an input (job/settings.c). A field
+ * that needs more than a common type has a type of its own, with a function next to the loop.
  *
  * Rows are in the order in which manifests and reports have them. Threads: any; the table is
  * constant. */
@@ -101,18 +101,18 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
     BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
-    BM_FIELD_TYPE_AGAINST,   /* the known documents: where they are, their fields, their state */
+    BM_FIELD_TYPE_AGAINST,   /* the known documents: their location, fields, state */
     BM_FIELD_TYPE_KEEP       /* a list of keep rules, NULL: first */
 } bm_field_type;
 
-enum {                                   /* what a field is for: bits of bm_field_row.uses */
+enum {                                   /* bits of bm_field_row.uses */
        BM_FIELD_SIGNED = 1u << 0,        /* provenance: equal wherever signatures are compared */
        BM_FIELD_READ = 1u << 1,          /* provenance: how documents were read */
        BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null, or missing */
        BM_FIELD_SCHEMES = 1u << 3,       /* the default depends on the scheme */
-       BM_FIELD_READING = 1u << 4,       /* means nothing where documents were read before */
+       BM_FIELD_READING = 1u << 4,       /* without meaning if documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
-       BM_FIELD_NO_KEYS = 1u << 6,       /* means nothing for band keys made elsewhere */
+       BM_FIELD_NO_KEYS = 1u << 6,       /* without meaning for band keys made elsewhere */
        BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but setting it to its default is allowed */
        /* A report lists it, and a job that resumes compares it, as a parameter of: */
        BM_FIELD_OF_PAIRS = 1u << 8,   /* jobs that pair or read pairs */
@@ -133,7 +133,7 @@ typedef struct bm_field_row {
     const char *key;  /* in manifests and reports: "short"; NULL: the name */
     bm_field_part part;
     bm_field_type type;
-    bm_option option; /* a field with words: the option whose words they are */
+    bm_option option; /* if the field has words: the option that defines them */
     uint64_t bit;     /* its bit in set_fields; 0: setting the default explicitly makes no
                        * difference */
     uint32_t uses;
@@ -171,8 +171,8 @@ const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
 /* Set a field that is a word, a number, a bool or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
-/* Does the value differ from the default? With `of_scheme` the default is that of the scheme, if it
- * has one. */
+/* Does the value differ from the default? With `of_scheme`, the scheme's default counts, if it has
+ * one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
 /* Does the field have the same value in both? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);

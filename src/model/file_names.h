@@ -7,7 +7,7 @@
  *     bm_buf_add_format(&path, err, "%s/%s", folder, BM_FILE_MANIFEST)
  *     "no " BM_FILE_MANIFEST " in it"                              (constants are literals)
  *
- * bm_file_kind_of maps a name in a directory to its kind: so `--force` recognises an output of
+ * bm_file_kind_of maps a name in a directory to its kind: so `--force` recognizes an output of
  * bandmill, and `inspect` a list of ids. A new file needs a constant here, a row in file_names.c,
  * and nothing else. The columns of the tables are defined in src/results. The files of an
  * interrupted job (.bandmill-...) are in output/out_target.h, since they are never outputs. */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* compression -- how the bytes of a file are compressed, on the way in and on the way out. */
+/* compression -- kinds of compression of inputs and outputs. */
 
 typedef enum bm_compression {
     BM_COMPRESSION_NONE,
@@ -84,7 +84,7 @@ bm_file_kind bm_file_kind_of(const char *name);
 
 /* file_heads -- the first bytes of files that bandmill writes outside its directories: rows of
  * `pairs`, `query` and `cluster`, the answer of `explain`, reports and histograms. With them
- * `force` tells an earlier output from a foreign file. */
+ * `force` distinguishes an earlier output from a foreign file. */
 
 /* Columns of tables that may be written outside directories (results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"

@@ -155,9 +155,9 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  *
  * The rows, their ids, and the shards in which ids are looked up.
  *
- * The memory limit is compared with the size of one table of all ids. The sizes of the shards add
- * up to that if hashes are evenly distributed, and that size does not depend on how far each thread
- * has come.
+ * The memory limit is compared with the size that one table of all ids would have. If hashes are
+ * evenly distributed, the shards together have this size; and it does not depend on the progress of
+ * each thread.
  *
  * If rows and ids would take more than a part of the memory, their columns continue in files. Now
  * and then, while rows are added and while they are read, pages of the files are removed from
@@ -201,8 +201,8 @@ uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
     return table->ended ? 0 : shard_bytes(table->n);
 }
 
-/* The bytes that rows and ids may take in memory before their columns continue in files. The file
- * pages in memory may then take as many bytes again. */
+/* The bytes of memory that rows and ids may use before their columns continue in files. The file
+ * pages in memory may then use as many bytes again. */
 static uint64_t file_part(const bm_doc_table *table)
 {
     return table->memory / BM_DOC_FILE_PART / 2;
@@ -265,8 +265,8 @@ bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *r
     return (bm_str){room->data, of[1] - of[0]};
 }
 
-/* The table is too large: the message gives the `memory` that the documents so far need, since
- * later ones are not known yet. It is enough because the part of `memory` that the table gets grows
+/* Fail because the table is too large. The message states the `memory` that the documents so far
+ * need, since later ones are not known yet. It is enough because the table's part of `memory` grows
  * at least in proportion to `memory`. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
@@ -278,7 +278,7 @@ static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error 
                    (unsigned long long)(least / (1 << 20)) + 1);
 }
 
-/* Is there memory for `more` documents (0 or 1)? */
+/* Fail unless there is memory for `more` documents (0 or 1). */
 static bm_status check_bytes(const bm_doc_table *table, size_t more, bm_error *err)
 {
     const bm_doc_sums all = sums_of(table);
@@ -300,7 +300,7 @@ static bm_status find_shard(bm_doc_table *table, uint64_t hash, bm_hash_table **
     return reserve(table, *out, err);
 }
 
-/* *out: the next free id#N for the id of row `first`; `text` holds its bytes. */
+/* Set *out to the next free id#N for the id of row `first`; `text` receives its bytes. */
 static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
                            bm_error *err)
 {
@@ -320,7 +320,7 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
-/* Make room for the rows and the text of ids in `all`. The arrays never move: their addresses
+/* Grow the columns to the rows and the text of ids in `all`. The arrays never move: their addresses
  * change only once, from NULL, and only this thread can observe that. */
 static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err)
 {

@@ -14,9 +14,9 @@
 
 /* id_bytes -- the longest id that every reader of bandmill's own files accepts.
  *
- * A row of pairs.tsv or removed.tsv has two ids, whose length escapes may double, and a path;
- * readers accept rows of up to BM_TABLE_ROW_MAX bytes (results/result_tables.h). A record with a
- * longer id is a bad record. */
+ * A row of pairs.tsv or removed.tsv has two ids, each at most doubled in length by escapes, and a
+ * path. Readers accept rows of up to BM_TABLE_ROW_MAX bytes (results/result_tables.h). A record
+ * with a longer id is a bad record. */
 
 #define BM_ID_BYTES_MAX ((size_t)15 << 20)
 
@@ -24,7 +24,7 @@
 
 /* "text", "int64", "uint64", "rows"; NULL: UNTYPED. */
 const char *bm_id_kind_word(bm_id_kind kind);
-bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: not such a word */
+bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: the word means no kind */
 /* Is this the text of an id of this kind? Integers are decimal, without a plus or leading zeros. */
 bool bm_id_is_of(bm_str id, bm_id_kind kind);
 
@@ -40,12 +40,12 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
 
 /* next_numbers -- for each repeated id, the number at which the search for a free id#N continues.
  *
- * Ids are never removed, so a number that is in use stays in use. An id X#N is passed only by the
- * search for X, the text before its last '#', and only once. So all searches together take no more
- * steps than there are ids. */
+ * Ids are never removed, so a number that is in use stays in use. A search for X steps past an id
+ * X#N that is in use, and does so only once; X is the text before the last '#', so no other search
+ * does. So all searches together take no more steps than there are ids. */
 
 typedef struct bm_next_number {
-    uint32_t row;    /* the row whose id was repeated */
+    uint32_t row;    /* the row with the id that was repeated */
     uint32_t number; /* the next number to try; 2 at first */
 } bm_next_number;
 
@@ -60,7 +60,7 @@ void bm_next_numbers_reset(bm_next_numbers *numbers); /* frees */
  * BM_ERR_NOMEM. */
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err);
 
-/* id_set -- from ids to numbers and back: a new id gets the next number. */
+/* id_set -- maps ids to numbers and back. A new id gets the next number. */
 
 #define BM_ID_NONE UINT32_MAX
 
@@ -92,7 +92,7 @@ typedef struct bm_doc_id {
 /* doc_table -- a row for each document of a job, in input order: its id, the file and line of its
  * record, the size and hash of its text, and its number of shingles.
  *
- * Each id is looked up among those before it, since ids must differ. The table of ids is divided
+ * Each id is looked up among the ids before it, since ids must differ. The table of ids is divided
  * into shards by the last bits of their hashes. Afterwards any number of threads may read.
  * Documents are appended in input order, in one of two ways:
  *
@@ -113,8 +113,8 @@ typedef struct bm_doc_id {
  * not be called. One thread may reserve while another accepts. */
 
 #define BM_DOC_SHARDS     32u
-#define BM_DOC_FILE_PART  16u  /* rows and ids may take the memory divided by this */
-#define BM_DOC_LEAVE_ROWS 512u /* one in so many reads removes the file pages from memory */
+#define BM_DOC_FILE_PART  16u  /* rows and ids may use the memory divided by this number */
+#define BM_DOC_LEAVE_ROWS 512u /* one of this many reads removes the file pages from memory */
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)
@@ -164,8 +164,7 @@ typedef struct bm_doc_table {
     const char *temp_dir; /* borrowed; NULL: rows and ids stay in memory */
     struct {
         bm_column rows, ends, text; /* they hold `rows` and the arrays of `ids` */
-        size_t n_left;              /* rows at the beginning whose pages were last removed from
-                                     * memory */
+        size_t n_left;              /* pages of rows 0 … n_left-1 were removed from memory */
     } columns;
     bm_id_set ids; /* the number of an id is its row; ids.table is unused: see `shards` */
     /* ids are looked up here */
@@ -182,12 +181,12 @@ typedef struct bm_doc_table {
     uint64_t memory_all;        /* the limit that `memory` is a part of, for messages */
     uint64_t reason_bytes;      /* bytes of the reasons in `skipped` */
     const bm_file_names *files; /* borrowed, for messages; NULL: a message about a repeated id does
-                                 * not name its first place */
+                                 * not name its first location */
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes of memory that the table holds. The next function returns the bytes of the shards
- * alone, which depend only on the number of ids. */
+/* The bytes of memory of the table and, with bm_doc_table_shard_bytes, of its shards alone, which
+ * depend only on the number of ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
 /* The bytes that the table will hold with all rows reserved ahead and one more batch. *shards: the
@@ -211,7 +210,7 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
  * less than page faults. The id is valid until `room` is used again. */
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room);
 /* Append a document. BM_ERR_INPUT: the id is repeated and not numbered; the message names
- * `file_name`, the line, and the place where the id came first. BM_ERR_NOMEM also past
+ * `file_name`, the line, and the location of the first record with this id. BM_ERR_NOMEM also past
  * table->memory. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
@@ -223,12 +222,12 @@ void bm_doc_table_begin(bm_doc_table *table);
  * documents is near. The caller must then add its documents one by one, after all reserved rows
  * were accepted. */
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
-/* Make room for a batch that may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no room. */
+/* Grow the columns for a batch that may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no space. */
 bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
-/* Reserve rows for a batch that room was made for, and return the first one. *text: where the text
- * of its ids begins. */
+/* After bm_doc_table_make_room: reserve rows for the batch, and return the first one. *text: the
+ * offset of the text of its ids. */
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
-/* Set a row, whose id was copied to the text of ids and ends at `end` there. */
+/* Set a row. Its id was copied to the text of ids, and ends at offset `end` there. */
 static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,
                                      uint64_t end)
 {

@@ -4,7 +4,7 @@
  *     RULE[,RULE...]   first last longest shortest none
  *                      max:FIELD min:FIELD  order:FIELD=A|B|C  sources:A|B|C
  *
- * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is literal. */
+ * In a name or value, `\,` means a comma and `\|` a bar; any other backslash is literal. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -20,7 +20,7 @@ typedef enum bm_keep_kind {
     BM_KEEP_RULE_ORDER,
     BM_KEEP_RULE_SOURCES,
     BM_KEEP_RULE_NONE,
-    /* the `within` option, not a rule that `keep` can list: a field whose values divide the
+    /* the `within` option, not a rule that `keep` can list: the values of its field divide the
      * documents into separate sets; the last rule */
     BM_KEEP_RULE_WITHIN
 } bm_keep_kind;
@@ -61,7 +61,8 @@ typedef enum bm_keep_seen {
 
 #define BM_KEEP_NAMES_LEN 2u /* bytes in a key that store the length of the names */
 
-/* Split a key (input/keep_key.h) into its parts. False: it is not a key. */
+/* The parts of a key (input/keep_key.h). bm_keep_key_split returns false for bytes that are no
+ * key. */
 typedef struct bm_keep_key_parts {
     bm_str compared;
     bm_str names;     /* names of the record's fields; usually empty */

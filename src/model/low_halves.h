@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* low_halves.h -- are the low halves of 64-bit hashes as distinct as the hashes?
+/* low_halves.h -- checks that the low halves of 64-bit hashes are about as distinct as the hashes.
  *
  * A 32-bit scheme signs the low half of a given hash. If the caller's "hashes" are not hashes but,
  * say, numbers shifted by 32 bits, documents that share nothing have equal low halves, and so equal
@@ -26,8 +26,8 @@
 typedef struct bm_low_halves {
     const char *of;                        /* names the hashes in an error; borrowed */
     bm_scheme scheme;                      /* the scheme that signs the low halves */
-    uint64_t n_docs, n_hashes, next_check; /* documents and hashes given so far; n_hashes at the
-                                            * next check */
+    uint64_t n_docs, n_hashes, next_check; /* n_docs, n_hashes: added so far; next_check: n_hashes
+                                            * at the next check */
     uint8_t whole[1u << BM_LOW_HALVES_BITS];
     uint8_t low[1u << BM_LOW_HALVES_BITS];
 } bm_low_halves;

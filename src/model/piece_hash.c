@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece_hash.c -- one hash of the current piece, another of the list of digests of the pieces
- * before it. A piece ends only when a byte follows, so a file of exactly one piece has no list. */
+/* piece_hash.c -- one hash of the current piece, and one of the digests of all pieces before it. A
+ * piece ends only when a byte follows, so for a file of exactly one piece there is no second
+ * hash. */
 #include "model/stream_hash.h"
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 
 /* content_sums -- the hash of a sequence of shingles: its scalar definition, and hashing a document
  * in parts. kernels/content_hash.h has the formula and its proof. Also the content hash, by which
- * identical documents are recognised. */
+ * identical documents are recognized. */
 
 #define BM_CONTENT_PART 128u /* hashes of a block, equal to BM_CONTENT_STRETCH */
 
@@ -50,7 +50,8 @@ bm_content_add_fn bm_content_add;
 /* The hash of the sequence of a document's n shingles. */
 bm_hash128 bm_content_end(const bm_content_sums *sums, uint64_t n);
 
-/* The state of hashing a document whose hashes come in parts of any size. {0}: none yet. */
+/* The state of hashing a document, with hashes that are added in parts of any size. {0}: none
+ * yet. */
 typedef struct bm_content_parts {
     bm_content_sums sums;
     uint64_t n;
@@ -62,19 +63,20 @@ void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const
                           size_t n);
 bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add);
 
-/* The content hash of a document with shingles: the hash of their sequence, with a second hash of
- * another kind XORed into its upper half. Anyone who knows the formula can make two sequences with
- * the same hash in a second, but not texts that also agree in XXH3. The second hash is 64-bit XXH3
+/* The content hash of a document with shingles: the hash of the sequence of its shingles, with a
+ * second hash of another kind XORed into its upper half. Anyone who knows the formula can make two
+ * sequences with the same hash in a second, but not texts that also agree in XXH3. The second hash
+ * is 64-bit XXH3
  *
  *     bytes, characters, words    of the joined text (text/shingle_ops.h): documents with the same
  *                                 shingles in the same order have the same joined text
  *     stop words, given hashes    of the sequence of 64-bit hashes, with repeats
  *
- * XORing costs no memory and is no weaker than storing 64 more bits: two documents collide if their
- * lower halves agree and the XOR of their upper halves equals that of their second hashes, which
- * happens by accident with probability 2^-128. A deliberate collision needs about 2^32 texts with
- * the same sequence hash until two agree in XXH3, whether the two hashes are stored separately or
- * XORed. */
+ * XORing costs no memory and is no weaker than storing 64 more bits: two documents collide if the
+ * lower halves of their sequence hashes agree, and the XOR of the upper halves equals the XOR of
+ * the second hashes; this happens by accident with probability 2^-128. A deliberate collision needs
+ * about 2^32 texts with the same sequence hash until two agree in XXH3, whether the two hashes are
+ * stored separately or XORed. */
 static inline bm_hash128 bm_content_with_second(bm_hash128 sequence, uint64_t second)
 {
     return (bm_hash128){.lo = sequence.lo, .hi = sequence.hi ^ second};
