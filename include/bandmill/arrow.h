@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow.h -- tables from other programs: the Arrow C data interface and C stream interface.
+/* arrow.h -- the Arrow C data interface and C stream interface, for tables from other programs.
  *
- * A table comes in as a stream of arrays, each a struct of columns. The arrays are read in place,
- * and no library is needed on either side. Set bm_input_options.stream instead of paths.
+ * A table is passed as a stream of arrays, each a struct of columns. The arrays are not copied, and
+ * neither program needs a library of Arrow. Set bm_input_options.stream instead of paths.
  *
  * Example
  *
@@ -31,14 +31,13 @@
  * which are joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and
  * type.
  *
- * Texts are read in place. An array is released, by any thread, once its rows are done. A stream is
- * read once: outputs that need two passes (the kept records) are not written, but the ids of kept
- * documents are (kept_ids.txt).
+ * Texts are not copied. An array is released, by any thread, when its rows have been processed. A
+ * stream is read once: outputs that need two passes (the kept records) are not written, but the ids
+ * of kept documents are (kept_ids.txt).
  *
- * The structs and their guards are those of the specification
- * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so a program
- * may include several headers with the same structs. A struct is released if its `release` is
- * NULL. */
+ * The structs and their guards are copied from the specification
+ * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so a program may
+ * include several headers with the same structs. A struct is released if its `release` is NULL. */
 #ifndef BANDMILL_ARROW_H
 #define BANDMILL_ARROW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.h -- groups from a list of pairs, which any program may have made. */
+/* cluster.h -- makes groups from a list of pairs, made by any program. */
 #ifndef BANDMILL_CLUSTER_H
 #define BANDMILL_CLUSTER_H
 
@@ -20,7 +20,7 @@ typedef struct bm_cluster_options {
     bm_cluster cluster;
     bm_keep keep;             /* FIRST or LAST; else BM_ERR_USAGE */
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
-    bool json; /* the table as one JSON object; rows of groups are JSON in any case */
+    bool json;                /* the table as one JSON object; rows of groups are always JSON */
     bm_write_fn write;
     void *write_ctx;
     bm_callbacks callbacks;
@@ -47,7 +47,7 @@ static inline void bm_cluster_options_init(bm_cluster_options *options)
 
 /* If `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the
  * order of that job's input, and `dedup` would make the same groups at the threshold. BM_ERR_USAGE:
- * that `dedup` compared with known documents, or it made stars and `keep` is LAST here.
+ * that `dedup` compared with known documents; or it made stars, and `keep` is LAST in this call.
  * BM_ERR_FORMAT: one of its files was changed. Documents of any other file are in order of first
  * appearance, and a warning is logged.
  *

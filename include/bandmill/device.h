@@ -29,7 +29,7 @@ typedef enum bm_device_kind {
 /* The library owns this struct. Read it through the pointer: later versions may add fields at the
  * end. */
 typedef struct bm_device_info {
-    char spec[32];      /* "cpu" or "opencl:P.D": what --device takes; "opencl:P" for a platform
+    char spec[32];      /* "cpu" or "opencl:P.D", a value of --device; "opencl:P" for a platform
                          * without devices */
     char name[128];     /* for people; "" for a platform without devices */
     char platform[128]; /* "native" or the OpenCL platform */
@@ -59,8 +59,8 @@ BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
 
 typedef struct bm_device_list_options {
     size_t struct_size;
-    /* How drivers are queried, in a separate process (docs/opencl.md). Only `cache_dir`,
-     * `probe_program`, `probe_seconds` and `n_stuck` are used. */
+    /* Settings for the queries to drivers, which a separate process makes (docs/opencl.md). Only
+     * `cache_dir`, `probe_program`, `probe_seconds` and `n_stuck` are used. */
     bm_device_options device;
     bm_callbacks callbacks; /* `log` (waiting for a driver) and `cancelled`; not `progress` */
 } bm_device_list_options;
@@ -71,13 +71,13 @@ static inline void bm_device_list_options_init(bm_device_list_options *options)
     bm_device_list_options_init_sized(options, sizeof *options);
 }
 
-/* bm_device_list_open with options for how drivers are queried. */
+/* bm_device_list_open with options for the queries to drivers. */
 BM_API bm_status bm_device_list_open_with(const bm_device_list_options *options,
                                           bm_device_list **out, bm_error *err);
 BM_API size_t bm_device_list_count(const bm_device_list *list);
 /* NULL: there are no more. Valid until close. */
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
-/* One line that says why there is no OpenCL device; "" if there is one. */
+/* The reason why there is no OpenCL device, one line; "" if there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
 /* True: there is no OpenCL device because a driver hung, died or answered nonsense. */
 BM_API bool bm_device_list_broken(const bm_device_list *list);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distributed.h -- near-duplicates on many machines, in two steps; only small blocks of bytes
- * travel between them. Any engine that moves rows can run them: Spark, Ray, Dask, or jobs over
- * files.
+/* distributed.h -- finds near-duplicates on many machines, in two steps; only small blocks of bytes
+ * are sent between machines. Any engine that moves rows can run the steps: Spark, Ray, Dask, or
+ * jobs over files.
  *
  *     documents, split in any way  bm_splitter, any number of them   -> blocks, each for one part
  *     all blocks of one part       bm_joiner, one a part             -> a forest, as blocks
  *     all forests                  bm_joiner, one                    -> candidate components
  *
- * Two documents that share a band key are in one candidate component. A program that then hands
- * whole components of documents to bm_job_dedup, in the order of all documents, gets the groups
- * that the job finds among all documents: every pair that the job compares lies within a component.
+ * Two documents that share a band key are in one candidate component. A program that then passes
+ * whole components of documents to bm_job_dedup, in the order of all documents, gets the same
+ * groups as from one job over all documents: every pair that the job compares lies within a
+ * component.
  *
  * A document is identified by a 64-bit hash of its id: XXH64 with seed 42 of the id's text or, for
  * an integer, of its 8 bytes, lowest first. This equals Spark's xxhash64 except for the lowest bit,
  * which is 1 for known documents and 0 for all others. Known documents are only compared with the
- * others, and are in no group themselves. Documents with equal hashes are in one component, so a
- * collision loses nothing, and the ids in that component show whether an id occurs twice.
+ * others, and are in no group themselves. Documents with equal hashes are in one component, so no
+ * pair is lost if hashes collide, and the ids in that component show whether an id occurs twice.
  *
  * A block is a header of 72 bytes and a body, all numbers lowest byte first:
  *
@@ -70,7 +71,8 @@ typedef struct bm_splitter_options {
     bm_device_options device;
     bm_resource_options resources; /* `threads` */
     bm_callbacks callbacks;
-    /* The documents are known ones: their ids are a separate space, and they are in no count. */
+    /* The documents are known ones: their ids may equal ids of other documents, and no count
+     * includes them. */
     bool known;
 } bm_splitter_options;
 
@@ -88,18 +90,19 @@ BM_API bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitte
  * record, unless on_error skips it. Rows before it may have been added. */
 BM_API bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schema,
                                  const struct ArrowArray *array, bm_error *err);
-/* How many documents were added and not yet taken. Blocks have a good size if 65,536 are taken at
- * once. */
+/* The number of documents added since the last bm_splitter_take. Blocks have a good size if it
+ * takes 65,536 documents. */
 BM_API size_t bm_splitter_waiting(const bm_splitter *splitter);
-/* Take the waiting documents as blocks: rows with the columns `part` (int32, ascending) and `block`
- * (large_binary); no rows if nothing was added. On failure nothing was taken. */
+/* Return the waiting documents as blocks, and remove them from the splitter: rows with the columns
+ * `part` (int32, ascending) and `block` (large_binary); no rows if none are waiting. On failure
+ * none are removed. */
 BM_API bm_status bm_splitter_take(bm_splitter *splitter, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 BM_API void bm_splitter_close(bm_splitter *splitter); /* NULL is fine */
 
-/* Fill `hashes` (`array->length` of them) with the hash of each id in the column `id` of an array,
- * which has no nulls. BM_ID_HASH_KNOWN is set in none of them; in blocks, the hash of a known
- * document has it set. */
+/* Fill `hashes` (`array->length` of them) with the hash of each id in the column `id` of an array;
+ * the column must not have nulls. BM_ID_HASH_KNOWN is set in none of them; in blocks, the hash of a
+ * known document has it set. */
 BM_API bm_status bm_hash_ids(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              uint64_t *hashes, bm_error *err);
 /* Fill `digests` (`2 * array->length` of them) with the 128-bit XXH3 of each text in the column
@@ -125,9 +128,9 @@ BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
  * with other settings than the first block; the joiner can then only be closed. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
 /* The added blocks as one forest: at least one row with the column `block` (large_binary). The
- * order in which blocks were added does not change the bytes. This call, like the next one, uses up
- * what was added: afterwards, also on failure, the joiner can only be counted and closed, and other
- * calls are BM_ERR_USAGE. */
+ * order in which blocks were added does not change the bytes. This call and bm_joiner_components
+ * consume the blocks: after either, also on failure, only the counts can be read and the joiner
+ * closed; other calls are BM_ERR_USAGE. */
 BM_API bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema,
                                   struct ArrowArray *array, bm_error *err);
 /* The candidate components: rows with the columns `id_hash` and `component` (int64, the bits of the

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange.h -- signatures for other tools, and from them.
+/* exchange.h -- exports signatures to other tools, and imports signatures of other tools.
  *
  * bm_job_export writes the signatures of a sign job's directory in the form of another tool
- * (docs/exchange.md), into a new directory. A report.json there holds their provenance, and files
- * hold what the form has no place for (ids.txt, n_shingles.npy). bm_job_import reads
+ * (docs/exchange.md), into a new directory. A report.json there has their provenance, and separate
+ * files have the data that the form cannot store (ids.txt, n_shingles.npy). bm_job_import reads
  * exported files, or signatures of another tool, and writes a directory like a sign job's. The
  * directory has no texts, so jobs can use it only with `verify` signature or none.
  *
- * Options, summaries and errors are those of job.h. */
+ * Options, summaries and errors are as in job.h. */
 #ifndef BANDMILL_EXCHANGE_H
 #define BANDMILL_EXCHANGE_H
 
@@ -42,9 +42,9 @@ typedef struct bm_export_options {
     bm_exchange to;
     bm_export_what what;
     /* The plan for band keys, and for forms that consist of bands. With bands and rows 0: if
-     * threshold or recall differs from its default, a plan is chosen for them; otherwise the first
-     * of these that exists is used: the directory's plan; the tool's own plan, if the signatures
-     * have as many values as it needs; a chosen one. */
+     * threshold or recall differs from its default, a plan is chosen for them. Otherwise the
+     * directory's plan is used; without one, the tool's own plan, if the signatures have as many
+     * values as it needs; else a chosen plan. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -63,8 +63,8 @@ typedef struct bm_import_options {
     const char *signature_field; /* column of the signatures; NULL: the form's own */
     bm_duplicate_ids duplicate_ids;
     /* How the documents were cut and signed. If the files do not record scheme, seed and hash,
-     * these must be among `set_fields` (else BM_ERR_USAGE). What the files do record must not be
-     * contradicted. */
+     * these must be among `set_fields` (else BM_ERR_USAGE). A field must not contradict its value
+     * in the files. */
     bm_text_options text;
     bm_sketch_options sketch;
     bm_resource_options resources;
@@ -86,7 +86,7 @@ static inline void bm_import_options_init(bm_import_options *options)
 }
 
 /* BM_OK and a summary (the caller frees it), or an error and nothing at the target. `log` reports
- * what the form cannot hold. BM_ERR_FORMAT: a directory of ours is damaged. */
+ * the data that the form cannot store. BM_ERR_FORMAT: a directory of ours is damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
 /* BM_ERR_INPUT names the file and the bad record. */
 BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.h -- why documents are in one group: the chain of pairs between two of them, the fewest
- * links that separate them, and what holds a group together; where a part that was cut out of a
- * document occurred first; and how much of an item a document holds. */
+/* explain.h -- explains results. For documents of one group: the chain of pairs between two of
+ * them, the fewest links that separate them, and the links and documents on which the group
+ * depends. For a part that was cut out of a document: its first occurrence. For an item and a
+ * document: how much of the item the document holds. */
 #ifndef BANDMILL_EXPLAIN_H
 #define BANDMILL_EXPLAIN_H
 
@@ -23,11 +24,11 @@ typedef struct bm_explain_options {
     const char *path; /* a directory that dedup or overlap wrote */
     /* Two documents, by their ids in the inputs. For an overlap result: an item and a document. For
      * a result of `unit`: a document, and the offset of a byte that was cut, such as `from` in
-     * cuts.tsv ... */
+     * cuts.tsv. Or, instead of both, `group`. */
     const char *id_a;
     const char *id_b; /* NULL: the document kept instead of A or, if A was not removed, the group of
                        * A */
-    uint64_t group;   /* ... or the number of a group in groups.jsonl, from 1; 0: none */
+    uint64_t group;   /* the number of a group in groups.jsonl, from 1; 0: none */
     bm_explain_form form;
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
@@ -36,12 +37,12 @@ typedef struct bm_explain_options {
                                     * on the CPU */
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
-    const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
-    /* If the result was made from a table in memory: two streams of the same rows, for what only
-     * the inputs hold. A stream that is needed is moved, like bm_input_options.stream. The caller
-     * has to make sure that the rows are the same. Both NULL: what only such a table holds is not
-     * known. For overlap, the first has the rows of the items, the second the rows of the
-     * documents. */
+    const char *sources; /* directory below which the report's inputs may be now; NULL: none */
+    /* If the result was made from a table in memory: two streams of the same rows, from which data
+     * is read that only the inputs have. A stream that is needed is moved, like
+     * bm_input_options.stream. The caller has to make sure that the rows are the same. Both NULL:
+     * data that only such a table has is not known. For overlap, the first has the rows of the
+     * items, the second the rows of the documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 
@@ -72,9 +73,9 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  *
  * Documents joined by links of similarity 1 are copies, and count as one in chains, cuts and
  * bridges. The chain has as few links as possible. If several chains do, the chain with the most
- * similar weakest link is chosen; if that also leaves several, the chain whose documents come
- * first in the inputs, compared one by one from A on. The cut has as few links as possible too.
- * If several cuts do, the cut that leaves the fewest documents with A is chosen. */
+ * similar weakest link is chosen; if that also leaves several, the chain of documents that come
+ * first in the inputs, compared one by one from A on. The cut has as few links as possible too. If
+ * several cuts do, the cut that leaves the fewest documents with A is chosen. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                             bm_error *err);
 

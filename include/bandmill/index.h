@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index.h -- a persistent index on disk, which finds the documents that resemble a query.
  *
- * An index is a directory with one LMDB environment. How its documents are cut and signed, the band
- * plan and the data stored for each document are fixed when it is built. A commit survives the end
- * of the process and loss of power. Any number of processes may read it beside one that writes; a
- * second writer is BM_ERR_LOCKED. Within one process any number of handles and jobs may read an
- * index; a handle or job that writes must be the only one, else BM_ERR_BUSY. An index of another
- * format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * An index is a directory with one LMDB environment. When it is built, these are fixed: how
+ * documents are cut and signed, the band plan, and the data stored for each document. A commit
+ * survives the end of the process and loss of power. Any number of processes may read it beside one
+ * that writes; a second writer is BM_ERR_LOCKED. Within one process any number of handles and jobs
+ * may read an index; a handle or job that writes must be the only one, else BM_ERR_BUSY. An index
+ * of another format version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -46,10 +46,10 @@ typedef struct bm_index_build_options {
 } bm_index_build_options;
 
 /* Add documents, or directories that a sign job wrote, to an index. The index prescribes how
- * documents are cut and signed: fields of `input`, `text`, `sketch` and `bands` that ask for
- * something else are BM_ERR_USAGE (a field asks if it differs from its default, or if its bit of
- * `set_fields` is set). How the inputs are read (format, fields, what to do about bad records and
- * repeated ids) is up to this call. The call commits after every 64 MiB of input or 10 s
+ * documents are cut and signed. A field of `input`, `text`, `sketch` or `bands` that is set and
+ * contradicts the index is BM_ERR_USAGE. A field counts as set if it differs from its default, or
+ * if its bit of `set_fields` is set. This call decides how the inputs are read: format, fields,
+ * treatment of bad records and repeated ids. The call commits after every 64 MiB of input or 10 s
  * (`resources.checkpoint_seconds`, if that is not negative), and at the end. A call that fails or
  * is cancelled leaves the index as at its last commit. */
 typedef struct bm_index_add_options {
@@ -70,7 +70,7 @@ typedef struct bm_index_add_options {
     bool follow; /* with `unique`: each line of standard input is answered before the next is read:
                   * its row, if it has one, and an empty line go to `write` in one call. `input`
                   * then has no paths; its format is jsonl, lines or tsv */
-    bool resume; /* skip what an interrupted call with the same inputs has committed */
+    bool resume; /* skip documents that an interrupted call with the same inputs has committed */
     bool json;   /* rows as JSON Lines */
     bm_write_fn write;
     void *write_ctx;
@@ -133,8 +133,8 @@ typedef struct bm_index_check_options {
     bm_callbacks callbacks;
 } bm_index_check_options;
 
-/* Write the documents that are left, in their order, to a new file, which replaces the old one.
- * Then removed documents are gone, and a look-up searches one run. */
+/* Write the documents that are left, in their order, to a new file, which replaces the old one. The
+ * new file has no space of removed documents, and a look-up in it searches one run. */
 typedef struct bm_index_compact_options {
     size_t struct_size;
     const char *path; /* the index */
@@ -166,8 +166,8 @@ BM_API bm_status bm_index_inspect(const char *path, char **json, bm_error *err);
 
 /* --- queries --- */
 
-/* Which documents of an index answer a query. Embedded in option structs, so its size never
- * changes. */
+/* The rule by which documents of an index answer a query. Embedded in option structs, so its size
+ * never changes. */
 typedef struct bm_answer_rule {
     double threshold;  /* least similarity; 0: the threshold of the index. The bands were chosen for
                         * the threshold of the index: at another one they find a larger or a smaller
@@ -175,8 +175,8 @@ typedef struct bm_answer_rule {
     uint32_t top;      /* number of best answers of each query; 0: all */
     bool skip_same_id; /* a document does not answer a query with its own id */
     /* BM_MEASURE_CONTAINMENT (an index of sets): the share of the query that a document holds,
-     * computed exactly and without bands, so no answer is missed. Filters in the index exclude most
-     * documents, where that pays */
+     * computed exactly and without bands, so no answer is missed. If it saves time, filters in the
+     * index first exclude most documents */
     bm_measure measure;
     uint32_t reserved_flags;
     uint64_t reserved[3];
@@ -190,7 +190,7 @@ typedef struct bm_query_options {
     size_t struct_size;
     const char
         *path; /* the index, which prescribes how documents are cut and signed: fields of `text`,
-                * `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
+                * `sketch` and `bands` that are set and contradict it are BM_ERR_USAGE */
     /* Instead of `path`: documents, from which this call makes a temporary index. They are read as
      * the queries are. Borrowed. */
     const char *const *targets;
@@ -200,8 +200,8 @@ typedef struct bm_query_options {
     bm_sketch_options sketch;
     bm_band_options bands; /* with an index, threshold and recall are ignored: the index has its
                             * own */
-    bm_verify verify; /* what the index stores decides: EXACT with sets, SIGNATURE with signatures;
-                       * with `targets` either */
+    bm_verify verify; /* EXACT if the index stores sets, SIGNATURE if it stores signatures; with
+                       * `targets` either */
     bm_answer_rule answers;
     /* Each line of standard input is answered before the next is read: its rows and an empty line
      * go to `write` in one call. `input` then has no paths; its format is jsonl, lines or tsv. A
@@ -266,8 +266,8 @@ typedef struct bm_index_options {
     bool write;      /* allow add, remove and commit; BM_ERR_LOCKED if another process does */
     const char *cpu; /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     bm_resource_options
-        resources;          /* `threads`: for a query of many documents, 0: all. `memory`: for a
-                             * writer's sorting, 0: 256 MiB */
+        resources;          /* `threads` for queries of many documents (0: all); `memory` in which a
+                             * writer sorts (0: 256 MiB) */
     bm_callbacks callbacks; /* only `cancelled`, on the thread of each call */
 } bm_index_options;
 
@@ -282,7 +282,7 @@ static inline void bm_index_options_init(bm_index_options *options)
  * handles writes. */
 BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
                                bm_error *err);
-/* Wait for the calls of other threads that are under way, and close the index. Changes that were not
+/* Wait for calls of other threads that have begun, and close the index. Changes that were not
  * committed are lost. No call may begin after close has begun: it would use memory that is freed,
  * and so would a second close. From a callback of the index, close does nothing. NULL is fine. */
 BM_API void bm_index_close(bm_index *index);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.h -- whole jobs from files to files: what the command line runs.
+/* job.h -- whole jobs from files to files, as the command line runs them.
  *
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read
- * the summary. A job owns its threads and devices, keeps nothing afterwards, and leaves nothing at
- * its target when it fails. A sign or dedup job that was cancelled, or ended by BM_ERR_INPUT,
+ * the summary. A job owns its threads and devices, frees everything at its end, and leaves nothing
+ * at its target when it fails. A sign or dedup job that was cancelled, or ended by BM_ERR_INPUT,
  * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves the checkpoint in
  * OUTPUT.partial, for a job with `resume`. If that directory has documents saved by a checkpoint,
  * another job for the same output is BM_ERR_USAGE or, with `force`, removes them. If the output
@@ -11,8 +11,9 @@
  * OUTPUT.partial has a file that its marker file does not list, the job is BM_ERR_USAGE and leaves
  * the file there.
  *
- * Threads: several jobs may run at once in different threads. The threads that a job starts take no
- * signals of the process (SIGTERM, SIGCHLD and the like): those go to the program's own threads. */
+ * Threads: several jobs may run at once in different threads. The threads that a job starts block
+ * the signals of the process (SIGTERM, SIGCHLD and the like), so that the program's own threads
+ * receive them. */
 #ifndef BANDMILL_JOB_H
 #define BANDMILL_JOB_H
 
@@ -36,11 +37,11 @@ typedef struct bm_sign_options {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
-    bool resume;    /* go on with what an interrupted job of the same options left */
+    bool resume;    /* continue an interrupted job of the same options */
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): without BM_FIELD_SCHEME, documents with
-                          * weights get the scheme cws in place of the default affine32 */
+                          * weights get the scheme cws instead of the default affine32 */
     /* The inputs are divided at records into n_shards contiguous shares, numbered from 1, and the
      * job reads share `shard`; both 0: all. The division depends only on the names and sizes of the
      * files, and the shares, one after another, hold the rows of the whole (docs/cli.md). For files
@@ -72,21 +73,21 @@ typedef struct bm_dedup_options {
      * with documents. A document that reaches the threshold with one of them is removed; with
      * components, so is every document joined to a removed one. An index or directory of signatures
      * prescribes how documents are cut and signed, and an index prescribes the plan: fields of
-     * `text`, `sketch` and `bands` that ask for something else (as in bm_index_add_options) are
-     * BM_ERR_USAGE. Known documents from signatures are compared exactly if all inputs of the
+     * `text`, `sketch` and `bands` that are set and contradict them (as in bm_index_add_options)
+     * are BM_ERR_USAGE. Known documents from signatures are compared exactly if all inputs of the
      * directory are found unchanged (see `sources`): their sets are then made again. If not, they
-     * are compared by signature or, if `verify` asks for exact comparison, the call is
+     * are compared by signature or, if `verify` requires exact comparison, the call is
      * BM_ERR_FORMAT. Known documents are read before the documents of `input`, are cut and signed
      * in the same way, and are never written. Standard input is BM_ERR_USAGE. NULL: none. */
     const char *const *against;
     size_t n_against;
-    /* Text and id fields of the known documents; NULL: those of `input`. The format of each file in
+    /* Text and id fields of the known documents; NULL: as in `input`. The format of each file in
      * `against` follows from its name. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
-    double against_threshold; /* with an index; 0: the threshold of the index. The bands are the
-                               * index's own in any case */
+    double against_threshold; /* with an index; 0: the threshold of the index. The bands are always
+                               * the index's own */
     /* A list of rules that does more than `keep`: "max:score,longest". Rules are first, last,
      * longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none. The first
      * rule that decides is used; if none does, the first document in the input is kept
@@ -101,10 +102,10 @@ typedef struct bm_dedup_options {
      * still be larger; documents that are in no star are kept. At least 2; with STAR: BM_ERR_USAGE.
      * 0: no component is divided. */
     uint64_t max_group_size;
-    /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
-     * the input's ending, or removed/PATH (docs/formats.md). Only for records: BM_ERR_USAGE for
-     * formats FILES and HASHES and for a table in memory. The inputs of signatures are read again,
-     * and must be unchanged. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
+    /* The removed records are written byte for byte, in files named like the kept files: `removed`
+     * with the input's ending, or removed/PATH (docs/formats.md). Only for records: BM_ERR_USAGE
+     * for formats FILES and HASHES and for a table in memory. The inputs of signatures are read
+     * again, and must be unchanged. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
     bm_records removed;
     /* Without output.path the kept records go here, in input order, as one stream (one header, one
      * array), once groups are known; nothing else is written except output.report. SAME means no
@@ -140,7 +141,7 @@ typedef struct bm_dedup_options {
     uint32_t decimals;
 } bm_dedup_options;
 
-/* Options of a job that takes the same inputs as dedup but writes pairs. */
+/* Options of a job that reads the same inputs as dedup but writes pairs. */
 typedef struct bm_pairs_options {
     size_t struct_size;
     bm_input_options input;
@@ -174,15 +175,15 @@ typedef struct bm_pairs_options {
      * With signatures, their inputs must still be there. The column is empty for pairs that would
      * take more than 10^10 cells; these are counted (bm_result_counts.edit_unknown). */
     bool edit;
-    uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines have all digits in any case */
+    uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines always have all digits */
 } bm_pairs_options;
 
 /* Options of a job that writes the kept documents of a directory that a dedup job wrote. */
 typedef struct bm_filter_options {
     size_t struct_size;
     const char *path; /* the directory */
-    /* Where the inputs of the directory are now, in the order of its report; none: as the report
-     * names them. The report also has the settings with which they are read. */
+    /* The present paths of the directory's inputs, in the order of its report; none: the paths in
+     * the report. The report also has the settings with which they are read. */
     const char *const *paths; /* borrowed; "-" is standard input */
     size_t n_paths;
     const char *files_from; /* a list of paths, one a line ("-": stdin); NULL: none */
@@ -220,15 +221,15 @@ static inline void bm_filter_options_init(bm_filter_options *options)
     bm_filter_options_init_sized(options, sizeof *options);
 }
 
-/* --- what a job did --- */
+/* --- results of a job --- */
 
 /* The documents of a job that changed an index. */
 typedef struct bm_index_counts {
-    uint64_t added;       /* including those numbered and those that replaced another */
-    uint64_t replaced;    /* removed, because an added document has their id */
+    uint64_t added;       /* including documents that are numbered or replaced another */
+    uint64_t replaced;    /* removed, because an added document has the same id */
     uint64_t numbered;    /* added under an id with a number */
     uint64_t passed_over; /* not added: their ids are in the index */
-    uint64_t matched;     /* not added: they reach the threshold with another one */
+    uint64_t matched;     /* not added: they reach the threshold with another document */
     uint64_t removed, not_there;
     uint64_t documents; /* in the index now */
     uint64_t commits;
@@ -245,8 +246,8 @@ typedef struct bm_result_counts {
     uint64_t known;             /* part of bm_counts.removed, with bm_dedup_options.against */
     bm_index_counts index;
     uint64_t weightless; /* documents with shingles, all of weight 0 */
-    /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
-     * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
+    /* Of the removed documents: bytes of text, as read; distinct shingles, summed; and how many of
+     * these shingles the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
     uint64_t edit_unknown; /* pairs without an edit distance, which needs too many cells */
     uint64_t divided;      /* components larger than bm_dedup_options.max_group_size */
@@ -261,8 +262,8 @@ typedef struct bm_left_out {
 
 /* counts of overlap (overlap.h) */
 typedef struct bm_overlap_counts {
-    /* items of the test set; of these, not looked for because they have too few words, or no
-     * words */
+    /* items of the test set; how many of these are not searched, because they have too few words,
+     * or no words */
     uint64_t items, too_short, empty;
     uint64_t shingles; /* distinct shingles in all items together */
     uint64_t found;    /* items that a document holds */
@@ -276,8 +277,8 @@ typedef struct bm_unit_counts {
     uint64_t cut_bytes; /* bytes of text */
 } bm_unit_counts;
 
-/* Counts are in documents unless their name says otherwise. The library owns this struct. Read it
- * through the pointer: later versions may add fields at the end. */
+/* Counts are numbers of documents, unless their names name another unit. The library owns this
+ * struct. Read it through the pointer: later versions may add fields at the end. */
 typedef struct bm_counts {
     uint64_t records, documents, empty, short_docs, skipped, invalid_utf8, hidden_files;
     uint64_t shingles; /* distinct, summed over documents */
@@ -289,9 +290,9 @@ typedef struct bm_counts {
     uint64_t other_records; /* records of WET files that are not documents, by their type */
     bm_left_out left_out;
     /* `identical` counts all documents with the shingles of an earlier one in the same order.
-     * `equal` counts those among them whose bytes differ, or may differ, from the first such
-     * document. removed_equal counts the removed documents that differ in this way from the kept
-     * one; results.removed_identical does not count them. */
+     * `equal` counts the documents among them with other bytes, or possibly other bytes, than the
+     * first such document. removed_equal counts the removed documents that differ in this way from
+     * the kept one; results.removed_identical does not count them. */
     uint64_t equal, removed_equal;
     bm_overlap_counts overlap;
     bm_unit_counts unit;
@@ -300,7 +301,7 @@ typedef struct bm_counts {
 typedef struct bm_summary bm_summary; /* plain memory: a forked child may read and free its copy */
 /* If the summary is NULL, these return NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
-/* The plan used; bands 0 where the job had none. */
+/* The plan used; bands 0 if the job used none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);
 /* How the documents were signed. If the summary is NULL: BM_SCHEME_AFFINE32. */
 BM_API bm_scheme bm_summary_scheme(const bm_summary *summary);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_names.h -- the names of option values, as the command line, reports and journals have them.
+/* option_names.h -- the names of option values on the command line, in reports and in journals.
  *
- * Each name is written in one place of the library. Threads: any; nothing is kept. */
+ * Each name is defined once in the library. Threads: any; there is no state. */
 #ifndef BANDMILL_OPTION_NAMES_H
 #define BANDMILL_OPTION_NAMES_H
 

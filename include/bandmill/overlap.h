@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap.h -- how much of a test set is in training text: which items, in which documents, and
- * where.
+/* overlap.h -- finds the items of a test set that occur in training text, with their documents and
+ * positions.
  *
  * Items are documents of their own: the questions of a benchmark, say. An item is the set of its
  * distinct shingles. A document *holds* an item if it has at least the share `threshold` of these
@@ -24,8 +24,8 @@
  *
  * The output is a directory (docs/formats.md): overlap.tsv has a row for each item that a document
  * holds, items.tsv a row for each item, kept… the documents that hold none, removed.tsv the others.
- * With `cut` the others are kept too, and cuts.tsv lists what was cut out of them. bm_counts:
- * `edges` are the rows of overlap.tsv. */
+ * With `cut` the others are kept too, and cuts.tsv lists the stretches that were cut out of them.
+ * bm_counts: `edges` are the rows of overlap.tsv. */
 #ifndef BANDMILL_OVERLAP_H
 #define BANDMILL_OVERLAP_H
 
@@ -48,21 +48,21 @@ typedef struct bm_overlap_options {
      * words, and any value but the default in the fields after `shingle_k`. */
     bm_text_options text;
     /* The test sets, with which the documents of `input` are compared: files or directories, which
-     * are read first, and never written. Each file has the format that its name tells, so they may
-     * differ in format. Their ids are a space of their own. Standard input is BM_ERR_USAGE. */
+     * are read first, and never written. The name of each file determines its format, so formats
+     * may differ. An item and a document may have the same id. Standard input is BM_ERR_USAGE. */
     const char *const *against;
     size_t n_against;
-    /* Text and id fields of the items in `against`; NULL: those of `input`. The format of each file
-     * in `against` follows from its name. */
+    /* Text and id fields of the items in `against`; NULL: as in `input`. The format of each file in
+     * `against` follows from its name. */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
     const char *against_id_field;
     double threshold; /* the share of an item's shingles; more than 0, at most 1; 0.5 by default */
-    /* Items of fewer words are not looked for. An item with fewer units than a shingle is looked
-     * for as one run of all its units. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
+    /* Items of fewer words are not searched. An item with fewer units than a shingle is searched as
+     * one run of all its units. 1 to BM_OVERLAP_MIN_WORDS_MAX. */
     uint32_t min_words;
-    /* Shingles that are in more documents of `input` than this do not count, neither as shingles of
-     * an item nor as found ones; `input` is read twice then. 0: all count. */
+    /* Shingles that are in more documents of `input` than this number do not count: neither among
+     * the shingles of an item nor among those found. `input` is then read twice. 0: all count. */
     uint64_t stop_shingles;
     /* Keep the documents that hold items, and cut the stretches of these items out of them. The job
      * removes a document if the cuts leave only White_Space. Kept records can only be written for

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h -- what dedup found, for people: one page that shows what was removed and why. */
+/* report.h -- makes one page for people, which shows the results of dedup: what was removed, and
+ * why. */
 #ifndef BANDMILL_REPORT_H
 #define BANDMILL_REPORT_H
 
@@ -11,18 +12,18 @@ extern "C" {
 #endif
 
 typedef enum bm_report_form {
-    BM_REPORT_HTML, /* one file, whole in itself: no network, no other file, readable without
-                       scripts */
+    BM_REPORT_HTML, /* one file, complete in itself: it needs no network, no other file and no
+                     * scripts */
     BM_REPORT_JSON  /* the same content: one object, "schema":1 */
 } bm_report_form;
 
 typedef struct bm_report_options {
     size_t struct_size;
     const char *path; /* a directory that dedup or overlap wrote */
-    uint32_t groups;  /* how many groups are shown at most, the largest first */
-    /* How many pairs just above the threshold are shown at most, and how many of the most chained
-     * pairs. For overlap: how many items at most, ordered by how much of an item a document holds,
-     * the largest share first. */
+    uint32_t groups;  /* the most groups shown, the largest first */
+    /* The most pairs shown just above the threshold, and the most of the most chained pairs. For
+     * overlap: the most items shown, ordered by the share of an item that a document holds, the
+     * largest share first. */
     uint32_t pairs;
     uint32_t text_bytes; /* bytes shown of each text, at most */
     bm_report_form form;
@@ -32,12 +33,12 @@ typedef struct bm_report_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* directory below which the inputs of the report may be now; NULL: none */
-    /* For the result of a table in memory: the same rows once more, for their texts, moved as
-     * bm_input_options.stream is. The caller has to make sure that they are the same. NULL: texts
-     * of such a table are not shown. */
+    /* For the result of a table in memory: the same rows once more, for their texts; moved, like
+     * bm_input_options.stream. The caller has to make sure that they are the same. NULL: texts of
+     * such a table are not shown. */
     struct ArrowArrayStream *stream;
-    /* How many removed documents are drawn at random at most, each shown with the kept one. Row i
-     * of removed.tsv, from 0, is drawn if the upper 53 bits of output i of SplitMix64, seeded with
+    /* The most removed documents that are drawn at random, each shown with the kept one. Row i of
+     * removed.tsv, from 0, is drawn if the upper 53 bits of output i of SplitMix64, seeded with
      * `sample_seed`, are among the `sample` least. */
     uint32_t sample, sample_seed;
     /* A file of judgements: was this document of the sample rightly removed? Each line is
@@ -52,8 +53,8 @@ typedef struct bm_report_options {
 typedef struct bm_report_result {
     size_t struct_size;
     uint64_t bytes;       /* written */
-    uint64_t shown;       /* documents whose text is on the page */
-    uint64_t missing;     /* documents whose text could not be read, so the page lacks it */
+    uint64_t shown;       /* documents that are shown with their texts */
+    uint64_t missing;     /* documents that are shown without text, which could not be read */
     uint64_t inputs_gone; /* inputs that are gone or were changed */
 } bm_report_result;
 
@@ -65,10 +66,10 @@ static inline void bm_report_options_init(bm_report_options *options)
 }
 
 /* On BM_OK *out is filled up to its struct_size (begin with {.struct_size = sizeof}); it may be
- * NULL. Numbers come from the directory's files, which must match its report: BM_ERR_FORMAT names
- * one that does not. Texts come from the inputs, and are shown if the input still has the bytes
- * that dedup read; for the others there is a note on the page, and a warning. BM_ERR_USAGE,
- * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
+ * NULL. Numbers are read from the directory's files, which must match its report: BM_ERR_FORMAT
+ * names one that does not. Texts are read from the inputs, and shown if the input still has the
+ * bytes that dedup read. Instead of other texts the page has a note, and a warning is logged.
+ * BM_ERR_USAGE, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
  *
  * The same directory and inputs give the same bytes. */
 BM_API bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schemes.h -- the schemes of signatures (bm_scheme, types.h): their formulas, and facts about them.
+/* schemes.h -- formulas of the schemes of signatures (bm_scheme, types.h), and facts about them.
  *
  * A signature has K = perms values. In the formulas x is the token hash of a shingle, the low 32
  * bits of its hash (bm_token_hash), and the finalisers are those of MurmurHash3:
@@ -8,22 +8,22 @@
  *     fmix64(k):  k ^= k >> 33;  k *= 0xFF51AFD7ED558CCD;  k ^= k >> 33;
  *                 k *= 0xC4CEB9FE1A85EC53;  k ^= k >> 33
  *
- * Random numbers come from the MT19937 of NumPy's RandomState(seed): n32 is one output, n64 two, the
- * first one high.
+ * Random numbers are drawn from the MT19937 of NumPy's RandomState(seed): n32 is one output, n64 is
+ * two, the first one high.
  *
  * affine32. All a_i = 2 (n32 & 0x7FFFFFFF) + 1 are drawn, then all b_i = n32, i from 0 to K - 1
  * (bm_affine32_coefficients, sketch.h). Value i is the minimum over the document's shingles of
  * a_i fmix32(x) + b_i mod 2^32.
  *
- * oph. Drawn are a = 2 (n32 & 0x7FFFFFFF) + 1, b = n32, mul = n64, add = n64. With
- * h = min(fmix32(a fmix32(x) + b mod 2^32), 2^32 - 2), the bin of h is floor(h K / 2^32), and value
- * i is the least h in bin i. An empty bin takes the value of the first bin that a shingle met among
- * donor(i, 0), donor(i, 1) ... donor(i, 16 K - 1), with
+ * oph. Drawn are a = 2 (n32 & 0x7FFFFFFF) + 1, b = n32, mul = n64, add = n64. With h = min(fmix32(a
+ * fmix32(x) + b mod 2^32), 2^32 - 2), the bin of h is floor(h K / 2^32), and value i is the least h
+ * in bin i. An empty bin gets the value of the first non-empty bin among donor(i, 0), donor(i, 1)
+ * ... donor(i, 16 K - 1), with
  *
  *     donor(i, t) = floor(fmix32(floor((mul (1024 t + i) + add mod 2^64) / 2^32)) K / 2^32)
  *
- * or, if all of these are empty, of the next one after i, cyclically. docs/schemes.md has the
- * formulas of cws and of the schemes of other tools.
+ * or, if all of these are empty, of the next non-empty bin after i, cyclically. docs/schemes.md has
+ * the formulas of cws and of the schemes of other tools.
  *
  * Band keys. Band j, from 0, of r rows has the values j r to j r + r - 1 of a signature. Its key is
  *
@@ -36,7 +36,7 @@
  * A document without shingles has values of all one bits, BM_NO_SHINGLE32 or BM_NO_SHINGLE64, and
  * each of its keys is BM_NO_BAND_KEY: no program may put it into a bucket with another one.
  *
- * Threads: any; nothing is kept. */
+ * Threads: any; there is no state. */
 #ifndef BANDMILL_SCHEMES_H
 #define BANDMILL_SCHEMES_H
 
@@ -48,8 +48,8 @@ extern "C" {
 #endif
 
 /* The default hash of a shingle, and the default seed, of a scheme. Schemes of other tools have the
- * defaults of those tools; ours have XXH3 and 1. docs/schemes.md lists the hashes that each scheme
- * accepts. */
+ * defaults of these tools; bandmill's own have XXH3 and 1. docs/schemes.md lists the hashes that
+ * each scheme accepts. */
 BM_API bm_token_hash bm_scheme_hash(bm_scheme scheme);
 BM_API uint32_t bm_scheme_seed(bm_scheme scheme);
 /* Bytes of a value of a signature: 4 or 8. */

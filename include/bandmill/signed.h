@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed.h -- a table to signatures that stay in memory: what bm_job_sign does, without files.
+/* signed.h -- signs a table like bm_job_sign, but without files: the signatures stay in memory.
  *
  * Example
  *
@@ -17,8 +17,8 @@
  *     }
  *     bm_signed_free(made);
  *
- * Texts are read in place by all threads, and values are computed in their final place. A call
- * takes some MiB of memory beyond the arrays below and the ids, if the table has some.
+ * All threads read texts without copying them, and write values directly into the arrays below.
+ * Besides the arrays and the ids, if the table has some, a call needs some MiB of memory.
  *
  * The arrays have the same bytes as the files of bm_job_sign, and the errors are the same.
  *
@@ -41,8 +41,8 @@ typedef struct bm_signed bm_signed;
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
     uint32_t perms, bands; /* values and keys a document; bands 0: no keys */
-    /* n_docs * perms values: the first where value_bytes is 4, the second where it is 8; the other
-     * one is NULL. All one bits where there are no shingles */
+    /* n_docs * perms values: in the first if value_bytes is 4, in the second if it is 8; the other
+     * one is NULL. All bits of a value are 1 if there are no shingles */
     const uint32_t *signatures;
     const uint64_t *signatures64;
     const uint64_t *keys;       /* n_docs * bands */
@@ -53,13 +53,13 @@ typedef struct bm_signed_arrays {
     const uint64_t *text_hash;  /* n_docs; as text_hash.npy */
 } bm_signed_arrays;
 
-/* Sign the table of `options`, without `output` and `resume`; with `band_keys`, make keys by
- * `bands` and `rows`. Everything that the options point to, except the stream, is borrowed until
+/* Sign the table of `options`; `output` and `resume` must not be set. With `band_keys`, make keys
+ * by `bands` and `rows`. Everything that the options point to, except the stream, is borrowed until
  * bm_signed_free.
  *
  * BM_ERR_UNSUPPORTED: only a job can do this (paths instead of a table, a device that is not the
  * native CPU, bad records that are to be skipped, weights); the table is then untouched. Other
- * errors are those of bm_job_sign. */
+ * errors are as from bm_job_sign. */
 BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
 BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);
 /* The report, as manifest.json without digests of files; valid until free. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sketch.h -- in memory: texts or hashes to signatures and band keys, to sets of hashes, to pairs
- * and to groups, on all cores.
+/* sketch.h -- works in memory and on all cores: makes signatures, band keys, sets of hashes, pairs
+ * and groups from texts or hashes.
  *
- * Texts to groups (`texts` has `n` of them, `kept[i] == i` says that document i stays):
+ * From n texts to groups; kept[i] == i means that document i is kept:
  *
  * Example
  *
@@ -43,7 +43,7 @@
  *
  * Callbacks. A call calls `cancelled` and `progress` only on the thread that made it (for submitted
  * work: on a thread of the signer); log lines may come from any. A cancelled call returns
- * BM_ERR_CANCELLED and leaves its outputs, except bm_signer_out, as they were.
+ * BM_ERR_CANCELLED, and does not change its outputs, except bm_signer_out.
  *
  * BM_ERR_USAGE of any call names the field or parameter that is wrong: options that were not
  * initialised, a value out of range, a pointer that may not be NULL.
@@ -89,8 +89,8 @@ typedef struct bm_documents {
      * scheme. bm_index_query does not check: a document with such hashes resembles nothing. */
     const uint64_t *hashes;
     const uint32_t
-        *hashes32; /* the token hashes x only: enough to sign, not to compare. Not for affine64,
-                    * datatrove and lance, which take 64 bits */
+        *hashes32; /* only the token hashes x: enough for signing, not for comparing. Not for
+                    * affine64, datatrove and lance, which use 64 bits */
     /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, the sum of a
      * document at most half of DBL_MAX, else BM_ERR_INPUT names the row. With `hashes` only, and
      * only for bm_signer_sign, bm_signer_submit and bm_find_pairs. */
@@ -169,7 +169,7 @@ BM_API void bm_signer_close(bm_signer *signer);
 typedef struct bm_signer_info {
     uint32_t perms, bands, rows; /* values and keys a document; bands 0: no keys */
     uint32_t threads;
-    char device[32], device_name[128]; /* as bm_device_info has them */
+    char device[32], device_name[128]; /* `spec` and `name` of bm_device_info */
     uint32_t value_bytes;              /* bytes of a value: 4 or 8 (schemes.h) */
 } bm_signer_info;
 BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
@@ -178,13 +178,13 @@ BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
  * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
     size_t struct_size;
-    /* n_docs * perms values, row after row: the first where value_bytes is 4, the second where it
+    /* n_docs * perms values, row after row: in the first if value_bytes is 4, in the second if it
      * is 8; the other one is NULL, else BM_ERR_USAGE */
     uint32_t *signatures;
     uint64_t *signatures64;
     uint64_t *keys;       /* n_docs * bands */
-    uint32_t *n_shingles; /* n_docs; distinct shingles, or all shingles of a bag. 0: values and keys
-                           * are all one bits */
+    uint32_t *n_shingles; /* n_docs; distinct shingles, or all shingles of a bag. If 0, all bits of
+                           * values and keys are 1 */
 } bm_signer_out;
 
 /* Sign documents. A small call (some dozens of pages) is signed by the caller's thread alone.
@@ -198,11 +198,11 @@ BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                       const bm_signer_out *out, bm_error *err);
 
-#define BM_SIGNER_TASKS_MAX 16u /* submitted and not yet waited for; one more is BM_ERR_USAGE */
+#define BM_SIGNER_TASKS_MAX 16u /* tasks submitted and not waited for; one more is BM_ERR_USAGE */
 
-/* For programs with a pipeline of their own: submit returns at once, and everything borrowed or
- * filled must stay valid until wait. A thread of the signer does submitted tasks in order, while
- * other threads may call bm_signer_sign. *task is a number that this signer gives. */
+/* For programs with a pipeline of their own: submit returns at once, and all that is borrowed or
+ * filled must stay valid until bm_signer_wait. A thread of the signer does submitted tasks in
+ * order, while other threads may call bm_signer_sign. *task is a number that this signer gives. */
 BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                                   const bm_signer_out *out, uint64_t *task, bm_error *err);
 /* Wait until a task is done, and return its status. Once for each task, in any order; else
@@ -219,14 +219,14 @@ BM_API bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a
  * document. bands*rows <= perms. The other members of the plan are ignored. */
 BM_API bm_status bm_band_keys(const uint32_t *signatures, size_t n_docs, const bm_band_plan *plan,
                               uint64_t *keys, bm_error *err);
-/* The same for 64-bit values. */
+/* Like bm_band_keys, for 64-bit values. */
 BM_API bm_status bm_band_keys64(const uint64_t *signatures, size_t n_docs, const bm_band_plan *plan,
                                 uint64_t *keys, bm_error *err);
 /* 1 - (1 - s^rows)^bands. */
 BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similarity);
-/* Choose the largest rows for which some bands <= floor(perms/rows) reaches `recall` at
- * `threshold`, and the smallest such bands. BM_ERR_USAGE names the least perms that has such a
- * plan. */
+/* Choose the largest number of rows with which some number of bands <= floor(perms/rows) reaches
+ * `recall` at `threshold`, and then the smallest such number of bands. BM_ERR_USAGE names the least
+ * perms that has such a plan. */
 BM_API bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms,
                                      bm_band_plan *out, bm_error *err);
 
@@ -274,7 +274,7 @@ typedef struct bm_find_options {
     size_t struct_size;
     bm_text_options text; /* for texts */
     bm_sketch_options sketch;
-    bm_band_options bands; /* `threshold` is used in any case */
+    bm_band_options bands; /* `threshold` is always used */
     bm_candidate_rule candidates;
     /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal values; NONE: every
      * candidate, its similarity is NaN */
@@ -345,8 +345,8 @@ typedef struct bm_group_options {
      * each document without a group becomes a centre, and its neighbours without a group join it.
      * So each document that is no centre is in a pair with its centre. */
     bm_cluster cluster;
-    bm_keep keep;          /* which document is preferred, and so kept; ties go to the first */
-    const uint64_t *sizes; /* n_docs, for LONGEST and SHORTEST (bytes of text, say); else NULL */
+    bm_keep keep;          /* which document is preferred, and so kept; if several are, the first */
+    const uint64_t *sizes; /* n_docs, for LONGEST and SHORTEST, such as bytes of text; else NULL */
 } bm_group_options;
 
 BM_API void bm_group_options_init_sized(bm_group_options *options, size_t struct_size);
@@ -369,7 +369,7 @@ typedef struct bm_groups bm_groups;
 BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs,
                                 size_t n_pairs, bm_groups **out, bm_error *err);
 /* The arrays are the library's, valid until free. */
-BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: the one kept for each */
+BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: of each, the kept one */
 BM_API const uint32_t *
 bm_groups_labels(const bm_groups *groups); /* n_docs: the smallest of its group */
 /* Groups of two documents or more, by their smallest: group i is members[offsets[i]] …

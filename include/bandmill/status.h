@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h -- how every call of the library reports errors.
+/* status.h -- statuses and errors, which all calls of the library return.
  *
  * A function that can fail returns a bm_status and takes an optional bm_error as its last argument.
  * On BM_OK the error is left as it was. The library never prints, exits or aborts; messages for
@@ -64,7 +64,7 @@ typedef struct bm_error {
     uint64_t line;      /* 1 is the first; 0: none */
     char field[64];     /* the wrong field of an options struct ("keep", "shingle_k") */
     char file[1024];    /* path or device; cut short if it is longer */
-    char message[1024]; /* "what is wrong (what was expected)", one line, no full stop */
+    char message[1024]; /* "the error (what was expected)", one line, no full stop */
 } bm_error;
 
 /* The words of BM_STATUS_LIST. Never NULL. */
@@ -81,15 +81,14 @@ BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
 /* Decode the first character of `text`, which has `len` bytes, at least one; return how many bytes
  * it takes. For showing messages on a terminal: they may hold names of files, ids and words of
- * drivers, unescaped. *hidden: the character should be escaped. That holds for control characters
- * (U+0000 to U+001F, U+007F to U+009F), for characters that turn the direction of text or end a
+ * drivers, unescaped. *hidden: the character should be escaped. This is true for control characters
+ * (U+0000 to U+001F, U+007F to U+009F), for characters that change the direction of text or end a
  * line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and for bytes that are not
  * UTF-8, one by one. */
 BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
-/* Remove from a text, in place, the secret parts of the addresses in it ("scheme://..."): users and
- * passwords, and the query, from "?" to the next white space, quote or angle bracket or, if the
- * address is in quotes, to the next quote. The library's errors and log lines have gone through
- * it. */
+/* Delete the secret parts of the addresses ("scheme://...") in a text: users and passwords, and the
+ * query, from "?" to the next white space, quote or angle bracket or, if the address is in quotes,
+ * to the next quote. The library calls this for all its errors and log lines. */
 BM_API void bm_text_hide(char *text);
 
 #if defined(__cplusplus)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune.h -- choosing bands and rows: the plans that reach a goal, and their S-curves.
+/* tune.h -- helps to choose bands and rows: computes the plans that reach a goal, and their
+ * S-curves.
  *
  * Two documents of Jaccard similarity s share a band, and so become candidates, with probability
  * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A goal is a
  * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= C at some S < T, which
- * limits how many dissimilar pairs are compared in vain. */
+ * limits the comparisons of dissimilar pairs. */
 #ifndef BANDMILL_TUNE_H
 #define BANDMILL_TUNE_H
 
@@ -37,7 +38,7 @@ BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probabili
 
 typedef struct bm_tune_options {
     size_t struct_size;
-    bm_band_options bands; /* threshold and recall; or bands and rows: this plan alone, whatever its
+    bm_band_options bands; /* threshold and recall; or bands and rows: only this plan, whatever its
                             * recall and the ceiling */
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
     uint32_t perms; /* K: a plan may use bands * rows <= K values; up to BM_TUNE_PERMS_MAX. 0: bands
@@ -48,7 +49,7 @@ typedef struct bm_tune_options {
      * directories of signatures are BM_ERR_USAGE. */
     bm_input_options input;
     const bm_text_options
-        *texts; /* ways to cut documents, with a forecast for each; n_texts 0: the default */
+        *texts; /* ways to cut documents, each with a forecast; n_texts 0: the default */
     size_t n_texts;
     uint64_t sample; /* documents that are compared with all others, at least 2; 0: 2,000 */
     const char *svg; /* file, for a picture; NULL: none */
@@ -81,18 +82,17 @@ static inline double bm_tune_level(uint32_t level)
 
 /* --- forecasts --- */
 
-/* The documents as cut by one entry of `texts`. Banding compares the distinct ones: those with
- * shingles, of identical ones only the first. A pair is two distinct documents.
+/* The documents as cut by one entry of `texts`. Banding compares distinct documents: documents with
+ * shingles, but of identical ones only the first. A pair is two distinct documents.
  *
- * How it is estimated. n of the D distinct documents are drawn, every set of n being equally
+ * How values are estimated. n of the D distinct documents are drawn, every set of n being equally
  * likely, and each is compared with all others, exactly. Let y_i be half the sum over the pairs of
- * document i (of 1 for a number of pairs, of P(s) for candidates). The estimate for the corpus is
- * t = D/n sum y_i, and its standard error is the root of D^2 (1 - n/D) s^2/n, s^2 being the
- * variance of the y_i drawn (Cochran, Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents
- * are drawn, not pairs, so pairs that share one need not be independent. The squared error is
- * increased by (1 - n/D) (D/2n)^2 times the square of the greatest value that one pair can have:
- * what a pair seen once would have contributed. If D is at most `sample`, everything is exact and
- * the errors are 0.
+ * document i (of 1 for a number of pairs, of P(s) for candidates). The estimate for the corpus is t
+ * = D/n sum y_i, and its standard error is the root of D^2 (1 - n/D) s^2/n, s^2 being the variance
+ * of the y_i drawn (Cochran, Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents are drawn,
+ * not pairs, so pairs that share one need not be independent. The squared error is increased by (1
+ * - n/D) (D/2n)^2 times the square of the greatest value that one pair can have: the contribution
+ * of a pair seen once. If D is at most `sample`, everything is exact and the errors are 0.
  *
  * The library owns this struct. Read it through the pointer: later versions may add fields at the
  * end. */
@@ -120,9 +120,9 @@ typedef struct bm_tune_sample {
     double removed[BM_TUNE_LEVELS], removed_error[BM_TUNE_LEVELS];
 } bm_tune_sample;
 
-/* What a run of `pairs` with a plan finds on average over seeds. Besides the standard errors, a
- * single run differs from this average by the chance of its permutations (the range in
- * bm_tune_sample). The library owns this struct too, and may add fields. */
+/* The mean results of `pairs` with a plan, over all seeds. A single run differs from this mean by
+ * chance, because of its permutations (the range in bm_tune_sample); the standard errors do not
+ * include that. The library owns this struct too, and may add fields. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error;         /* pairs that share a band; each is compared */
     double verified_pairs, verified_pairs_error; /* of these, at the threshold or above */

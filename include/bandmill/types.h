@@ -45,7 +45,7 @@ typedef struct bm_str {
 #define BM_NO_BAND_KEY   0xFFFFFFFFFFFFFFFFull /* each band key of such a document */
 #define BM_DOCS_MAX      0xFFFFFFFEu           /* documents in one run */
 
-/* --- input: what is a document (docs/inputs.md) --- */
+/* --- input: documents and their formats (docs/inputs.md) --- */
 
 typedef enum bm_format {
     BM_FORMAT_AUTO,
@@ -111,7 +111,7 @@ typedef struct bm_input_options {
     const char *offsets_path; /* for BM_FORMAT_HASHES */
     bm_duplicate_ids duplicate_ids;
     bm_on_error on_error;
-    uint64_t max_errors; /* bad records that BM_ON_ERROR_SKIP lets pass; UINT64_MAX: no limit */
+    uint64_t max_errors; /* most bad records that BM_ON_ERROR_SKIP skips; UINT64_MAX: no limit */
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
@@ -133,8 +133,7 @@ typedef struct bm_input_options {
 
 /* --- from text to shingles (docs/text.md) --- */
 
-enum { /* bits of bm_text_options.normalize, applied in this order, except that INVISIBLE comes
-        * first */
+enum { /* bits of bm_text_options.normalize, applied in this order, but INVISIBLE first */
        BM_NORM_NFC = 1u << 0,
        BM_NORM_NFKC = 1u << 1, /* instead of NFC */
        BM_NORM_LOWER = 1u << 2,
@@ -158,10 +157,10 @@ typedef enum bm_shingle_kind {
     BM_SHINGLE_STOPWORD /* a stop word and the shingle_k words after it */
 } bm_shingle_kind;
 typedef enum bm_short_rule { BM_SHORT_WHOLE, BM_SHORT_SKIP } bm_short_rule;
-typedef enum bm_token_hash { /* 64 bits of each; schemes of 32 bits take the low half */
-                             BM_TOKEN_XXH3,   /* XXH3_64bits, seed 0 */
-                             BM_TOKEN_XXH64,  /* seed 0 */
-                             BM_TOKEN_SHA1,   /* the first 8 bytes, little-endian */
+typedef enum bm_token_hash {                 /* 64 bits each; schemes of 32 bits use the low half */
+                             BM_TOKEN_XXH3,  /* XXH3_64bits, seed 0 */
+                             BM_TOKEN_XXH64, /* seed 0 */
+                             BM_TOKEN_SHA1,  /* the first 8 bytes, little-endian */
                              BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half:
                                                * the high half of XXH3 */
 } bm_token_hash;
@@ -213,10 +212,10 @@ typedef struct bm_sketch_options {
 /* --- fields set on purpose --- */
 
 /* Directories of signatures record how their documents were read, cut and signed. A call that
- * accepts such directories refuses fields of `input`, `text` and `sketch` that ask for something
- * else (BM_ERR_USAGE names the field). A field asks for something if it differs from its default,
- * or if its bit is set in the `set_fields` of the call; the bit tells a default that was chosen
- * from one that was not touched. If the inputs are documents, only BM_FIELD_SCHEME (with weights),
+ * accepts such directories refuses fields of `input`, `text` and `sketch` that are set and
+ * contradict the record (BM_ERR_USAGE names the field). A field counts as set if it differs from
+ * its default, or if its bit is set in the `set_fields` of the call: the bit means that the default
+ * was chosen on purpose. If the inputs are documents, only BM_FIELD_SCHEME (with weights),
  * BM_FIELD_THRESHOLD and BM_FIELD_CANDIDATES have an effect. */
 enum {
     BM_FIELD_FORMAT = 1u << 0,
@@ -253,9 +252,9 @@ typedef struct bm_band_options {
 typedef enum bm_candidate_rule {
     BM_CANDIDATES_LSH,   /* pairs that share a band */
     BM_CANDIDATES_ALL,   /* every pair that shares a shingle: exact, no bands */
-    BM_CANDIDATES_LENGTH /* another name for ALL, and reports say "all" */
+    BM_CANDIDATES_LENGTH /* another name for ALL; reports have "all" */
 } bm_candidate_rule;
-/* How alike two sets are. */
+/* The measure of similarity of two sets. */
 typedef enum bm_measure {
     BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
     /* Exact. Of two documents: |x and y| / |the smaller|, the greater share of both directions. Of
@@ -267,15 +266,15 @@ typedef enum bm_verify {
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
     BM_VERIFY_NONE,
-    BM_VERIFY_CONTAINED /* of dedup: remove a document only if a kept one holds it, or a share of
-                         * it */
+    BM_VERIFY_CONTAINED /* of dedup: remove a document only if a kept document contains it, or a
+                         * share of it */
 } bm_verify;
 typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
-/* What a job compares: whole documents, their lines or paragraphs, or stretches of K shingle
- * units. */
+/* The units that a job compares: whole documents, their lines or paragraphs, or stretches of K
+ * shingle units. */
 typedef enum bm_unit { BM_UNIT_DOCUMENT, BM_UNIT_LINE, BM_UNIT_PARAGRAPH, BM_UNIT_SPAN } bm_unit;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
 typedef enum bm_keep {
@@ -308,14 +307,14 @@ typedef enum bm_offload {
     BM_OFFLOAD_ON
 } bm_offload;
 
-/* `device` and `cpu` select devices. The other fields limit and tune OpenCL (docs/opencl.md); where
- * one is 0 or NULL, the library decides. The library reads no environment variable of its own: a
- * program passes what it wants. */
+/* `device` and `cpu` select devices. The other fields limit and tune OpenCL (docs/opencl.md); if
+ * one is 0 or NULL, the library decides. The library has no environment variables of its own: a
+ * program passes all settings here. */
 typedef struct bm_device_options {
     /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D";
      * "all": every GPU and the native CPU; a part of a device's name; several of these with commas
-     * between. "auto": GPUs if there are some and they pay, else the native CPU. NULL: "cpu", since
-     * every other word may load the OpenCL drivers of the machine into the process. */
+     * between. "auto": GPUs if there are some and they are worthwhile, else the native CPU. NULL:
+     * "cpu", since every other word may load the OpenCL drivers of the machine into the process. */
     const char *device;
     const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
     const char *cache_dir;     /* for OpenCL programs; NULL: the user's cache directory; "": none */
@@ -330,13 +329,13 @@ typedef struct bm_device_options {
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
     uint64_t buffer_limit_bytes; /* largest buffer on a device; 0: the device's own limit */
     bm_offload text_offload;     /* texts go to the device to be cut there */
-    /* Incremented (atomically) for each device that has stopped answering and holds a thread in its
-     * driver for ever. If the count is not 0, the process should end by _exit once its output is
-     * written, since exit handlers of the driver may wait for such a thread. The pointer must be
+    /* Incremented (atomically) for each device that has stopped answering and blocks a thread in
+     * its driver for ever. If the count is not 0, the process should end by _exit once its output
+     * is written, since exit handlers of the driver may wait for such a thread. The pointer must be
      * valid while a device is open; NULL: not counted. */
     uint32_t *n_stuck;
-    /* `device` is the program's default, not the user's wish: the choice of "auto" is then logged
-     * as BM_LOG_DEBUG, else as BM_LOG_INFO */
+    /* the program set `device`, not its user: the choice of "auto" is then logged as BM_LOG_DEBUG,
+     * else as BM_LOG_INFO */
     bool by_default;
     uint32_t reserved_flags;
     uint64_t reserved[8];
@@ -348,7 +347,7 @@ typedef struct bm_resource_options {
     uint64_t memory; /* bytes; 0: half of the least of these: free memory, the limit of a control
                       * group above the process, the space that RLIMIT_AS leaves */
     const char *temp_dir; /* NULL: beside the output; without an output /tmp */
-    /* Seconds of work between two checkpoints. Less than 0: whenever it pays (docs/resume.md); 0:
+    /* Seconds of work between two checkpoints. Less than 0: chosen by the job (docs/resume.md); 0:
      * after each batch. */
     double checkpoint_seconds;
     uint64_t reserved[4];
@@ -377,12 +376,14 @@ typedef struct bm_output_options {
     const char *path;   /* a directory or a file: see the call */
     bool force;         /* replace an output of ours as a whole */
     const char *report; /* a second copy of the summary; NULL: none */
-    /* The caller's own arguments, ended by NULL, for "run" of the report. NULL: not known. */
+    /* The arguments of the caller's command line, ended by NULL, for "run" of the report. NULL: not
+     * known. */
     const char *const *command;
     /* For sign, dedup, pairs and filter; NULL: none. `ready` is called once, from the thread of the
      * call, when all files are on the disk and none has its final name yet. So a caller that writes
-     * the summary or passes rows on can still do all or nothing. Any status but BM_OK ends the job
-     * with that status and with the contents of `err`; nothing is left at the targets. */
+     * the summary or passes rows on can still cancel the job: then there is no output at all. Any
+     * status but BM_OK ends the job with that status and with the contents of `err`; nothing is
+     * left at the targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];
