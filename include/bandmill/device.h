@@ -46,9 +46,8 @@ typedef struct bm_device_info {
     char pci[24];           /* PCI address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* UUID as the driver reports it, in hexadecimal digits; "": not
                              * known */
-    char same_as[32]; /* if another row is the same GPU under a preferred driver, the spec of that
-                       * row; a device spec that fits both rows then selects the other row. "":
-                       * none */
+    char same_as[32]; /* spec of another row for the same GPU with a preferred driver; "": there is
+                       * none. A device spec that fits both rows selects that row */
     char same_by[8];  /* how same_as is known: "pci", "uuid" or "name" (and memory) */
 } bm_device_info;
 

@@ -108,8 +108,7 @@ struct bm_input_ahead {
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free blocks */
     size_t n_used; /* blocks that are not in the list `blocks` */
-    size_t n_most; /* limit of n_used; it grows when the reader has to wait, since only then are
-                      more blocks worth their memory */
+    size_t n_most; /* limit of n_used; grows only when the reader has to wait, to save memory */
 };
 
 /* --- granted memory --- */

@@ -34,7 +34,8 @@
 
 /* === row digest ===
  *
- * A table stream that borrows arrays on their way from another stream to its reader.
+ * Digests the rows of a stream that a reader reads: each array passes through here, and a table
+ * stream borrows it meanwhile.
  *
  *     inner  ->  array  ->  reader
  *                  |  on its way
