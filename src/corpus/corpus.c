@@ -50,7 +50,7 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
     bm_corpus_sets *sets = &corpus->sets;
-    bm_corpus_copies *copies = &corpus->copies;
+    bm_doc_copies *copies = &corpus->copies;
     const bool apart = cfg->memory != 0 && n * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus),
                stay = sets->state != BM_SETS_AGAIN;
     const array arrays[] = {
@@ -65,6 +65,11 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
         {&sets->places_column, &sets->places, sizeof *sets->places, stay, true}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         BM_TRY(grow_array(&arrays[i], n, apart ? cfg->temp_dir : NULL, err));
+    if (copies->rep == NULL) { /* like the pointers above */
+        copies->sizes = corpus->sizes;
+        copies->skip = corpus->skip;
+        copies->rep = corpus->rep;
+    }
     return bm_corpus_keys_grow(corpus, n, err);
 }
 
@@ -247,136 +252,6 @@ bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
         BM_TRY_OUT(want_sorted(&job, (uint32_t)i, err));
 out:
     return sort_wanted(&job, status, pool, err);
-}
-
-/* === corpus copies ===
- *
- * Finds identical documents by hash tables of rows by content hash (base/hash_table.h). Documents
- * are identical if their numbers of shingles and all 128 bits of their content hashes are equal; 64
- * of these bits include a hash of another kind (model/stream_hash.h). */
-
-#define ROWS_AHEAD 8u /* rows between prefetching a slot and using it */
-
-static uint64_t hash_of(bm_hash128 content, uint64_t seed)
-{
-    return seed == 0 ? content.lo : bm_hash_seeded(content.lo, content.hi, seed);
-}
-
-static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
-{
-    return hash_of(((const bm_corpus *)owner)->copies.content[row], seed);
-}
-
-/* By their hashes, is the document of `row` a copy of the document of row *key? */
-static bool is_copy(const void *owner, uint32_t row, const void *key)
-{
-    const bm_corpus *corpus = owner;
-    const uint32_t other = *(const uint32_t *)key;
-    const bm_hash128 *x = &corpus->copies.content[row], *y = &corpus->copies.content[other];
-    return x->lo == y->lo && x->hi == y->hi && corpus->sizes[row] == corpus->sizes[other];
-}
-
-static bm_hash_table *shard_of(bm_corpus_copies *copies, size_t row)
-{
-    return &copies->shards[bm_doc_shard(copies->content[row].lo)];
-}
-
-/* Prefetch the slot of a row whose content hash will soon be looked up; it is rarely in a cache. */
-static void expect(bm_corpus_copies *copies, size_t row)
-{
-    bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
-}
-
-/* Set *rep to the first row with the same document as `row`, maybe `row` itself. */
-static bm_status find_rep(bm_corpus *corpus, uint32_t row, uint32_t *rep, bm_error *err)
-{
-    bm_hash_table *shard = shard_of(&corpus->copies, row);
-    BM_TRY(bm_hash_table_reserve(shard, hash_again, corpus, err));
-    const uint64_t hash = hash_of(corpus->copies.content[row], shard->seed);
-    const size_t at = bm_hash_table_find(shard, hash, is_copy, corpus, &row);
-    *rep = row;
-    if (bm_hash_table_is_free(shard, at))
-        bm_hash_table_put(shard, at, hash, row);
-    else
-        *rep = bm_hash_table_number(shard, at);
-    return BM_OK;
-}
-
-/* Initialise rep and skip of n documents from `first`, whose sizes must be set: none is a copy
- * yet. */
-static void begin_rows(const bm_corpus *corpus, size_t first, size_t n)
-{
-    for (size_t row = first; row < first + n; row++) {
-        corpus->rep[row] = (uint32_t)row;
-        corpus->skip[row] = corpus->sizes[row] == 0 && !corpus->cfg.given_keys;
-    }
-}
-
-/* Mark the row as a copy of `rep`. */
-static void set_rep(const bm_corpus *corpus, size_t row, uint32_t rep)
-{
-    corpus->rep[row] = rep;
-    corpus->skip[row] = 1;
-}
-
-/* Find and count the copies among n documents from `first`, whose content hashes must be set. */
-static bm_status corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
-{
-    const size_t end = first + n;
-    for (size_t row = first; corpus->cfg.find_identical && row < end; row++) {
-        uint32_t rep;
-        if (row + ROWS_AHEAD < end)
-            expect(&corpus->copies, row + ROWS_AHEAD);
-        if (corpus->sizes[row] == 0)
-            continue;
-        BM_TRY(find_rep(corpus, (uint32_t)row, &rep, err));
-        corpus->copies.n += rep == row;
-        corpus->n_identical += rep != row;
-        if (rep != row)
-            set_rep(corpus, row, rep);
-    }
-    return BM_OK;
-}
-
-static bm_status corpus_enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err)
-{
-    bm_corpus *corpus = ctx;
-    bm_ingest_claim *claim = &batch->claim;
-    const uint32_t *docs = claim->contents.docs, end = claim->contents.begin[shard + 1];
-    const size_t first = batch->turn.first_row;
-    if (!corpus->cfg.find_identical)
-        return BM_OK;
-    for (uint32_t i = claim->contents.begin[shard]; i < end; i++) {
-        const size_t row = first + docs[i];
-        uint32_t rep;
-        if (i + ROWS_AHEAD < end)
-            expect(&corpus->copies, first + docs[i + ROWS_AHEAD]);
-        if (corpus->sizes[row] == 0)
-            continue;
-        BM_TRY(find_rep(corpus, (uint32_t)row, &rep, err));
-        if (rep == row)
-            continue;
-        const bm_set_sums set = bm_corpus_sum_sets(corpus, row, row + 1);
-        atomic_fetch_add(&claim->copies, 1);
-        atomic_fetch_add(&claim->copied_sets, set.n);
-        atomic_fetch_add(&claim->copied_bytes, set.bytes);
-        set_rep(corpus, row, rep);
-    }
-    return BM_OK;
-}
-
-static void reset_shards(bm_corpus_copies *copies)
-{
-    for (size_t s = 0; s < BM_DOC_SHARDS; s++)
-        bm_hash_table_reset(&copies->shards[s]);
-    copies->n = 0;
-}
-
-static void corpus_copies_reset(bm_corpus_copies *copies)
-{
-    bm_column_reset(&copies->content_column);
-    reset_shards(copies);
-    *copies = (bm_corpus_copies){0};
 }
 
 /* === corpus compare ===
@@ -750,6 +625,15 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
  *
  * Restores the rows of a saved corpus. */
 
+/* Find and count the copies among n documents from `first`, whose content hashes must be set. */
+static bm_status find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+{
+    uint64_t found = 0;
+    const bm_status status = bm_doc_copies_find(&corpus->copies, first, n, &found, err);
+    corpus->n_identical += found;
+    return status;
+}
+
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
@@ -758,9 +642,9 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
                        "documents are saved with content hashes, and this job has none");
     for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
         corpus->copies.content[first + i] = rows->content[i];
-    begin_rows(corpus, first, rows->n);
+    bm_doc_copies_begin(&corpus->copies, first, rows->n);
     if (rows->rep == NULL)
-        return corpus_find_copies(corpus, first, rows->n, err);
+        return find_copies(corpus, first, rows->n, err);
     for (size_t i = 0; i < rows->n; i++) {
         size_t row = first + i;
         uint32_t rep = rows->rep[i];
@@ -808,6 +692,8 @@ void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
 {
     memset(corpus, 0, sizeof *corpus);
     corpus->cfg = *cfg;
+    corpus->copies.wanted = cfg->find_identical;
+    corpus->copies.given_keys = cfg->given_keys;
     if (cfg->again.source != NULL && cfg->never_kept)
         corpus->sets.state = BM_SETS_AGAIN;
 }
@@ -817,7 +703,7 @@ void bm_corpus_reset(bm_corpus *corpus)
     bm_column_reset(&corpus->rep_column);
     bm_column_reset(&corpus->sizes_column);
     bm_column_reset(&corpus->skip_column);
-    corpus_copies_reset(&corpus->copies);
+    bm_doc_copies_reset(&corpus->copies);
     bm_corpus_made_close(corpus->sets.made);
     bm_corpus_sets_reset(&corpus->sets);
     bm_corpus_keys_reset(corpus);
@@ -833,27 +719,10 @@ static size_t docs_of(const bm_ingest_batch *batch)
 }
 
 /* Store the offsets of a batch's records in the inputs, from which their sets may be made again. */
-static void note_places(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
+static void note_places(const bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)
         corpus->sets.texts[first + i] = batch->docs[i].place;
-}
-
-static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
-{
-    const bm_hash128 *content = bm_ingest_content(batch);
-    const uint64_t *offsets = batch->shingles.offsets;
-    for (size_t i = 0; i < docs_of(batch); i++) {
-        size_t row = first + i;
-        corpus->sizes[row] = batch->as_text ? batch->docs[i].row.n_shingles
-                                            : (uint32_t)(offsets[i + 1] - offsets[i]);
-        if (corpus->cfg.find_identical)
-            corpus->copies.content[row] = content[i];
-    }
-    begin_rows(corpus, first, docs_of(batch));
-    bm_corpus_sets_clear(corpus, first, docs_of(batch));
-    if (corpus->cfg.again.source != NULL)
-        note_places(corpus, batch, first);
 }
 
 /* Upper bounds of what the batch can add. */
@@ -898,36 +767,13 @@ static bool corpus_claim(void *ctx, const bm_ingest_batch *batch, size_t first_r
     return true;
 }
 
-static void corpus_fill(void *ctx, bm_ingest_batch *batch)
+/* Count the copies of a claimed batch when its turn comes. */
+static void accept(bm_corpus *corpus, const bm_ingest_copies *found)
 {
-    bm_corpus *corpus = ctx;
-    bm_ingest_claim *claim = &batch->claim;
-    const size_t first = batch->turn.first_row, n = docs_of(batch);
-    set_sizes(corpus, batch, first);
-    const bm_set_sums all = bm_corpus_sum_sets(corpus, first, first + n);
-    claim->n_sets = all.n;
-    claim->set_bytes = all.bytes;
-    claim->n_hashed = 0;
-    atomic_store(&claim->copies, 0);
-    atomic_store(&claim->copied_sets, 0);
-    atomic_store(&claim->copied_bytes, 0);
-    if (!corpus->cfg.find_identical)
-        return;
-    for (size_t row = first; row < first + n; row++)
-        claim->n_hashed += corpus->sizes[row] > 0;
-    const bm_hash128 *content = corpus->copies.content;
-    bm_ingest_sort_by_shard(n > 0 ? &content[first].lo : NULL, sizeof *content, n,
-                            &claim->contents);
-}
-
-/* Count a claimed batch when its turn comes. Returns the sums of its sets. */
-static bm_set_sums accept(bm_corpus *corpus, const bm_ingest_claim *claim)
-{
-    const size_t copies = (size_t)atomic_load(&claim->copies);
-    corpus->n_identical += copies;
-    corpus->copies.n += claim->n_hashed - copies;
-    return (bm_set_sums){.n = claim->n_sets - atomic_load(&claim->copied_sets),
-                         .bytes = claim->set_bytes - atomic_load(&claim->copied_bytes)};
+    const size_t n = (size_t)atomic_load(&found->n);
+    corpus->n_identical += n;
+    if (corpus->cfg.find_identical)
+        corpus->copies.n += (size_t)found->n_filled - n;
 }
 
 /* Add the documents of a batch that was not claimed, without their sets. */
@@ -935,8 +781,9 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
                           const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
     BM_TRY(corpus_reserve(corpus, more, err));
-    set_sizes(corpus, batch, first_row);
-    return corpus_find_copies(corpus, first_row, more->docs, err);
+    bm_doc_copies_note(&corpus->copies, batch, first_row, more->docs);
+    bm_corpus_sets_clear(corpus, first_row, more->docs);
+    return find_copies(corpus, first_row, more->docs, err);
 }
 
 /* Add the rows of a batch and reserve space for its sets; moves sets and keys if necessary. */
@@ -948,7 +795,8 @@ static bm_status place_batch(bm_corpus *corpus, const bm_ingest_batch *batch, si
     if (n == 0)
         return BM_OK;
     if (batch->turn.claimed) {
-        sums = accept(corpus, &batch->claim);
+        accept(corpus, &batch->copies);
+        sums = bm_corpus_sum_batch(corpus, batch);
     } else {
         const bm_corpus_more more = more_of(corpus, batch);
         BM_TRY(add_rows(corpus, batch, &more, first_row, err));
@@ -979,6 +827,8 @@ static bm_status corpus_put(void *ctx, const bm_ingest_batch *batch, size_t firs
     const bm_corpus *corpus = ctx;
     const bm_shingle_batch none = {.n_docs = docs_of(batch)};
     bm_corpus_put_keys(corpus, batch->keys, first_row, none.n_docs);
+    if (corpus->cfg.again.source != NULL)
+        note_places(corpus, batch, first_row);
     if (!batch->as_text && corpus->sets.n_stored > 0)
         BM_TRY(bm_corpus_put_long(corpus, &batch->shingles, first_row, err));
     return bm_corpus_put_sets(corpus, batch->as_text ? &none : &batch->shingles, batch->words,
@@ -992,7 +842,7 @@ bm_ingest_sink bm_corpus_sink(bm_corpus *corpus)
 
 bm_ingest_early bm_corpus_early(bm_corpus *corpus)
 {
-    return (bm_ingest_early){corpus_claim, corpus_fill, corpus_enter, corpus};
+    return (bm_ingest_early){corpus_claim, corpus, &corpus->copies};
 }
 
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
@@ -1014,10 +864,10 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
         if (corpus->copies.given)
             corpus->copies.content[first + i] = docs->content[i];
     }
-    begin_rows(corpus, first, n);
+    bm_doc_copies_begin(&corpus->copies, first, n);
     bm_corpus_sets_clear(corpus, first, n);
     if (corpus->copies.given)
-        BM_TRY(corpus_find_copies(corpus, first, n, err));
+        BM_TRY(find_copies(corpus, first, n, err));
     if (corpus->cfg.words.uints > 0) {
         const bm_set_sums sums = bm_corpus_sum_sets(corpus, first, first + n);
         BM_TRY(bm_corpus_place_sets(corpus, first, n, &sums, err));
@@ -1060,8 +910,9 @@ static bm_status place_hashes(void *ctx, const bm_ingest_batch *batch, size_t fi
         return BM_NOT_FOUND;
     BM_TRY(corpus_reserve(corpus, &more, err));
     if (!corpus->copies.given) {
-        set_sizes(corpus, batch, first_row);
-        BM_TRY(corpus_find_copies(corpus, first_row, shingles->n_docs, err));
+        bm_doc_copies_note(&corpus->copies, batch, first_row, shingles->n_docs);
+        bm_corpus_sets_clear(corpus, first_row, shingles->n_docs);
+        BM_TRY(find_copies(corpus, first_row, shingles->n_docs, err));
     }
     const bm_set_sums sums = bm_corpus_sum_sets(corpus, first_row, first_row + shingles->n_docs);
     return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, &sums, err);
@@ -1081,9 +932,9 @@ bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus)
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
     if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes are kept, to recognise the texts */
-        reset_shards(&corpus->copies);
+        bm_doc_copies_drop_tables(&corpus->copies);
     else
-        corpus_copies_reset(&corpus->copies);
+        bm_doc_copies_reset(&corpus->copies);
     bm_memory_trim();
     bm_corpus_leave(corpus);
     BM_TRY(bm_corpus_sets_end(corpus, err));

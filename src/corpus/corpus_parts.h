@@ -2,7 +2,7 @@
 /* corpus_parts.h -- the parts of a corpus: one struct for each part, filled by one file.
  *
  *     bm_corpus          rows of all documents                   corpus.c
- *       copies           which documents are identical           corpus.c
+ *       copies           which documents are identical           sign/doc_copies.c
  *       sets             shingle hashes, or words                corpus_sets.c
  *       keys             band keys                               corpus_sets.c
  *
@@ -21,6 +21,7 @@
 #include "model/batches.h"
 #include "model/ids.h"
 #include "sign/budget.h"
+#include "sign/doc_copies.h"
 #include "sign/ingest.h"
 #include "spill/spill_saved.h"
 
@@ -48,17 +49,6 @@ typedef struct bm_corpus_cfg {
     /* bytes for each document that other code allocates from matching on */
     uint32_t beside;
 } bm_corpus_cfg;
-
-/* Content hashes, by which identical documents are found. Freed when adding ends. */
-typedef struct bm_corpus_copies {
-    bm_hash128 *content; /* content hash of each document */
-    bm_column content_column;
-    /* content hashes came with signatures: texts that are read again must have the same */
-    bool given;
-    /* content hash -> row of the first document with it (bm_doc_shard) */
-    bm_hash_table shards[BM_DOC_SHARDS];
-    size_t n; /* number of distinct content hashes */
-} bm_corpus_copies;
 
 /* Where the sets are. They are moved out of memory at most once (corpus_sets.c). */
 typedef enum bm_sets_state {
@@ -157,7 +147,7 @@ typedef struct bm_corpus {
     uint64_t longest;     /* bytes of the longest text, since texts may be read again */
     uint64_t batch_bytes; /* bytes of the hashes of the batch being added */
     bm_corpus_sums ahead; /* upper bounds, including batches that are claimed but not added yet */
-    bm_corpus_copies copies;
+    bm_doc_copies copies; /* freed when adding ends */
     bm_corpus_sets sets;
     bm_corpus_keys keys;
 } bm_corpus;
@@ -241,6 +231,8 @@ typedef struct bm_set_sums {
     uint64_t bytes, n;
 } bm_set_sums;
 
+/* The sums of a batch's sets, as sets are stored now, once its copies are found. */
+bm_set_sums bm_corpus_sum_batch(const bm_corpus *corpus, const bm_ingest_batch *batch);
 /* The sums of rows first … end-1, as the sets are stored now: in memory or in a file. */
 bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end);
 /* Reserve memory, or space in the file, for the sets of n rows from `first`, which have these sums.

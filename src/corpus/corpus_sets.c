@@ -58,7 +58,7 @@ static uint64_t greater(uint64_t x, uint64_t y)
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
     const bm_corpus_sets *sets = &corpus->sets;
-    const bm_corpus_copies *copies = &corpus->copies;
+    const bm_doc_copies *copies = &corpus->copies;
     bm_column_sums sums = {0};
     if (sets->state != BM_SETS_AGAIN)
         bm_column_sum(&sets->places_column, n * sizeof *sets->places, &sums);
@@ -625,6 +625,25 @@ static bm_set_sums sum_sets(const bm_corpus *corpus, size_t first, size_t end, b
         sums.n += len != 0;
     }
     return sums;
+}
+
+bm_set_sums bm_corpus_sum_batch(const bm_corpus *corpus, const bm_ingest_batch *batch)
+{
+    const bm_ingest_copies *found = &batch->copies;
+    const uint64_t n_copies = atomic_load(&found->n);
+    const bool in_file = bm_corpus_sets_in_file(corpus);
+    if (!has_sets(corpus))
+        return (bm_set_sums){0};
+    if (corpus->cfg.words.uints > 0) {
+        const uint64_t n = batch->n_docs - n_copies;
+        const size_t len = corpus->cfg.words.uints * sizeof(uint32_t);
+        return (bm_set_sums){.n = n, .bytes = n * placed_bytes(len, in_file)};
+    }
+    const uint64_t n = found->n_filled - n_copies,
+                   n_elements = found->n_shingles - atomic_load(&found->n_copied);
+    return (bm_set_sums){.n = n,
+                         .bytes = n_elements * bm_corpus_element_bytes(corpus) +
+                                  (in_file ? n * BM_SPILL_RECORD : 0)};
 }
 
 bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end)

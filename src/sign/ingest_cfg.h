@@ -87,7 +87,7 @@ typedef struct bm_ingest_turn {
     uint64_t first_doc;       /* the number of its first document (bm_ingest_in_place) */
     size_t first_row;         /* its first row in the table, once reserved, or in the sink */
     bool has_rows;            /* its rows are reserved */
-    bool claimed;             /* the sink has claimed it (bm_ingest_early) */
+    bool claimed;             /* its copies are found before its turn (bm_ingest_early) */
     bool all_put;             /* all batches before it are put, and it is placed again */
     bm_device_worker *device; /* the device that signed it, until the result is checked; NULL:
                                * checked */
@@ -124,21 +124,18 @@ typedef struct bm_ingest_entry_state {
                                   * that row (bm_pair_key); UINT64_MAX: none */
 } bm_ingest_entry_state;
 
-/* What the sink has found out about a claimed batch before the batch is delivered. */
-typedef struct bm_ingest_claim {
+/* The copies in a claimed batch (doc_copies.h), all of them found when the batch is placed. */
+typedef struct bm_ingest_copies {
     bm_ingest_shard_list contents;
-    size_t n_hashed;                                 /* documents with a content hash that counts */
-    uint64_t n_sets, set_bytes;                      /* sums of its sets, as if no document were a
-                                                      * copy */
-    atomic_uint_least64_t copies;                    /* copies found so far, and ... */
-    atomic_uint_least64_t copied_sets, copied_bytes; /* ... the amounts that they subtract from the
-                                                      * sums */
-} bm_ingest_claim;
+    uint64_t n_filled, n_shingles;  /* documents with shingles, and their shingles */
+    atomic_uint_least64_t n;        /* documents with shingles that are copies, and ... */
+    atomic_uint_least64_t n_copied; /* ... their shingles */
+} bm_ingest_copies;
 
 typedef struct bm_ingest_batch {
     bm_ingest_turn turn;
     bm_ingest_entry_state entry;
-    bm_ingest_claim claim;
+    bm_ingest_copies copies;
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
@@ -185,23 +182,19 @@ typedef struct bm_ingest_sink {
     void *ctx;
 } bm_ingest_sink; /* {0}: none */
 
-/* For a sink that looks for equal texts among all documents. It works shard by shard together with
- * the document table, which looks up ids in the same way. A batch may be claimed when the table
- * reserves its rows; then `fill` and `enter` are called before `place`, and use room that was
- * reserved before, so other batches can be filled at the same time. A batch that is not claimed is
- * reserved only after all before it are placed, and no later batch is reserved until it is
- * placed. */
+/* For a sink that has to know, when it places a batch, which of its documents are copies of earlier
+ * ones. The ingest finds them in `copies` (doc_copies.h) together with the ids, shard by shard. For
+ * that the sink must make room in its arrays before the turn of the batch: it claims the batch. A
+ * batch that is not claimed is reserved only after all before it are placed, no later batch is
+ * reserved until it is placed, and the sink finds its copies itself. */
 typedef struct bm_ingest_early {
-    /* May the batch be claimed? The table is about to reserve its rows, from `first_row` on. Called
-     * in input order; only the sink, `fill` and `enter` may run at the same time. `first`: all
-     * batches before it are placed. NULL: every batch is reserved, and none is claimed. */
+    /* Make room for the batch in the arrays of `copies`; false: it is not claimed. The document
+     * table is about to reserve its rows, from `first_row` on. Called in input order; only the sink
+     * may run at the same time. `first`: all batches before it are placed. NULL: every batch is
+     * reserved, and none is claimed. */
     bool (*claim)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bool first);
-    /* Fill the rows of a claimed batch; for any number of batches at once. */
-    void (*fill)(void *ctx, bm_ingest_batch *batch);
-    /* Enter the documents of one shard, after `fill`: for each shard the batches in order, one at a
-     * time. */
-    bm_status (*enter)(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err);
     void *ctx;
+    struct bm_doc_copies *copies;
 } bm_ingest_early;
 
 /* Columns for the words and keys of all documents: signing writes them directly to their final

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/counts.h"
+#include "sign/doc_copies.h"
 #include "sign/ingest_cfg.h"
 
 /* Add the times of one thread to the sums. */
@@ -129,7 +130,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_free(batch->made.n_shingles);
     bm_free(batch->made.content);
     bm_free(batch->entry.ids.docs);
-    bm_free(batch->claim.contents.docs);
+    bm_free(batch->copies.contents.docs);
     bm_free(batch->docs);
     bm_free(batch->texts);
     bm_free(batch->skipped);
@@ -212,7 +213,7 @@ static bm_doc_sums sums_of(const bm_ingest_batch *batch)
 
 static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
-    uint32_t **ids = &batch->entry.ids.docs, **contents = &batch->claim.contents.docs;
+    uint32_t **ids = &batch->entry.ids.docs, **contents = &batch->copies.contents.docs;
     BM_TRY(bm_grow_array(ids, &batch->capacity.by_id, n_rows(batch), err));
     return cfg->early.claim == NULL
                ? BM_OK
@@ -647,8 +648,7 @@ static bool settle(bm_ingest_order *order)
     return true;
 }
 
-/* May the batch, whose rows are about to be reserved, be claimed by the sink? True if the sink
- * claims none. */
+/* Does the sink claim the batch, whose rows are about to be reserved? True if it claims none. */
 static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
 {
     const bm_ingest_early *early = &order->cfg->early;
@@ -702,7 +702,7 @@ static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
 static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_t s, bm_error *err)
 {
     BM_TRY(enter_ids(cfg->docs, batch, s, err));
-    return batch->turn.claimed ? cfg->early.enter(cfg->early.ctx, batch, s, err) : BM_OK;
+    return batch->turn.claimed ? bm_doc_copies_enter(cfg->early.copies, batch, s, err) : BM_OK;
 }
 
 /* Enter the shard's next batch, which is ready. The shard is marked busy. A failure is stored in
@@ -755,7 +755,7 @@ static void enter_one(bm_ingest_order *order)
                             n_rows(batch), &batch->entry.ids);
     fill_rows(order->cfg->docs, batch);
     if (batch->turn.claimed)
-        order->cfg->early.fill(order->cfg->early.ctx, batch);
+        bm_doc_copies_fill(order->cfg->early.copies, batch);
     atomic_store(&order->ready[n % order->window], n + 1);
     enter_shards(order, n);
     bm_ingest_lap(&spent, &mark);

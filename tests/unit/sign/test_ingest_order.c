@@ -2,10 +2,10 @@
 /* test_ingest_order.c -- the order of the ingest's steps. Each batch is put once, after the sink
  * has placed it. The first failure in input order is reported, whichever occurs first. During a
  * pause, and while the sink moves its data, no batch is being put; the sink is asked to place a
- * batch only when the document table has it. A device's thread calls neither `place` nor `put`. A
- * claimed batch is filled, and enters each shard in order, before it is placed; after an unclaimed
- * batch, no later batch is filled before that one is placed. Of equal ids, the first in input order
- * has the row, for any batches, shards and threads. */
+ * batch only when the document table has it. A device's thread calls neither `place` nor `put`. The
+ * copies in a claimed batch are found before it is placed; after an unclaimed batch, no later batch
+ * is noted before that one is placed. Of equal ids, the first in input order has the row, for any
+ * batches, shards and threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "input/input_set.h"
 #include "sources/batch_sources.h"
+#include "sign/doc_copies.h"
 #include "sign/ingest.h"
 #include "tests/world/colliding.h"
 #include "tests/world/scratch.h"
@@ -35,8 +36,10 @@ typedef struct run {
     pthread_t device_thread;
     bool moving; /* the sink moves its data before it places the current batch */
     bool claims; /* the sink claims four of five batches */
-    atomic_uint n_filled[N_DOCS], n_entered[N_DOCS];
-    size_t entered[BM_DOC_SHARDS]; /* rows before this one have entered the shard */
+    bm_doc_copies copies;
+    uint32_t sizes[N_DOCS], rep[N_DOCS]; /* sizes: 0 until the document is noted */
+    uint8_t skip[N_DOCS];
+    bm_hash128 content[N_DOCS];
     atomic_uint n_put[N_DOCS];
     atomic_bool missing;
 } run;
@@ -65,35 +68,26 @@ static bool claim(void *ctx, const bm_ingest_batch *batch, size_t first_row, boo
     return batch->status == BM_OK && first_row % 5 != 0;
 }
 
-static void fill(void *ctx, bm_ingest_batch *batch)
-{
-    run *r = ctx;
-    for (size_t i = 0; i < batch->n_docs; i++)
-        atomic_fetch_add(&r->n_filled[batch->turn.first_row + i], 1);
-}
-
-static bm_status enter(void *ctx, bm_ingest_batch *batch, uint32_t shard, bm_error *err)
-{
-    run *r = ctx;
-    const size_t row = batch->turn.first_row;
-    (void)err;
-    if (batch->n_docs == 0)
-        return BM_OK;
-    if (row < r->entered[shard] || atomic_load(&r->n_filled[row]) != 1)
-        atomic_store(&r->missing, true);
-    r->entered[shard] = row + 1;
-    atomic_fetch_add(&r->n_entered[row], 1);
-    return BM_OK;
-}
-
-/* Checks that a claimed batch has entered all shards, and that no row after an unclaimed batch is
- * filled. */
+/* The text of row 3n is repeated in the next two rows. Checks that the representative of a claimed
+ * document is known, and that no row after an unclaimed batch is noted. */
 static void check_claim(run *r, const bm_ingest_batch *batch, size_t row)
 {
-    const unsigned wanted = r->claims && row % 5 != 0 ? BM_DOC_SHARDS : 0;
-    bool ok = batch->turn.claimed == (wanted > 0) && atomic_load(&r->n_entered[row]) == wanted;
-    for (size_t i = row; wanted == 0 && i < N_DOCS; i++)
-        ok = ok && atomic_load(&r->n_filled[i]) == 0;
+    const bool claimed = r->claims && row % 5 != 0;
+    uint64_t found = 0;
+    bool ok = batch->turn.claimed == claimed;
+    for (size_t i = row; r->claims && !claimed && i < N_DOCS; i++)
+        ok = ok && r->sizes[i] == 0;
+    if (claimed) {
+        found = atomic_load(&batch->copies.n);
+        ok = ok && batch->copies.n_filled == 1 && batch->copies.n_shingles == r->sizes[row] &&
+             atomic_load(&batch->copies.n_copied) == found * r->sizes[row];
+    } else if (r->claims) {
+        bm_doc_copies_note(&r->copies, batch, row, 1);
+        ok = ok && bm_doc_copies_find(&r->copies, row, 1, &found, NULL) == BM_OK;
+    }
+    if (r->claims)
+        ok = ok && r->sizes[row] > 0 && r->rep[row] == row / 3 * 3 && found == (row % 3 != 0) &&
+             r->skip[row] == found;
     if (!ok)
         atomic_store(&r->missing, true);
 }
@@ -199,7 +193,8 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     size_t len = 0;
     for (size_t i = 1; i <= N_DOCS; i++)
         len += (size_t)snprintf(text + len, sizeof text - len,
-                                i == broken ? "{\"text\":\n" : "{\"text\":\"document %zu\"}\n", i);
+                                i == broken ? "{\"text\":\n" : "{\"text\":\"document %zu\"}\n",
+                                (i - 1) / 3);
     scratch_put(&s, "in.jsonl", text, len);
     const char *path = scratch_at(&s, "in.jsonl");
     const bm_input_options input = {
@@ -228,8 +223,10 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                          .want_keys = r->device,
                          .sink = {place, put, r},
                          .pause = {is_due, pause_here, r}};
+    r->copies = (bm_doc_copies){
+        .wanted = true, .sizes = r->sizes, .rep = r->rep, .skip = r->skip, .content = r->content};
     if (r->claims)
-        cfg.early = (bm_ingest_early){claim, fill, enter, r};
+        cfg.early = (bm_ingest_early){claim, r, &r->copies};
     r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
     if (r->device)
@@ -238,6 +235,7 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     bm_input_set_close(inputs);
     bm_meter_reset(&meter);
     bm_doc_table_reset(&docs);
+    bm_doc_copies_reset(&r->copies);
     return status;
 }
 
