@@ -741,16 +741,14 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 
 /* === ingesting and matching === */
 
-static bool pause_is_due(void *ctx)
+/* The pause of an ingest (ingest_cfg.h): save if it is due. */
+static bool pause_to_save(void *ctx, bool all_put)
 {
     bm_checkpoint *checkpoint = ctx;
     checkpoint->loading = false; /* the saved work is loaded, and a new batch was added to it */
-    return is_due(checkpoint);
-}
-
-static void pause_save(void *ctx)
-{
-    save_now(ctx);
+    if (all_put)
+        save_now(checkpoint);
+    return !all_put && is_due(checkpoint);
 }
 
 bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
@@ -762,7 +760,7 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
     checkpoint->job->skip_records =
         more->n_records != NULL ? more->n_records(more->ctx) : checkpoint->job->counts.records;
     bm_ingest_request saving = *request;
-    saving.pause = (bm_ingest_pause){pause_is_due, pause_save, checkpoint};
+    saving.pause = (bm_ingest_pause){pause_to_save, checkpoint};
     checkpoint->reading = true;
     BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
     checkpoint->reading = checkpoint->loading = false;

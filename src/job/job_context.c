@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
-#include "corpus/df_table.h"
+#include "sign/df_table.h"
 #include "input/input_ahead.h"
 #include "input/input_digest.h"
 #include "input/input_shard.h"
@@ -903,11 +903,6 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
         bm_meter_stage(&job->meter, name, unit);
 }
 
-static bm_status weigh(void *ctx, bm_shingle_batch *shingles, bm_error *err)
-{
-    return bm_weigh_batch(ctx, shingles, err);
-}
-
 bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *request,
                                 bm_error *err)
 {
@@ -933,7 +928,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
                          .in_place = request->in_place,
                          .pause = request->pause,
                          .reclaim = {request->reclaim, request->reclaim_ctx},
-                         .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
+                         .weights = job->frequencies,
                          .scan = request->scan,
                          .times = &job->stats.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
@@ -944,19 +939,21 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 /* === job weights ===
  *
- * Counts shingles by an ingest without a table of documents and without devices: the thread that
- * parses a batch also counts the batch's shingles.
+ * Counts shingles by an ingest without a table of documents and without devices: its sink counts
+ * the shingles of a batch on any thread.
  *
  * Counting uses half of the memory for documents, and the table a quarter afterwards. */
 
-static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *err)
+/* The sink's `put`. */
+static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
 {
-    return bm_df_count_add(ctx, shingles, err);
+    (void)first_row;
+    return bm_df_count_add(ctx, &batch->shingles, err);
 }
 
-/* Read all inputs before the main pass, without a log: the main pass reports skipped records. */
-static bm_status read_before(bm_job_context *job, const bm_ingest_request *request,
-                             bm_ingest_weigh weigh_by, bm_error *err)
+/* Without a log: the main pass reports skipped records. */
+bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_meter meter;
@@ -974,17 +971,11 @@ static bm_status read_before(bm_job_context *job, const bm_ingest_request *reque
                                .source = job->inputs.source,
                                .meter = &meter,
                                .counts = &counts,
-                               .weigh = weigh_by,
                                .sink = request->sink,
                                .scan = request->scan};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;
-}
-
-bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request, bm_error *err)
-{
-    return read_before(job, request, (bm_ingest_weigh){0}, err);
 }
 
 /* Set recorded.weighed to the facts. If it already has a digest, from a manifest, both must be
@@ -1014,8 +1005,8 @@ bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
     bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_df_count_open(&cfg, &count, err));
-    BM_TRY_OUT(
-        read_before(job, &(bm_ingest_request){0}, (bm_ingest_weigh){count_batch, count}, err));
+    const bm_ingest_request counting = {.sink = {.put = count_batch, .ctx = count}};
+    BM_TRY_OUT(bm_job_context_count(job, &counting, err));
     status = bm_df_count_end(count, &job->frequencies, err);
 out:
     bm_df_count_close(count);

@@ -23,7 +23,7 @@
  * A batch that is `counted` also has, for each hash, its number of occurrences in the document. The
  * creator of the batch sets `counted` while it is empty; it costs nothing otherwise.
  *
- * A batch that was weighed (corpus/df_table.h) has a weight for each hash, and its hashes are in
+ * A batch that was weighed (sign/df_table.h) has a weight for each hash, and its hashes are in
  * ascending order; elements of weight 0 were removed.
  *
  * A batch belongs to one thread at a time. */

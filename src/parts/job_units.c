@@ -144,9 +144,8 @@ static void close_lane(void *lane)
     bm_free(l);
 }
 
-static bm_status open_lane(void *ctx, void **lane, bm_error *err)
+static bm_status open_lane(units *u, void **lane, bm_error *err)
 {
-    units *u = ctx;
     bm_text_options words = u->settings->text;
     unit_lane *l = NULL;
     BM_TRY(bm_new_zero(&l, 1, err));
@@ -255,10 +254,12 @@ static bool find_value(unit_lane *l, const bm_record *record)
     return true;
 }
 
-static bm_status look_at_document(void *lane, bm_shingler *shingler, const bm_record *record,
-                                  bm_ingest_batch *batch, bm_error *err)
+static bm_status look_at_document(void *ctx, void **lane, bm_shingler *shingler,
+                                  const bm_record *record, bm_ingest_batch *batch, bm_error *err)
 {
-    unit_lane *l = lane;
+    if (*lane == NULL)
+        BM_TRY(open_lane(ctx, lane, err));
+    unit_lane *l = *lane;
     bm_buf *out = &batch->scanned;
     const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
     const bm_text_part whole = {.range = {0, text.len}}, *parts = &whole;
@@ -372,8 +373,7 @@ static bm_status on_marks(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 static bm_ingest_scan scan_of(units *u)
 {
-    return (bm_ingest_scan){
-        .open = open_lane, .document = look_at_document, .close = close_lane, .ctx = u};
+    return (bm_ingest_scan){.document = look_at_document, .close = close_lane, .ctx = u};
 }
 
 /* If memory is bounded, findings of long documents go to a file. */

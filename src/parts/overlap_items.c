@@ -102,9 +102,8 @@ typedef struct item_facts {
     uint32_t bytes;   /* bytes of the joined text that follows */
 } item_facts;
 
-static bm_status open_lane(void *ctx, void **out, bm_error *err)
+static bm_status open_lane(bm_items *items, void **out, bm_error *err)
 {
-    bm_items *items = ctx;
     item_lane *lane = NULL;
     BM_TRY(bm_new_zero(&lane, 1, err));
     lane->items = items;
@@ -139,10 +138,12 @@ static bm_status pass_over(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-static bm_status look_at_item(void *ctx, bm_shingler *shingler, const bm_record *record,
-                              bm_ingest_batch *batch, bm_error *err)
+static bm_status look_at_item(void *ctx, void **opened, bm_shingler *shingler,
+                              const bm_record *record, bm_ingest_batch *batch, bm_error *err)
 {
-    item_lane *lane = ctx;
+    if (*opened == NULL)
+        BM_TRY(open_lane(ctx, opened, err));
+    const item_lane *lane = *opened;
     const bm_settings *s = lane->items->settings;
     const bm_joined *joined = NULL;
     item_facts facts = {0};
@@ -491,7 +492,7 @@ bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
     reading r = {items, &build->context};
     const bm_ingest_request request = {
         .sink = {.place = take_items, .ctx = &r},
-        .scan = {.open = open_lane, .document = look_at_item, .close = close_lane, .ctx = items}};
+        .scan = {.document = look_at_item, .close = close_lane, .ctx = items}};
     BM_TRY(bm_job_context_ingest(&build->context, &request, err));
     bm_doc_table_end_adding(&build->context.docs);
     items->n_own = items->table.n;

@@ -582,10 +582,24 @@ static void trim(overlap_lane *lane)
     (void)count_held(lane, NULL);
 }
 
-static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_record *record,
-                                  bm_ingest_batch *batch, bm_error *err)
+/* Open the lane *out, unless it is open. */
+static bm_status open_lane(bm_overlap_found *found, void **out, bm_error *err)
 {
-    overlap_lane *lane = ctx;
+    overlap_lane *lane = NULL;
+    if (*out != NULL)
+        return BM_OK;
+    BM_TRY(bm_new_zero(&lane, 1, err));
+    lane->found = found;
+    lane->items = found->items;
+    *out = lane;
+    return BM_OK;
+}
+
+static bm_status look_at_document(void *ctx, void **opened, bm_shingler *shingler,
+                                  const bm_record *record, bm_ingest_batch *batch, bm_error *err)
+{
+    BM_TRY(open_lane(ctx, opened, err));
+    overlap_lane *lane = *opened;
     bm_buf *out = &batch->scanned;
     BM_TRY(find_places(lane, shingler, record->text, &batch->shingles, err));
     if (lane->places.n == 0)
@@ -610,10 +624,11 @@ static bm_status look_at_document(void *ctx, bm_shingler *shingler, const bm_rec
     return bm_overlap_hold(lane->found, out->len - at, 0, err); /* until the batch is delivered */
 }
 
-static bm_status count_document(void *ctx, bm_shingler *shingler, const bm_record *record,
-                                bm_ingest_batch *batch, bm_error *err)
+static bm_status count_document(void *ctx, void **opened, bm_shingler *shingler,
+                                const bm_record *record, bm_ingest_batch *batch, bm_error *err)
 {
-    overlap_lane *lane = ctx;
+    BM_TRY(open_lane(ctx, opened, err));
+    overlap_lane *lane = *opened;
     BM_TRY(find_places(lane, shingler, record->text, &batch->shingles, err));
     BM_TRY(sort(lane, &lane->places, err));
     for (size_t i = 0; i < lane->places.n; i++) {
@@ -622,16 +637,6 @@ static bm_status count_document(void *ctx, bm_shingler *shingler, const bm_recor
             __atomic_fetch_add(&lane->found->counts[shingle], 1, __ATOMIC_RELAXED);
     }
     trim(lane);
-    return BM_OK;
-}
-
-static bm_status open_lane(void *ctx, void **out, bm_error *err)
-{
-    overlap_lane *lane = NULL;
-    BM_TRY(bm_new_zero(&lane, 1, err));
-    lane->found = ctx;
-    lane->items = lane->found->items;
-    *out = lane;
     return BM_OK;
 }
 
@@ -646,12 +651,10 @@ static void close_lane(void *ctx)
 
 bm_ingest_scan bm_overlap_scan(bm_overlap_found *found)
 {
-    return (bm_ingest_scan){
-        .open = open_lane, .document = look_at_document, .close = close_lane, .ctx = found};
+    return (bm_ingest_scan){.document = look_at_document, .close = close_lane, .ctx = found};
 }
 
 bm_ingest_scan bm_overlap_counting(bm_overlap_found *found)
 {
-    return (bm_ingest_scan){
-        .open = open_lane, .document = count_document, .close = close_lane, .ctx = found};
+    return (bm_ingest_scan){.document = count_document, .close = close_lane, .ctx = found};
 }

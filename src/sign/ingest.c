@@ -26,6 +26,7 @@
 #include "input/keep_key.h"
 #include "input/raw_batch.h"
 #include "model/batches.h"
+#include "sign/df_table.h"
 #include "sign/ingest_cfg.h"
 #include "sign/ingest_order.h"
 #include "text/set_shingler.h"
@@ -491,7 +492,7 @@ typedef struct bm_ingest_worker {
     bm_batch_parser *parser;
     bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no texts */
     bm_shingler *shingler;  /* NULL if the source has no texts */
-    void *lane;             /* the worker's lane of cfg->scan; NULL: no scan */
+    void *lane;             /* the worker's lane of cfg->scan; NULL: none yet */
     bm_set_shingler sets;   /* for given shingle hashes */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
     bm_ingest_entries entries;
@@ -527,8 +528,6 @@ static bm_status ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *
         bm_budget_kept(cfg->budget != NULL ? cfg->budget->total : 0, cfg->threads);
     if (cfg->source->ops->has_text)
         BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err));
-    if (cfg->scan.document != NULL)
-        BM_TRY_OUT(cfg->scan.open(cfg->scan.ctx, &out->lane, err));
 out:
     if (status != BM_OK)
         ingest_worker_close(out);
@@ -665,7 +664,8 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
     if (batch->as_text)
         return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
     if (worker->cfg->scan.document != NULL)
-        return worker->cfg->scan.document(worker->lane, worker->shingler, record, batch, err);
+        return worker->cfg->scan.document(worker->cfg->scan.ctx, &worker->lane, worker->shingler,
+                                          record, batch, err);
     if (worker->shingler != NULL) {
         BM_TRY(bm_shingler_add(worker->shingler, record->text, &batch->shingles, err));
         ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
@@ -773,7 +773,7 @@ static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_shingle_batch *shingles = &batch->shingles;
     bm_error error = {0};
-    bm_status status = cfg->weigh.fn(cfg->weigh.ctx, &batch->shingles, &error);
+    bm_status status = bm_weigh_batch(cfg->weights, &batch->shingles, &error);
     if (status != BM_OK) {
         batch->status = status;
         batch->error = error;
@@ -791,9 +791,9 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     worker->joined = 0;
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
-                     !(cfg->hashes_of_long && batch->turn.share.cost > 0) &&
-                     cfg->weigh.fn == NULL && cfg->in_place.words == NULL && !cfg->scan.parts;
-    batch->shingles.counted = cfg->weigh.fn != NULL;
+                     !(cfg->hashes_of_long && batch->turn.share.cost > 0) && cfg->weights == NULL &&
+                     cfg->in_place.words == NULL && !cfg->scan.parts;
+    batch->shingles.counted = cfg->weights != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
     if (batch->as_text && ingest_text_pointless(batch)) {
@@ -807,7 +807,7 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     bm_ingest_batch_drop_raw(cfg, batch);
     if (batch->turn.share.alone)
         end_alone(worker);
-    if (cfg->weigh.fn != NULL && batch->status == BM_OK)
+    if (cfg->weights != NULL && batch->status == BM_OK)
         apply_weights(cfg, batch);
 }
 

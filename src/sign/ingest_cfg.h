@@ -206,11 +206,11 @@ typedef struct bm_ingest_in_place {
     bm_column *words, *keys; /* keys: NULL if not wanted */
 } bm_ingest_in_place;
 
-/* is_due is called after each batch: if it returns true, `fn` is called once all batches so far are
- * put, and before the sink gets another one. is_due NULL: not wanted. */
+/* Called after each batch is placed. True: call it again, with all_put, once all batches so far are
+ * put and before the sink gets another one; what it returns then has no meaning. NULL: not
+ * wanted. */
 typedef struct bm_ingest_pause {
-    bool (*is_due)(void *ctx);
-    void (*fn)(void *ctx);
+    bool (*fn)(void *ctx, bool all_put);
     void *ctx;
 } bm_ingest_pause;
 
@@ -222,13 +222,6 @@ typedef struct bm_ingest_reclaim {
     void *ctx;
 } bm_ingest_reclaim;
 
-/* Called for each batch once it is shingled and counted, by the thread that did it: for any number
- * of batches at once, in any order. It may change hashes and offsets. NULL: not wanted. */
-typedef struct bm_ingest_weigh {
-    bm_status (*fn)(void *ctx, bm_shingle_batch *shingles, bm_error *err);
-    void *ctx;
-} bm_ingest_weigh;
-
 /* A document that is a part of a record. */
 typedef struct bm_ingest_part {
     uint64_t bytes, text_hash; /* as in bm_doc_row */
@@ -237,10 +230,10 @@ typedef struct bm_ingest_part {
 /* For callers that examine texts and need no sets: instead of shingling, `document` is called for
  * each record, by the thread that parses it. It adds one document to the batch's shingles, which
  * may be empty, and appends its findings to `batch->scanned`; the number of the document is
- * batch->n_docs. Each worker has a lane of its own. document NULL: not wanted. */
+ * batch->n_docs. Each worker has a lane of its own: *lane is NULL at the worker's first call, which
+ * may open one, and `close` closes it when the worker ends. document NULL: not wanted. */
 typedef struct bm_ingest_scan {
-    bm_status (*open)(void *ctx, void **lane, bm_error *err);
-    bm_status (*document)(void *lane, bm_shingler *shingler, const bm_record *record,
+    bm_status (*document)(void *ctx, void **lane, bm_shingler *shingler, const bm_record *record,
                           bm_ingest_batch *batch, bm_error *err);
     void (*close)(void *lane); /* NULL is fine */
     void *ctx;
@@ -280,7 +273,8 @@ typedef struct bm_ingest_cfg {
     bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     bm_ingest_reclaim reclaim;
-    bm_ingest_weigh weigh;
+    /* Documents get the weights of their shingles, before they are signed; NULL: none */
+    const struct bm_df_table *weights;
     bm_ingest_scan scan;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;

@@ -770,19 +770,19 @@ static bool may_enter(const bm_ingest_order *order)
     return !order->stop && order->enter < order->reserve;
 }
 
-/* Call cfg.pause if it is due. No other thread delivers. The lock is held, but released
+/* Pause if cfg.pause asks for it. No other thread delivers. The lock is held, but released
  * meanwhile. */
 static void pause_if_due(bm_ingest_order *order)
 {
     const bm_ingest_pause *pause = &order->cfg->pause;
-    if (pause->is_due == NULL || !pause->is_due(pause->ctx))
+    if (pause->fn == NULL || !pause->fn(pause->ctx, false))
         return;
     put_all(order);
     if (order->stop)
         return;
     order->in_turn = true;
     pthread_mutex_unlock(&order->lock);
-    pause->fn(pause->ctx);
+    (void)pause->fn(pause->ctx, true);
     pthread_mutex_lock(&order->lock);
     order->in_turn = false;
 }

@@ -2,7 +2,7 @@
 /* weights_calls.c -- one call or allocation fails in each run while documents are counted, looked
  * up and weighed with little memory, and while weighted documents are compared with sets in a file.
  * The job must report why and give no result. */
-#include "corpus/df_table.h"
+#include "sign/df_table.h"
 
 #include "match_calls.h"
 #include "tests/unit/match/weighted_world.h"

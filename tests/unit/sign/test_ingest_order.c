@@ -128,18 +128,15 @@ static bm_status put(void *ctx, const bm_ingest_batch *batch, size_t first_row, 
     return BM_OK;
 }
 
-static bool is_due(void *ctx)
-{
-    const run *r = ctx;
-    return r->pauses_at != 0 && r->sunk >= r->paused_at + r->pauses_at;
-}
-
-static void pause_here(void *ctx)
+static bool pause_here(void *ctx, bool all_put)
 {
     run *r = ctx;
+    if (!all_put)
+        return r->pauses_at != 0 && r->sunk >= r->paused_at + r->pauses_at;
     r->paused_at = r->sunk;
     r->n_pauses++;
     check_put(r, r->sunk);
+    return true;
 }
 
 /* A device whose results are computed on the CPU. */
@@ -222,7 +219,7 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                          .device_set = r->device ? &set : NULL,
                          .want_keys = r->device,
                          .sink = {place, put, r},
-                         .pause = {is_due, pause_here, r}};
+                         .pause = {pause_here, r}};
     r->copies = (bm_doc_copies){
         .wanted = true, .sizes = r->sizes, .rep = r->rep, .skip = r->skip, .content = r->content};
     if (r->claims)

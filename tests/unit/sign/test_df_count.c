@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_df_count.c -- document frequencies against a count by sorting, with counts and table each in
- * memory or in files: source src/corpus/df_table.c. */
-#include "corpus/df_table.c"
+ * memory or in files: source src/sign/df_table.c. */
+#include "sign/df_table.c"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

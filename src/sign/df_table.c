@@ -10,8 +10,8 @@
  * entirely in a file, with fewer starts. Look-ups in a file sort their hashes first, so that the
  * entries between two starts are read only once, from the page cache if they are there.
  *
- * Tests: tests/unit/corpus/test_df_count.c, tests/unit/corpus/test_weigh.c */
-#include "corpus/df_table.h"
+ * Tests: tests/unit/sign/test_df_count.c, tests/unit/sign/test_weigh.c */
+#include "sign/df_table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "corpus/df_table.h"
+#include "sign/df_table.h"
 #include "tests/world/world_calls.h"
 
 #define N 5u
