@@ -334,11 +334,18 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 /* === the file of sets === */
 
 /* NULL: there is none, or it was closed. */
+static bm_sorted_runs *sorter_of(const bm_checkpoint *checkpoint)
+{
+    return checkpoint->more.sorter != NULL ? *checkpoint->more.sorter : NULL;
+}
+
+/* NULL: there is none, or it was closed. */
 static const bm_spill_file *sets_file(const bm_checkpoint *checkpoint)
 {
     if (checkpoint->corpus != NULL)
         return checkpoint->corpus->sets.file;
-    return checkpoint->more.file != NULL ? checkpoint->more.file(checkpoint->more.ctx) : NULL;
+    const bm_sorted_runs *sorter = sorter_of(checkpoint);
+    return sorter != NULL ? bm_sorted_runs_file(sorter) : NULL;
 }
 
 static int sets_folder(const bm_checkpoint *checkpoint)
@@ -356,7 +363,17 @@ static bool sets_lie(bm_checkpoint *checkpoint)
 /* Will it have one once something is saved? */
 static bool saves_sets(const bm_checkpoint *checkpoint)
 {
-    return checkpoint->corpus != NULL || checkpoint->more.save_file != NULL;
+    return checkpoint->corpus != NULL || checkpoint->more.sorter != NULL;
+}
+
+static bm_status save_sorter(const bm_checkpoint *checkpoint, bm_error *err)
+{
+    bm_sorted_runs *sorter = sorter_of(checkpoint);
+    bm_buf *runs = checkpoint->more.runs;
+    runs->len = 0;
+    return sorter != NULL ? bm_sorted_runs_save_in(sorter, sets_folder(checkpoint),
+                                                   checkpoint->sets_path, runs, err)
+                          : BM_OK;
 }
 
 static bm_status save_sets(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm_error *err)
@@ -369,8 +386,7 @@ static bm_status save_sets(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm
     const bm_status status =
         checkpoint->corpus != NULL
             ? bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err)
-            : checkpoint->more.save_file(checkpoint->more.ctx, sets_folder(checkpoint),
-                                         checkpoint->sets_path, err);
+            : save_sorter(checkpoint, err);
     const bool lie = sets_lie(checkpoint);
     BM_TRY(status);
     if (checkpoint->corpus != NULL) {
@@ -391,15 +407,16 @@ static bm_status reopen_sets(bm_checkpoint *checkpoint, bm_error *err)
         return bm_corpus_restore_sets(checkpoint->corpus, checkpoint->sets_path, s->sets_bytes,
                                       s->sets_records, err);
     }
-    if (checkpoint->more.reopen_file == NULL || s->sets_bytes == 0)
+    bm_sorted_runs *sorter = sorter_of(checkpoint);
+    if (sorter == NULL || s->sets_bytes == 0)
         return BM_OK;
     bm_checkpoint_sets_hold(checkpoint);
-    BM_TRY(checkpoint->more.reopen_file(checkpoint->more.ctx, sets_folder(checkpoint),
-                                        &(bm_spill_saved){.path = checkpoint->sets_path,
-                                                          .kind = BM_SPILL_RUN,
-                                                          .bytes = s->sets_bytes,
-                                                          .records = s->sets_records},
-                                        err));
+    BM_TRY(bm_sorted_runs_reopen_in(sorter, sets_folder(checkpoint),
+                                    &(bm_spill_saved){.path = checkpoint->sets_path,
+                                                      .kind = BM_SPILL_RUN,
+                                                      .bytes = s->sets_bytes,
+                                                      .records = s->sets_records},
+                                    err));
     checkpoint->sets_lie = true;
     return BM_OK;
 }

@@ -22,6 +22,7 @@
 #include "model/ids.h"
 #include "output/out_dir.h"
 #include "spill/journal.h"
+#include "spill/sorted_runs.h"
 #include "spill/spill_file.h"
 
 #define BM_CHECKPOINT_DOCS   BM_OUT_STATE_PREFIX "documents"
@@ -76,13 +77,11 @@ typedef struct bm_checkpoint_more {
     uint64_t (*unsaved_bytes)(const void *ctx); /* estimated bytes that saving would write now */
     bool (*can_save)(const void *ctx);          /* NULL: always */
     uint64_t (*n_records)(const void *ctx); /* how many records were read; NULL: those of counts */
-    /* A file of the job that lies where a corpus has its sets; all NULL: it has none. The first
-     * call is before `save`, and gives the file its name `path` in an open folder, the same every
-     * time. The second one is before `load`. The third is the file, or NULL if there is none. */
-    bm_status (*save_file)(void *ctx, int folder, const char *path, bm_error *err);
-    bm_status (*reopen_file)(void *ctx, int folder, const struct bm_spill_saved *saved,
-                             bm_error *err);
-    const bm_spill_file *(*file)(const void *ctx);
+    /* A sorter whose file lies where a corpus has its sets; NULL: there is none. *sorter is open
+     * when saved work is loaded, and NULL once it is closed. Saving it, before `save`, sets `runs`
+     * to the list of its runs, which `save` has to store. */
+    bm_sorted_runs **sorter;
+    bm_buf *runs;
     void *ctx;
 } bm_checkpoint_more;
 

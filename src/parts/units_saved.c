@@ -18,7 +18,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "spill/spill_saved.h"
 
 #define BLOCK_BYTES ((size_t)1 << 18) /* most bytes of elements in a record */
 
@@ -165,34 +164,12 @@ static bool can_save(const void *ctx)
     return context->docs.n == u->n_docs && (u->spans ? u->grams.by_hash : u->by_hash) != NULL;
 }
 
-static bm_status save_file(void *ctx, int folder, const char *path, bm_error *err)
-{
-    bm_units *u = ctx;
-    u->saved.runs.len = 0;
-    return u->by_hash != NULL
-               ? bm_sorted_runs_save_in(u->by_hash, folder, path, &u->saved.runs, err)
-               : BM_OK;
-}
-
-static const bm_spill_file *file_of(const void *ctx)
-{
-    const bm_units *u = ctx;
-    return u->by_hash != NULL ? bm_sorted_runs_file(u->by_hash) : NULL;
-}
-
 /* --- loading --- */
 
 static bm_status damaged(const char *what, bm_error *err)
 {
     return bm_fail(err, BM_ERR_FORMAT, "the saved parts of documents are damaged: %s do not fit",
                    what);
-}
-
-static bm_status reopen_file(void *ctx, int folder, const bm_spill_saved *saved, bm_error *err)
-{
-    bm_units *u = ctx;
-    return u->by_hash != NULL ? bm_sorted_runs_reopen_in(u->by_hash, folder, saved, err)
-                              : damaged("files", err);
 }
 
 static bm_status load_filter(bm_units *u, const saved_head *head, const uint64_t *words, size_t n,
@@ -356,8 +333,7 @@ bm_checkpoint_more bm_units_more(bm_units *u, const bm_job_context *of)
                                 .unsaved_bytes = unsaved_bytes,
                                 .can_save = can_save,
                                 .n_records = u->pairs ? n_records : NULL,
-                                .save_file = u->pairs || u->spans ? NULL : save_file,
-                                .reopen_file = u->pairs || u->spans ? NULL : reopen_file,
-                                .file = u->pairs || u->spans ? NULL : file_of,
+                                .sorter = u->pairs || u->spans ? NULL : &u->by_hash,
+                                .runs = &u->saved.runs,
                                 .ctx = u};
 }
