@@ -60,7 +60,7 @@ typedef struct arg_option {
     int group;         /* group in the help text */
     const char *value; /* name of the value in the help text; NULL: depends on the type */
     const char *help;
-    const char *member;  /* the field's name in the target, as "text.short_rule" */
+    const char *member;  /* the field's name in the target, as "text.hash" */
     size_t offset, size; /* offset and size of the field in the target */
     /* ARG_WHOLE and ARG_SIZE: the limits. A choice of `words`: the first value that is allowed, and
      * the last that is offered (0: all). */

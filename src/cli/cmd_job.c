@@ -175,7 +175,7 @@ void cli_report_not(cli_context *context, const char *verb, const bm_counts *cou
     const cli_settings *settings = &context->settings;
     const cli_command_id command = context->console.command;
     const bool listed = settings->output.path != NULL &&
-                        settings->input.on_error == BM_ON_ERROR_SKIP &&
+                        bm_input_skips_bad_records(&settings->input) &&
                         (command == CLI_DEDUP || command == CLI_SIGN || command == CLI_OVERLAP);
     const struct kind {
         uint64_t n;

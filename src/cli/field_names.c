@@ -2,7 +2,7 @@
 /* field_names.c -- replaces the library's field names by the program's; see field_names.h.
  *
  * The table of options relates them: a field belongs to an option if it has the option's name
- * ("max_errors", with '_' for '-'), or is the last part, or the whole, of the settings member that
+ * ("text_bytes", with '_' for '-'), or is the last part, or the whole, of the settings member that
  * the option fills ("text_fields", "output.path"). `path` alone is not enough, because calls have
  * other paths besides the path of their output. */
 #include "cli/field_names.h"

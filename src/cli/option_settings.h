@@ -9,6 +9,7 @@
 
 #include "cli/args.h"
 #include "cli/progress.h"
+#include "options/option_tests.h"
 
 /* The commands, in the order in which help lists them: id, name, and the suffix of its function
  * cli_run_…. */

@@ -54,7 +54,7 @@ static bm_status check_together(cli_settings *s, cli_command_id command, bm_erro
                          "--bands %" PRIu32 " --rows %" PRIu32 " use %" PRIu64
                          " permutations (expected at most %" PRIu64 ")",
                          s->bands.bands, s->bands.rows, product, most);
-    if (cli_was_given(s, "max-errors") && s->input.on_error != BM_ON_ERROR_SKIP)
+    if (cli_was_given(s, "max-errors") && !bm_input_skips_bad_records(&s->input))
         return args_fail(err, "--max-errors without --on-error skip (expected both)");
     if (s->input.files_from_nul && s->input.files_from == NULL)
         return args_fail(err, "-0 without --files-from (expected both)");

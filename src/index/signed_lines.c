@@ -8,7 +8,9 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "input/record_rules.h"
 #include "model/counts.h"
+#include "model/option_words.h"
 
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err)
@@ -37,12 +39,10 @@ void bm_signed_lines_close(bm_signed_lines *lines)
 static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
-    if (input->on_error == BM_ON_ERROR_FAIL)
+    if (!bm_input_skips_bad_records(input))
         return bm_fail_bad_record("-", record, err);
-    if (job->counts.skipped >= input->max_errors)
-        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line,
-                          "%s (more than %" PRIu64 " bad records, see `max_errors`)",
-                          record->reason, input->max_errors);
+    const bm_bad_place bad = {.file = "-", .line = record->line, .reason = record->reason};
+    BM_TRY(bm_skip_allowed(input, job->counts.skipped, &bad, err));
     bm_meter_log(&job->meter, BM_LOG_WARNING, "-:%" PRIu64 ": skipped: %s", record->line,
                  record->reason);
     job->counts.skipped++;

@@ -30,6 +30,7 @@
 #include "input/unpack.h"
 #include "json/json_exact.h"
 #include "model/file_names.h"
+#include "model/option_words.h"
 
 void bm_input_set_close(bm_input_set *set)
 {
@@ -343,7 +344,7 @@ static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *
 /* Is this error skipped? The file then becomes a bad record later. */
 static bool is_skipped(const struct bm_input_set *set, int errnum)
 {
-    return set->options.on_error == BM_ON_ERROR_SKIP && bm_errno_is_of_file(errnum);
+    return bm_input_skips_bad_records(&set->options) && bm_errno_is_of_file(errnum);
 }
 
 static int by_path(const void *a, const void *b)
@@ -1047,7 +1048,7 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
  * `unreadable`; but if no source can be read, the first failure is returned. */
 static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
-    if (set->options.on_error == BM_ON_ERROR_SKIP)
+    if (bm_input_skips_bad_records(&set->options))
         return probe_skipping(set, err);
     for (size_t i = 0; i < set->n_sources; i++)
         BM_TRY(probe_one(set, i, err));

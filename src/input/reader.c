@@ -243,8 +243,6 @@ static bm_status reader_end_file(record_reader *reader, bm_error *err)
 
 /* --- broken files --- */
 
-#define BEFORE_THAT "`on_error` skip uses the records before that"
-
 /* The current file is broken (reader->broken.error): skip the rest of it. Its bytes are still read
  * for their digest, as far as possible. */
 static bm_status skip_rest(record_reader *reader, bm_error *err)
@@ -259,7 +257,7 @@ static bm_status check_read(record_reader *reader, bm_status status, bm_error *e
 {
     if (status == BM_OK)
         return BM_OK;
-    if (reader->set->options.on_error == BM_ON_ERROR_SKIP &&
+    if (bm_input_skips_bad_records(&reader->set->options) &&
         bm_input_ahead_is_broken(reader->bytes))
         return skip_rest(reader, err);
     if (err != NULL)
@@ -272,10 +270,9 @@ static bm_status check_read(record_reader *reader, bm_status status, bm_error *e
  * also advises how to use the records before the damage. */
 static bm_status check_read_on(record_reader *reader, bm_status status, bm_error *err)
 {
-    const bm_on_error on_error = reader->set->options.on_error;
-    if (status == BM_ERR_INPUT && on_error == BM_ON_ERROR_FAIL &&
+    if (status == BM_ERR_INPUT && !bm_input_skips_bad_records(&reader->set->options) &&
         bm_input_ahead_is_broken(reader->bytes))
-        bm_error_advise(&reader->broken.error, BEFORE_THAT);
+        bm_advise_records_before(&reader->broken.error);
     return check_read(reader, status, err);
 }
 
@@ -349,9 +346,9 @@ static bm_status reader_break_off(record_reader *reader, uint64_t line, const ch
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     (void)bm_fail_at(&reader->broken.error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
-    if (reader->set->options.on_error == BM_ON_ERROR_SKIP)
+    if (bm_input_skips_bad_records(&reader->set->options))
         return skip_rest(reader, err);
-    bm_error_advise(&reader->broken.error, BEFORE_THAT);
+    bm_advise_records_before(&reader->broken.error);
     reader->file_end = false;
     return BM_OK;
 }

@@ -52,15 +52,6 @@ typedef struct bm_record {
     bool nameless; /* it has no id, and none was made (bm_batch_parser.own_ids) */
 } bm_record;
 
-/* Report a bad record that ends the job: BM_ERR_INPUT with its reason, and advice on how to
- * continue without it. */
-static inline bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err)
-{
-    (void)bm_fail_at(err, BM_ERR_INPUT, file, record->line, "%s", record->reason);
-    bm_error_advise(err, "`on_error` skip uses the other records");
-    return BM_ERR_INPUT;
-}
-
 /* The position of a record in the inputs, for reading it again. */
 typedef struct bm_record_place {
     uint32_t file;

@@ -31,21 +31,27 @@ void bm_record_maker_reset(bm_record_maker *maker)
     maker->place_name = NULL;
 }
 
+/* For the reason in the maker's buffer. */
+static void mark_bad(bm_record_maker *maker, bm_record *record)
+{
+    record->bad = true;
+    record->reason = maker->reason;
+}
+
 void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(maker->reason, sizeof maker->reason, format, args);
     va_end(args);
-    record->bad = true;
-    record->reason = maker->reason;
+    mark_bad(maker, record);
 }
 
 void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *what,
                         const char *more)
 {
-    bm_record_bad(maker, record, "the %s is longer than %llu bytes (`max_doc_bytes`)%s", what,
-                  (unsigned long long)maker->rules->longest, more);
+    bm_explain_longer(maker->rules, what, more, maker->reason, sizeof maker->reason);
+    mark_bad(maker, record);
 }
 
 /* Append a file's name as UTF-8, mapping different names to different texts. A name that is valid
@@ -121,9 +127,10 @@ static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint
                                  const char *what)
 {
     record->n_invalid += n;
-    if (n > 0 && !maker->rules->repairs)
-        bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (`invalid_utf8`)",
-                      what, (unsigned long long)n);
+    if (n > 0 && !maker->rules->repairs) {
+        bm_explain_invalid(what, n, maker->reason, sizeof maker->reason);
+        mark_bad(maker, record);
+    }
     return !record->bad;
 }
 

@@ -375,6 +375,40 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     return BM_OK;
 }
 
+bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err)
+{
+    (void)bm_fail_at(err, BM_ERR_INPUT, file, record->line, "%s", record->reason);
+    bm_error_advise(err, "`on_error` skip uses the other records");
+    return BM_ERR_INPUT;
+}
+
+void bm_advise_records_before(bm_error *err)
+{
+    bm_error_advise(err, "`on_error` skip uses the records before that");
+}
+
+bm_status bm_skip_allowed(const bm_input_options *options, uint64_t n, const bm_bad_place *bad,
+                          bm_error *err)
+{
+    return n < options->max_errors
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, bad->file, bad->line,
+                            "%s (more than %" PRIu64 " bad records, see `max_errors`)", bad->reason,
+                            options->max_errors);
+}
+
+void bm_explain_longer(const bm_record_rules *rules, const char *what, const char *more, char *out,
+                       size_t cap)
+{
+    snprintf(out, cap, "the %s is longer than %" PRIu64 " bytes (`max_doc_bytes`)%s", what,
+             rules->longest, more);
+}
+
+void bm_explain_invalid(const char *what, uint64_t n, char *out, size_t cap)
+{
+    snprintf(out, cap, "invalid UTF-8 in the %.64s, %" PRIu64 " times (`invalid_utf8`)", what, n);
+}
+
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err)
 {

@@ -22,6 +22,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
+#include "input/record.h"
 #include "model/keep_rules.h"
 
 /* name_list -- the names of a record's fields, for a message that another field is missing: "'id',
@@ -131,12 +132,38 @@ typedef struct bm_record_rules {
     bool repairs;
 } bm_record_rules;
 
+/* Where a bad record is, and what is wrong with it. */
+typedef struct bm_bad_place {
+    const char *file;
+    uint64_t line;
+    const char *reason;
+} bm_bad_place;
+
 /* Fill `out` from the options. BM_ERR_USAGE: options contradict each other or the format, such as a
  * field given by name in a file without a header. */
 bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
                                bm_record_rules *out, bm_error *err);
 /* The syntax of rows of the format; zeros for formats except tsv and csv. */
 bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format);
+/* --- bad records --- */
+
+/* Report a bad record that ends the run: BM_ERR_INPUT with its reason, and advice on how to go on
+ * without it. */
+bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err);
+/* Add advice to an error in a file: the records before it can be used. */
+void bm_advise_records_before(bm_error *err);
+/* May one more bad record be skipped, after n of them? If not, BM_ERR_INPUT with its place and its
+ * reason. */
+bm_status bm_skip_allowed(const bm_input_options *options, uint64_t n, const bm_bad_place *bad,
+                          bm_error *err);
+/* Explain why a record is bad: `what` ("text") is longer than a document may be, and `more` goes on
+ * with the reason; or `what` has n invalid bytes, and the rules do not repair them. */
+void bm_explain_longer(const bm_record_rules *rules, const char *what, const char *more, char *out,
+                       size_t cap);
+void bm_explain_invalid(const char *what, uint64_t n, char *out, size_t cap);
+
+/* --- columns --- */
+
 /* Let records be ranked by the fields of `keep` (borrowed). BM_ERR_USAGE: the format has no fields,
  * or, without a header, a field is not the number of a column. */
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,

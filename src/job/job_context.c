@@ -497,7 +497,7 @@ bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, 
     bm_meter_init(&out->meter, &settings->callbacks);
     out->callbacks = bm_meter_callbacks(&out->meter);
     bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &out->budget, err);
-    out->docs.number_duplicates = settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
+    out->docs.number_duplicates = bm_input_numbers_ids(&settings->input);
     out->docs.memory = bm_budget_rows(&out->budget);
     out->docs.memory_all = out->budget.total;
     out->docs.files = &out->inputs.names;

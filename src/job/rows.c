@@ -14,6 +14,7 @@
 #include "json/json_write.h"
 #include "lsh/two_sequences.h"
 #include "model/file_names.h"
+#include "model/option_words.h"
 #include "results/result_tables.h"
 
 #define FLUSH_BYTES (256u << 10)
@@ -249,7 +250,7 @@ static bm_status fill_skipped(bm_rows *rows, const context *c, bm_error *err)
 bm_status bm_rows_skipped(bm_out_dir *dir, const bm_job_context *job, bm_error *err)
 {
     context c = {.docs = &job->docs, .names = &job->inputs.names};
-    if (job->settings->input.on_error != BM_ON_ERROR_SKIP)
+    if (!bm_input_skips_bad_records(&job->settings->input))
         return BM_OK;
     return write_file(dir, BM_FILE_SKIPPED, fill_skipped, &c, err);
 }

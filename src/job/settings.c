@@ -947,7 +947,7 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
         return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
     BM_TRY(check_shard(out, err));
     const char *wants_job = out->input.stream == NULL                 ? "what is no table"
-                            : out->input.on_error == BM_ON_ERROR_SKIP ? "to skip bad records"
+                            : bm_input_skips_bad_records(&out->input) ? "to skip bad records"
                             : out->text.weights != BM_WEIGHTS_NONE    ? "to weigh shingles"
                                                                       : NULL;
     if (wants_job != NULL)

@@ -39,6 +39,7 @@
 #include "json/json_scan.h"
 #include "model/file_names.h"
 #include "model/ids.h"
+#include "model/option_words.h"
 #include "output/manifest.h"
 #include "results/listed_order.h"
 #include "results/result_dir.h"
@@ -562,7 +563,7 @@ static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
     const bm_drop here = {record->file, f->n_read++};
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
     if (record->bad)
-        return context->settings->input.on_error == BM_ON_ERROR_SKIP
+        return bm_input_skips_bad_records(&context->settings->input)
                    ? drops_add(drops, here, name, err)
                    : bm_fail_bad_record(name, record, err);
     if (docs->number_duplicates && drops_doubt(drops, record->id))

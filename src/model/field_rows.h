@@ -129,8 +129,8 @@ enum {                                   /* bits of bm_field_row.uses */
 struct bm_option_parts;
 
 typedef struct bm_field_row {
-    const char *name; /* in options and messages: "short_rule" */
-    const char *key;  /* in manifests and reports: "short"; NULL: the name */
+    const char *name; /* in options and messages: "text_fields" */
+    const char *key;  /* in manifests and reports; NULL: the name */
     bm_field_part part;
     bm_field_type type;
     bm_option option; /* if the field has words: the option that defines them */

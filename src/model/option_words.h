@@ -6,6 +6,8 @@
 #include <bandmill/option_names.h>
 #include <bandmill/types.h>
 
+#include "options/option_tests.h"
+
 /* The name, or `otherwise` (may be NULL) for a value without one. */
 const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
 /* Does the option have such a value? If not, BM_ERR_USAGE names the field. */

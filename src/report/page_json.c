@@ -66,7 +66,7 @@ static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status sta
     bm_buf_reset(text);
 }
 
-/* Append the command-line option of a field: "--max-group-size" for `max_group_size`. */
+/* Append the command-line option of a field: "--stop-shingles" for `stop_shingles`. */
 static bm_status add_option(bm_str field, bm_buf *out)
 {
     BM_TRY(bm_buf_add_text(out, "--", NULL));

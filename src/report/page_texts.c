@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "job/job_context.h"
 #include "lsh/verify.h"
+#include "model/option_words.h"
 #include "report/page.h"
 #include "text/shingler.h"
 
@@ -341,7 +342,7 @@ static bm_status read_present(reader *r, const char **paths, const char **names,
                               bm_error *err)
 {
     const bm_page *p = r->page;
-    const bool in_order = p->settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
+    const bool in_order = bm_input_numbers_ids(&p->settings->input);
     bm_settings reading = *p->settings;
     bm_job_context context;
     size_t n = 0;

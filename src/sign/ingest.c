@@ -25,7 +25,9 @@
 #include "base/threads.h"
 #include "input/keep_key.h"
 #include "input/raw_batch.h"
+#include "input/record_rules.h"
 #include "model/batches.h"
+#include "model/option_words.h"
 #include "sign/df_table.h"
 #include "sign/ingest_cfg.h"
 #include "sign/ingest_order.h"
@@ -557,7 +559,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 {
     bm_ingest_batch *batch = worker->batch;
     const bm_ingest_cfg *cfg = worker->cfg;
-    if (cfg->input->on_error == BM_ON_ERROR_FAIL)
+    if (!bm_input_skips_bad_records(cfg->input))
         return bm_fail_bad_record(bm_batch_source_file(cfg->source, record->file), record, err);
     BM_TRY(bm_grow(&batch->skipped, &batch->capacity.skipped, batch->n_skipped + 1,
                    sizeof *batch->skipped, err));
@@ -1278,7 +1280,7 @@ static void ingest_close(ingest *in)
 static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
 {
     bm_batch_source *source = cfg->source;
-    const bool skips = cfg->input->on_error == BM_ON_ERROR_SKIP;
+    const bool skips = bm_input_skips_bad_records(cfg->input);
     uint64_t n_other = 0, n_warned = 0;
     uint32_t file = 0;
     char words[sizeof err->message];

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "input/record_rules.h"
 #include "model/counts.h"
 #include "sign/doc_copies.h"
 #include "sign/ingest_cfg.h"
@@ -368,11 +369,10 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
 {
     for (size_t i = 0; i < batch->n_skipped; i++) {
         bm_skipped *skipped = &batch->skipped[i];
-        if (cfg->counts->skipped >= cfg->input->max_errors)
-            return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, skipped->file),
-                              skipped->line,
-                              "%s (more than %" PRIu64 " bad records, see `max_errors`)",
-                              skipped->reason, cfg->input->max_errors);
+        const bm_bad_place bad = {.file = bm_batch_source_file(cfg->source, skipped->file),
+                                  .line = skipped->line,
+                                  .reason = skipped->reason};
+        BM_TRY(bm_skip_allowed(cfg->input, cfg->counts->skipped, &bad, err));
         if (cfg->docs != NULL) {
             BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
             warn_of_swallowed(cfg, skipped);

@@ -29,6 +29,7 @@
 #include "input/parser.h"
 #include "input/record_format.h"
 #include "input/tables.h"
+#include "model/option_words.h"
 #include "sources/table_ranges.h"
 #include "sources/table_stream.h"
 
@@ -304,7 +305,7 @@ const bm_arrow_column_provider bm_table_files = {.name = "tables", .open = open_
 /* May the file be skipped as a bad record? Not if the module that reads tables is missing. */
 static bool may_be_lost(const bm_input_set *inputs, bm_status status)
 {
-    return status == BM_ERR_INPUT && inputs->options.on_error == BM_ON_ERROR_SKIP &&
+    return status == BM_ERR_INPUT && bm_input_skips_bad_records(&inputs->options) &&
            bm_version_tables() != NULL;
 }
 
@@ -484,7 +485,7 @@ static bm_status columns_open_stream(struct ArrowArrayStream *stream, const char
         return status;
     }
     source->base.name = name;
-    source->numbers_ids = options->duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
+    source->numbers_ids = bm_input_numbers_ids(options);
     source->in_memory = *stream;
     stream->release = NULL; /* moved */
     *out = &source->base;

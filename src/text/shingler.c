@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/option_words.h"
 #include "text/distinct.h"
 #include "text/join_exact.h"
 #include "text/normalize.h"
@@ -433,7 +434,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
         bm_stream_hash_begin(shingler->sequence);
     BM_TRY(hash_joined(shingler, &doc, &n_units, err));
     const bool is_short = n_units > 0 && n_units < shingler->units;
-    if (is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
+    if (is_short && bm_text_keeps_short(&shingler->options)) {
         shingler->run[0] =
             bm_token_hash_one(&shingler->hash, shingler->joined.data, shingler->joined.len);
         BM_TRY(add_run(shingler, &doc, 1, true, err));

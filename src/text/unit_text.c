@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "model/option_words.h"
 #include "text/join_exact.h"
 #include "text/shingle_ops.h"
 #include "text/unicode_tables.h"
@@ -103,7 +104,7 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
         out->longest = bytes ? k : (size_t)k * 4;
     }
     out->is_short = out->n_slots == 0;
-    if (out->is_short && options->short_rule == BM_SHORT_WHOLE) {
+    if (out->is_short && bm_text_keeps_short(options)) {
         out->n_slots = 1;
         out->longest = joined->len;
         if (words) { /* the text counts as one word */
