@@ -14,11 +14,8 @@ bm_status cli_run_import(cli_context *context, bm_error *err)
     bm_import_options_init(&options);
     options.paths = settings->operands.items;
     options.n_paths = settings->operands.n;
-    options.from = settings->results.exchange.tool;
-    options.ids = settings->results.exchange.ids;
-    options.id_field = settings->input.id_field;
-    options.signature_field = settings->results.exchange.signature_field;
-    options.duplicate_ids = settings->input.duplicate_ids;
+#define OF_IMPORT(member, given) options.member = settings->given;
+#include "options/rows.def"
     options.text = settings->text;
     options.sketch = settings->sketch;
     options.resources = settings->resources;

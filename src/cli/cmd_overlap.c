@@ -20,22 +20,21 @@ static void fill_options(cli_context *context, bm_overlap_options *options)
     }
     if (cli_was_given(settings, "threshold"))
         options->threshold = settings->bands.threshold;
-    if (match->min_words > 0)
-        options->min_words = match->min_words;
-    options->stop_shingles = match->stop_shingles;
-    options->cut = match->cut;
+/* What was not given is 0 here, and may have another default in the library. */
+#define OF_OVERLAP(member, given, taken)                                                           \
+    if (settings->given)                                                                           \
+        options->member = settings->given;
+#include "options/rows.def"
     options->against = match->against.items;
     options->n_against = match->against.n;
     options->against_text_fields = match->against_text_fields.items;
     options->n_against_text_fields = match->against_text_fields.n;
     options->against_id_field = match->against_id_field;
-    options->kept = settings->results.kept;
     options->device = settings->device;
     options->resources = settings->resources;
     options->output = cli_job_output(context);
     options->write = settings->results.to_stdout ? cli_write : NULL;
     options->write_ctx = &context->console;
-    options->resume = settings->results.resume;
     options->callbacks = cli_callbacks(context);
     options->set_fields = cli_set_fields(settings);
 }

@@ -128,13 +128,11 @@ struct bm_splitter {
     bm_shingle_options shingling; /* for texts without shingles */
     char *stop_words;             /* owned copy of the name of the file; NULL: none */
     uint32_t bands, parts;
-    bm_on_error on_error;
-    bm_invalid_utf8 invalid_utf8;
-    uint64_t max_doc_bytes;
-    uint64_t known;     /* BM_ID_HASH_KNOWN, or 0 */
-    bm_block_head head; /* settings, and the counts of waiting documents */
-    entry *entries;     /* waiting entries, one for each band of a document */
-    uint64_t *ids;      /* waiting id hashes, one for each document */
+    bm_input_options reading; /* what makes a row a bad record; the other members are defaults */
+    uint64_t known;           /* BM_ID_HASH_KNOWN, or 0 */
+    bm_block_head head;       /* settings, and the counts of waiting documents */
+    entry *entries;           /* waiting entries, one for each band of a document */
+    uint64_t *ids;            /* waiting id hashes, one for each document */
     size_t n_entries, cap_entries, n_ids, cap_ids;
     /* For one call of the signer: */
     bm_str texts[SIGN_DOCS];
@@ -173,7 +171,7 @@ static bm_status settings_of(const bm_splitter_options *o, uint64_t *out, bm_err
 }
 
 static bm_status read_options(const bm_splitter_options *options, bm_splitter_options *used,
-                              bm_error *err)
+                              bm_input_options *reading, bm_error *err)
 {
     *used = splitter_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_splitter_options, callbacks), used, err));
@@ -182,17 +180,18 @@ static bm_status read_options(const bm_splitter_options *options, bm_splitter_op
                              "%u bands of %u rows (at least 1 of each)", used->bands, used->rows);
     if (used->parts == 0 || used->parts > PARTS_MAX)
         return bm_fail_field(err, "parts", "%u parts (1 to %u)", used->parts, PARTS_MAX);
-    BM_TRY(bm_enum_check("on_error", used->on_error, BM_ON_ERROR_SKIP + 1, err));
-    BM_TRY(bm_enum_check("invalid_utf8", used->invalid_utf8, BM_INVALID_UTF8_ERROR + 1, err));
-    if (used->max_doc_bytes == 0)
-        used->max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
-    return BM_OK;
+    *reading = (bm_input_options)BM_INPUT_DEFAULTS;
+#define OF_SPLITTER(member) reading->member = used->member;
+#include "options/rows.def"
+    bm_input_fill_limit(reading);
+    return bm_fields_check(BM_PART_INPUT, &(bm_option_parts){.input = reading}, err);
 }
 
 bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitter **out, bm_error *err)
 {
     bm_splitter_options used;
-    BM_TRY(read_options(options, &used, err));
+    bm_input_options reading;
+    BM_TRY(read_options(options, &used, &reading, err));
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the splitter given");
     bm_splitter *splitter = NULL;
@@ -212,9 +211,7 @@ bm_status bm_splitter_open(const bm_splitter_options *options, bm_splitter **out
     splitter->shingling.text = used.text;
     splitter->shingling.resources.threads = 1;
     splitter->bands = used.bands, splitter->parts = used.parts;
-    splitter->on_error = used.on_error;
-    splitter->invalid_utf8 = used.invalid_utf8;
-    splitter->max_doc_bytes = used.max_doc_bytes;
+    splitter->reading = reading;
     splitter->known = used.known ? BM_ID_HASH_KNOWN : 0;
     if (used.text.stopwords != NULL)
         BM_TRY_OUT(bm_copy_text(used.text.stopwords, &splitter->stop_words, err));
@@ -253,8 +250,8 @@ static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column
     char digits[BM_ARROW_COLUMN_DIGITS];
     if (bm_arrow_column_is_null(ids, row))
         return bm_fail(err, BM_ERR_INPUT, "row %zu: the id is null", row + 1);
-    const bool too_long = text.len > splitter->max_doc_bytes;
-    if (!too_long && (splitter->invalid_utf8 == BM_INVALID_UTF8_REPLACE ||
+    const bool too_long = text.len > splitter->reading.max_doc_bytes;
+    if (!too_long && (bm_input_repairs_utf8(&splitter->reading) ||
                       bm_utf8_valid_prefix(text.data, text.len) == text.len))
         return BM_OK;
     const bm_str id = is_integer(ids) ? bm_arrow_column_decimal(ids, row, digits)
@@ -263,7 +260,7 @@ static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column
     if (too_long)
         return bm_fail(err, BM_ERR_INPUT,
                        "document %.*s: the text has %zu bytes (at most %" PRIu64 ", max_doc_bytes)",
-                       shown, id.data, text.len, splitter->max_doc_bytes);
+                       shown, id.data, text.len, splitter->reading.max_doc_bytes);
     return bm_fail(err, BM_ERR_INPUT, "document %.*s: the text is not UTF-8 (invalid_utf8)", shown,
                    id.data);
 }
@@ -336,7 +333,7 @@ bm_status bm_splitter_add(bm_splitter *splitter, const struct ArrowSchema *schem
     size_t n = 0;
     for (size_t row = 0; row < (size_t)array->length; row++) {
         const bm_str text = text_at(&texts, row);
-        const bool skip = splitter->on_error == BM_ON_ERROR_SKIP;
+        const bool skip = bm_input_skips_bad_records(&splitter->reading);
         const bm_status status = check_record(splitter, &ids, row, text, skip ? NULL : err);
         if (status != BM_OK && !skip)
             return status;

@@ -69,7 +69,7 @@ static bool is_export(const bm_manifest *manifest, const char *form)
 static bm_status open_report(const char *folder, const bm_import_request *request,
                              bm_import_place *out, bm_error *err)
 {
-    const char *form = bm_option_name(BM_OPTION_EXCHANGE, request->from);
+    const char *form = bm_option_name(BM_OPTION_EXCHANGE, request->options->from);
     BM_TRY(bm_manifest_open_dir(folder, request->memory, &out->manifest, err));
     if (!is_export(out->manifest, form))
         return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
@@ -101,7 +101,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
     if (!there || !S_ISDIR(info.st_mode)) /* if the path is missing, opening it will fail */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
-    return find_files(path, request->from, out, err);
+    return find_files(path, request->options->from, out, err);
 }
 
 void bm_import_place_reset(bm_import_place *place)
@@ -778,19 +778,20 @@ static bm_status read_head(table_table *t, bm_error *err)
 bm_status bm_import_table_open(const char *path, const bm_import_request *request,
                                bm_import_source **out, bm_error *err)
 {
-    const bool nemo = request->from == BM_EXCHANGE_NEMO;
-    const bool no_ids = request->id_field != NULL && strcmp(request->id_field, "none") == 0;
+    const bm_import_options *o = request->options;
+    const bool nemo = o->from == BM_EXCHANGE_NEMO;
+    const bool no_ids = o->id_field != NULL && strcmp(o->id_field, "none") == 0;
     table_table *t = NULL;
     BM_TRY(bm_new_zero(&t, 1, err));
     t->base = (bm_import_source){.ops = &table_ops, .path = path};
-    t->id_given = request->id_field != NULL && !no_ids;
-    t->names[SIGNATURE] = request->signature_field != NULL ? request->signature_field
-                          : nemo                           ? "_minhash_signature"
-                                                           : "signature";
-    t->names[ID] = no_ids                      ? NULL
-                   : request->id_field != NULL ? request->id_field
-                   : nemo                      ? "_curator_dedup_id"
-                                               : "id";
+    t->id_given = o->id_field != NULL && !no_ids;
+    t->names[SIGNATURE] = o->signature_field != NULL ? o->signature_field
+                          : nemo                     ? "_minhash_signature"
+                                                     : "signature";
+    t->names[ID] = no_ids                ? NULL
+                   : o->id_field != NULL ? o->id_field
+                   : nemo                ? "_curator_dedup_id"
+                                         : "id";
     t->names[SIZE] = "n_shingles";
     const char *wanted[N_COLUMNS] = {t->names[SIGNATURE], t->names[SIZE]};
     size_t n_wanted = 2;
@@ -799,7 +800,7 @@ bm_status bm_import_table_open(const char *path, const bm_import_request *reques
         wanted[n_wanted++] = t->names[SIZE];
     }
     const bm_table_wish wish = {.path = path,
-                                .parquet = request->from != BM_EXCHANGE_ARROW,
+                                .parquet = o->from != BM_EXCHANGE_ARROW,
                                 .columns = wanted,
                                 .n_columns = n_wanted,
                                 .n_needed = t->id_given ? 2 : 1,

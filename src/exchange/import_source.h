@@ -37,8 +37,7 @@ typedef struct bm_import_block {
 
 /* How to read an input. */
 typedef struct bm_import_request {
-    bm_exchange from;
-    const char *id_field, *signature_field; /* NULL: the default of the form */
+    const bm_import_options *options; /* borrowed */
     uint32_t threads;
     uint64_t memory;
 } bm_import_request;

@@ -57,7 +57,7 @@ typedef struct importer {
 
 static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
 {
-    const bm_exchange from = im->request.from;
+    const bm_exchange from = im->options->from;
     BM_TRY(bm_import_place_find(im->options->paths[i], &im->request, &out->place, err));
     const char *path = out->place.file;
     BM_TRY(from == BM_EXCHANGE_NPY ? bm_import_npy_open(path, &out->source, err)
@@ -381,14 +381,11 @@ bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_e
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_import(options, &settings, &taken, err));
     settings.recorded.weighed = &weighed;
-    importer im = {.options = &taken,
-                   .request = {.from = taken.from,
-                               .id_field = taken.id_field,
-                               .signature_field = taken.signature_field,
-                               .threads = settings.threads,
-                               .memory = settings.memory},
-                   .ids = {.lines = {.fd = -1}},
-                   .sizes = {.fd = -1}};
+    importer im = {
+        .options = &taken,
+        .request = {.options = &taken, .threads = settings.threads, .memory = settings.memory},
+        .ids = {.lines = {.fd = -1}},
+        .sizes = {.fd = -1}};
     bm_status status = BM_OK;
     BM_TRY_OUT(check_outputs(&taken, &settings, err));
     BM_TRY_OUT(open_input(&im, 0, &first, err));

@@ -748,7 +748,7 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
 }
 
 /* Choose the id of document i, which is about to be added. If another document has the id, give
- * document i a numbered one, or drop the other document, depending on the option duplicate_ids. */
+ * document i a numbered one, or drop the other document, by the rule for repeated ids. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;

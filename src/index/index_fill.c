@@ -60,9 +60,7 @@ out:
     }
     if (status != BM_OK)
         return status;
-    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* applies to the whole index, not
-                                                                    only to these inputs */
-        are.input.duplicate_ids = settings->input.duplicate_ids;
+    bm_settings_keep_id_rule(&settings->input, &are.input);
     are.input.patterns = (bm_name_patterns){0};
     settings->input = are.input;
     settings->recorded = are.recorded;

@@ -336,7 +336,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
                              .longest =
                                  options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX,
                              .row_ids = options->row_ids,
-                             .repairs = options->invalid_utf8 != BM_INVALID_UTF8_ERROR};
+                             .repairs = bm_input_repairs_utf8(options)};
     bool text_given = options->text_fields != NULL && options->n_text_fields > 0;
     if (!text_given) {
         rules.text = default_text;

@@ -85,7 +85,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
             bad_field(r, field->key, text != NULL ? text : "null");
         break;
     case BM_FIELD_TYPE_TEXT:
-        settings->input.id_field = text;
+        bm_field_set_text(field, &parts, text);
         break;
     case BM_FIELD_TYPE_TEXTS:
         settings->input.text_fields = p->text_fields;

@@ -10,6 +10,7 @@
 
 #include <bandmill/version.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_tabl
     bm_json_end_array(json);
 }
 
-bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
+static bool is_dominant(uint64_t size, uint64_t n_docs)
 {
     return size > DOMINANT_LEAST && size > n_docs / 100;
 }
@@ -181,7 +182,7 @@ static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const
     write_largest(json, grouping, docs);
     double removed = grouping->n_removed > 0 ? (double)grouping->n_removed : 1;
     bm_json_key_double(json, "chained_share", (double)grouping->n_chained / removed);
-    if (!bm_group_is_dominant(grouping->largest, grouping->n))
+    if (!is_dominant(grouping->largest, grouping->n))
         return BM_OK;
     bm_json_key_object(json, "dominant_group");
     bm_json_key_uint(json, "size", grouping->largest);
@@ -192,6 +193,18 @@ static bm_status report_groups(bm_json *json, const bm_grouping *grouping, const
     bm_json_end_array(json);
     bm_json_end_object(json);
     return BM_OK;
+}
+
+void bm_report_warn_dominant(bm_job_context *job)
+{
+    const bm_counts *counts = &job->counts;
+    if (is_dominant(counts->largest_group, counts->documents))
+        bm_meter_log(&job->meter, BM_LOG_WARNING,
+                     "one group has %" PRIu64 " of %" PRIu64
+                     " documents, which a template or a chain "
+                     "of links may have joined (what helps: `cluster` star, `max_group_size`, "
+                     "`weights` tfidf)",
+                     counts->largest_group, counts->documents);
 }
 
 /* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...], with the bins that are

@@ -32,10 +32,10 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
 
 #define BM_LARGEST_GROUPS 10u /* most groups that a report lists */
 
-/* Is a group of `size` documents dominant? It is if it has more than 1,000 documents, and more than
- * 1 % of all n_docs. Such a group is more likely made by a template or a chain of links than by
- * real similarity. */
-bool bm_group_is_dominant(uint64_t size, uint64_t n_docs);
+/* Warn if the largest group of the counts is dominant: it has more than 1,000 documents, and more
+ * than 1 % of all. Such a group is more likely made by a template or a chain of links than by real
+ * similarity. */
+void bm_report_warn_dominant(bm_job_context *job);
 
 /* report_ingest -- the times of the parts of the ingest, and the bytes of temporary files. */
 

@@ -808,8 +808,7 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     if (!bm_job_does(s, BM_JOB_FILLS_INDEX) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
         return bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
                              bm_option_name(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
-    if (s->input.max_doc_bytes == 0)
-        s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
+    bm_input_fill_limit(&s->input);
     bm_scheme_set_hashing(&s->sketch, &s->text);
     s->hash_name = s->input.format == BM_FORMAT_HASHES
                        ? BM_HASH_GIVEN
@@ -1242,6 +1241,12 @@ out:
     return status;
 }
 
+void bm_settings_keep_id_rule(const bm_input_options *asked, bm_input_options *recorded)
+{
+    if (asked->duplicate_ids != BM_DUPLICATE_IDS_ERROR)
+        recorded->duplicate_ids = asked->duplicate_ids;
+}
+
 bm_input_options bm_settings_input_of_against(const bm_settings *settings)
 {
     const bm_pair_settings *pairs = &settings->pairs;
@@ -1338,16 +1343,13 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
                          .pairs = {.candidates = BM_CANDIDATES_ALL,
                                    AGAINST_PARTS(o),
                                    .against_stream = o.against_stream,
-                                   .against_row_ids = o.against_row_ids,
-                                   .stop_shingles = o.stop_shingles,
-                                   .cut = o.cut,
-                                   .min_words = o.min_words},
-                         .results = {.kept = o.kept,
-                                     .removed = BM_RECORDS_NOT_WRITTEN,
-                                     .resume = o.resume,
+                                   .against_row_ids = o.against_row_ids},
+                         .results = {.removed = BM_RECORDS_NOT_WRITTEN,
                                      .write = o.output.path == NULL ? o.write : NULL,
                                      .write_ctx = o.write_ctx},
                          .recorded = {.set_fields = o.set_fields}};
+#define OF_OVERLAP(member, given, taken) out->taken = o.member;
+#include "options/rows.def"
     out->bands.threshold = o.threshold;
     out->sketch.perms = BM_PERMS_DEFAULT; /* has no effect, but is listed in provenance */
     const bm_option_parts parts = bm_settings_parts(out);

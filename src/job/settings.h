@@ -136,6 +136,9 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
+/* Let the rule for repeated ids that was asked for replace the one in a manifest, unless it is the
+ * default: it applies to the documents of all directories. */
+void bm_settings_keep_id_rule(const bm_input_options *asked, bm_input_options *recorded);
 /* Return the input options for the known documents (pairs.against): those of the job's inputs, but
  * with the text and id fields for known documents, and a format determined by the file names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);

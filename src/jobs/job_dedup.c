@@ -8,7 +8,6 @@
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -80,33 +79,18 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     return bm_kept_pass(context, grouping->reason, NULL, pairing->has_text, dir, err);
 }
 
-static void warn_dominant(bm_job_context *context)
-{
-    const bm_counts *counts = &context->counts;
-    if (bm_group_is_dominant(counts->largest_group, counts->documents))
-        bm_meter_log(&context->meter, BM_LOG_WARNING,
-                     "one group has %" PRIu64 " of %" PRIu64
-                     " documents, which a template or a chain "
-                     "of links may have joined (what helps: `cluster` star, `max_group_size`, "
-                     "`weights` tfidf)",
-                     counts->largest_group, counts->documents);
-}
-
 static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
-    const bm_grouping_options options = {.rank = &pairing->rank,
-                                         .cluster = job->context.settings->pairs.cluster,
-                                         .most = job->context.settings->pairs.max_group_size};
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");
-    BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    BM_TRY(bm_pairing_group(pairing, &grouping, err));
     bm_status status = BM_OK;
     if (pairing->against != NULL)
         status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
     fill_counts(&job->context.counts, &grouping);
-    warn_dominant(&job->context);
+    bm_report_warn_dominant(&job->context);
     if (status == BM_OK)
         status = write_files(pairing, &grouping, histogram, err);
     if (status == BM_OK)
@@ -123,11 +107,8 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 static bm_status end_units(const bm_pairing *pairing, bm_error *err)
 {
     const bm_job_context *context = &pairing->job->context;
-    const bm_grouping_options options = {.rank = &pairing->rank,
-                                         .cluster = context->settings->pairs.cluster,
-                                         .most = context->settings->pairs.max_group_size};
     bm_grouping grouping;
-    BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    BM_TRY(bm_pairing_group(pairing, &grouping, err));
     bm_checkpoint_take_back(&pairing->job->checkpoint, context->settings->parts->checkpoint);
     const bm_status status = bm_units_found(context, &pairing->match, &grouping, err);
     bm_grouping_reset(&grouping);

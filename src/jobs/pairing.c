@@ -526,6 +526,14 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
     return BM_OK;
 }
 
+bm_status bm_pairing_group(const bm_pairing *pairing, bm_grouping *out, bm_error *err)
+{
+    const bm_pair_settings *pairs = &pairing->job->context.settings->pairs;
+    const bm_grouping_options options = {
+        .rank = &pairing->rank, .cluster = pairs->cluster, .most = pairs->max_group_size};
+    return bm_grouping_make(&pairing->match, &options, out, err);
+}
+
 static bm_status run(bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
                      bm_summary **out, bm_error *err)
 {

@@ -25,6 +25,9 @@ typedef struct bm_pairing {
  * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
+/* Make groups of the matches, as the settings have it. */
+bm_status bm_pairing_group(const bm_pairing *pairing, bm_grouping *out, bm_error *err);
+
 /* Resolve the plan, the verification and the number of words of documents that were not signed
  * before. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);

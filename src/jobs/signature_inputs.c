@@ -542,9 +542,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     BM_TRY_OUT(open_dirs(&asked, inputs, err));
     BM_TRY_OUT(bm_recipe_apply(&inputs->recipe, settings, err));
     BM_TRY_OUT(bm_recorded_options_check(&asked, settings, asked.input.paths[0], err));
-    if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
-        /* number repeats across all directories */
-        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER;
+    bm_settings_keep_id_rule(&asked.input, &settings->input);
     BM_TRY_OUT(resolve(inputs, asked.sketch.perms, settings, err));
     status = signature_inputs_check_keep(inputs, settings, err);
 out:

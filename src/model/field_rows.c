@@ -159,6 +159,11 @@ void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint6
     }
 }
 
+void bm_field_set_text(const bm_field_row *field, const bm_option_parts *parts, const char *text)
+{
+    *(const char **)(uintptr_t)bm_field_at(field, parts) = text;
+}
+
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme)
 {
     if (of_scheme && (field->uses & BM_FIELD_SCHEMES)) {

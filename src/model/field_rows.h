@@ -171,6 +171,8 @@ const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
 /* Set a field that is a word, a number, a bool or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
+/* Set a field that is a text; borrows it. */
+void bm_field_set_text(const bm_field_row *field, const bm_option_parts *parts, const char *text);
 /* Does the value differ from the default? With `of_scheme`, the scheme's default counts, if it has
  * one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);

@@ -35,6 +35,13 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     {                                                                                              \
         .max_errors = UINT64_MAX, .max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES                        \
     }
+/* Replace a limit of 0, which stands for the default. */
+static inline void bm_input_fill_limit(bm_input_options *input)
+{
+    if (input->max_doc_bytes == 0)
+        input->max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
+}
+
 #define BM_TEXT_DEFAULTS                                                                           \
     {                                                                                              \
         .normalize = BM_NORM_INVISIBLE | BM_NORM_LOWER, .shingle_k = 5                             \

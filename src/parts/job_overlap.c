@@ -10,7 +10,6 @@
  * Tests: tests/cli/cases/overlap.sh */
 #include <bandmill/overlap.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -49,19 +48,6 @@ static bm_status read_items(overlapping *o, bm_error *err)
                                                          .empty = o->items.n_empty,
                                                          .shingles = o->items.n_own};
     return BM_OK;
-}
-
-static void log_items(const overlapping *o)
-{
-    bm_meter *meter = &o->job->context.meter;
-    const uint64_t n = o->items.n, few = o->items.n_short;
-    if (n == few + o->items.n_empty)
-        bm_meter_log(meter, BM_LOG_WARNING,
-                     "none of the %" PRIu64 " items of `against` is looked for: %" PRIu64
-                     " have fewer words than `min_words` %" PRIu32 ", %" PRIu64 " have none",
-                     n, few, o->settings->pairs.min_words, o->items.n_empty);
-    bm_meter_log(meter, BM_LOG_DEBUG, "%" PRIu64 " items, %zu of them different, %zu shingles", n,
-                 o->items.n_classes, o->items.n_own);
 }
 
 /* --- documents --- */
@@ -189,7 +175,7 @@ static bm_status run_all(overlapping *o, bm_error *err)
     const unsigned dir =
         o->settings->output.path != NULL ? BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS : 0;
     BM_TRY(read_items(o, err));
-    log_items(o);
+    bm_items_log(&o->items, &o->job->context.meter);
     BM_TRY(bm_job_begin(o->job, BM_STEP_INPUTS, err));
     if (o->settings->pairs.cut)
         BM_TRY(bm_cuts_check_format(&o->job->context, "cut", err));

@@ -18,6 +18,7 @@
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -508,6 +509,18 @@ bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err)
     items->bytes =
         bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&build->context.docs);
     return check_bytes(items, &build->context, err);
+}
+
+void bm_items_log(const bm_items *items, bm_meter *meter)
+{
+    const uint64_t n = items->n, few = items->n_short;
+    if (n == few + items->n_empty)
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "none of the %" PRIu64 " items of `against` is looked for: %" PRIu64
+                     " have fewer words than `min_words` %" PRIu32 ", %" PRIu64 " have none",
+                     n, few, items->settings->pairs.min_words, items->n_empty);
+    bm_meter_log(meter, BM_LOG_DEBUG, "%" PRIu64 " items, %zu of them different, %zu shingles", n,
+                 items->n_classes, items->n_own);
 }
 
 void bm_items_reset(bm_items *items)

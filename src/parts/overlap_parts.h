@@ -148,6 +148,8 @@ typedef struct bm_items {
 /* Read the items and complete their tables. `build` is the job that reads them; its inputs must be
  * open. BM_ERR_NOMEM: the message names a sufficient `memory`. */
 bm_status bm_items_read(bm_job *build, bm_items *items, bm_error *err);
+/* Log how many items there are, and warn if none of them is looked for. */
+void bm_items_log(const bm_items *items, bm_meter *meter);
 void bm_items_reset(bm_items *items);
 /* Count the counting shingles of each class and group, and order the members of groups. Call this
  * after the stopped shingles are known. */
