@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from bandmill._native import ffi, lib
+from bandmill._option_rows import FIELDS
 
 STATUS = {
     value: name.removeprefix("BM_").removeprefix("ERR_").lower() if hasattr(name, "removeprefix") else name
@@ -46,9 +47,9 @@ def text_of(pointer: object) -> str:
 
 
 _NAMES = {
-    "`id_field` none": '`id="none"`',
+    f"`{FIELDS['id']}` none": '`id="none"`',
     "`text_field`": "`text`",
-    "`id_field`": "`id`",
+    f"`{FIELDS['id']}`": "`id`",
     "`against_text_fields`": "`against_text`",
     "`against_id_field`": "`against_id`",
 }  # fields that are keywords by another name

@@ -9,12 +9,12 @@ import inspect
 from typing import Any, Callable, TypeVar, cast
 
 from bandmill import _kinds, _option_rows
-from bandmill._option_rows import DEFAULTS, KEYWORDS, LINES, OWN
+from bandmill._option_rows import DEFAULTS, FIELDS, KEYWORDS, LINES, OWN
 
 # What keywords are called elsewhere, or in the program.
 _ELSEWHERE = {
-    "text": ("text_field", "text_fields", "text_column", "text_key", "column", "field"),
-    "id": ("id_field", "id_column", "ids", "index_column"),
+    "text": ("text_field", "text_column", "text_key", "column", "field"),
+    "id": ("id_column", "ids", "index_column"),
     "perms": ("num_perm", "n_perm", "num_hashes", "num_permutations", "permutations"),
     "threads": ("n_jobs", "num_proc", "num_workers", "workers", "processes"),
     "shingle": ("ngram", "ngrams", "ngram_size", "n_gram", "shingle_size"),
@@ -38,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _no_keyword(function: Callable[..., Any], name: str, known: list[str]) -> TypeError:
     """``name`` is none of ``function``'s; which one was meant?"""
-    meant = [keyword for keyword, others in _ELSEWHERE.items() if name in others and keyword in known]
+    meant = [keyword for keyword, others in _ELSEWHERE.items() if name in (*others, FIELDS.get(keyword)) and keyword in known]
     meant = meant or difflib.get_close_matches(name, known, 1)
     hint = f" (here it is {meant[0]}=)" if meant else ""
     return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")

@@ -678,3 +678,12 @@ FILLED = (
     ("edit", "pairs", "edit", "flag"),
     ("identical", "pairs", "identical", "IDENTICAL"),
 )
+
+# Keywords that are fields of another name in the library.
+FIELDS = {
+    "pairs": "write_pairs",
+    "text": "text_fields",
+    "id": "id_field",
+    "offsets": "offsets_path",
+    "short": "short_rule",
+}

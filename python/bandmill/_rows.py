@@ -15,6 +15,7 @@ from bandmill._call import Call
 from bandmill._data import Source, no_data
 from bandmill._errors import Error
 from bandmill._native import ffi, lib
+from bandmill._option_rows import FIELDS
 from bandmill._options import fill_input, new
 from bandmill._signatures import sign
 from bandmill._texts import NAME
@@ -110,7 +111,7 @@ class Seen:
         made = signatures.manifest.get("provenance", {})
         ids = _read([str(id) for id in signatures.ids], None, None, each=True).texts
         words = digest_of(np.ascontiguousarray(signatures.signatures))
-        return cls(made.get("text_fields"), made.get("id_field"), Rows(len(signatures), words, ids), made=made)
+        return cls(made.get(FIELDS["text"]), made.get(FIELDS["id"]), Rows(len(signatures), words, ids), made=made)
 
     def parts(self) -> tuple[dict[str, Any], bytes]:
         """What JSON can say, and hashes."""

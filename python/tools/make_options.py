@@ -62,6 +62,12 @@ class Paragraph:
         """Arguments of the rows with this macro."""
         return [args for name, args in self.rows if name == macro]
 
+    def named(self) -> list[tuple[str, str]]:
+        """Keyword, and the field that it is in the library, where that has another name."""
+        fields = [string(inner(args[0])[1][1]) for args in self.of("FIELD")]
+        keywords = [args[0] for args in self.of("PYTHON")]
+        return [(k, f) for k, f in zip(keywords, fields) if f and f != k] if len(fields) == len(keywords) == 1 else []
+
     def filled(self) -> tuple[str, str, str, str] | None:
         """Keyword, part, member, and how its value is made; None: by hand, or not at all."""
         fields = [inner(args[0]) for args in self.of("FIELD")]
@@ -139,6 +145,8 @@ def module(text: str) -> str:
         "# Keyword, part of the options, member, and how its value is made: a word of that option, or by its type.",
     ]
     out += ["FILLED = (", *(f"    ({', '.join(map(quoted, row))})," for row in filled if row is not None), ")"]
+    out += ["", "# Keywords that are fields of another name in the library.", "FIELDS = {"]
+    out += [*(f'    "{keyword}": "{name}",' for one in options for keyword, name in one.named()), "}"]
     return "\n".join(out) + "\n"
 
 

@@ -13,6 +13,7 @@ import bandmill
 from bandmill._errors import Error
 from bandmill._kinds import Names
 from bandmill.spark._settings import Columns, documents, given_of, id_type, no_rows
+from bandmill.spark._sign import skips
 from bandmill.spark._tasks import Batches, folder, told
 
 SCAN_BYTES = 1 << 26  # of texts that are looked through at once
@@ -51,8 +52,7 @@ def overlap(
     found = bandmill.overlap(like, test_set, list(text), id, **names, **given)
     item = "bigint" if pa.types.is_integer(found.overlap.schema.field("item").type) else "string"
     schema = f"id {kind}, item {item}, coverage double" + "".join(f", `{name}` bigint" for name in _NUMBERS)
-    skips = given.get("on_error") == "skip"
-    return documents(df, Columns(text, id)).mapInArrow(_task(test_set, {**names, **given}, skips), schema)
+    return documents(df, Columns(text, id)).mapInArrow(_task(test_set, {**names, **given}, skips(given)), schema)
 
 
 def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any, dict[str, Any]]:
@@ -88,14 +88,14 @@ def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(rows)
 
 
-def _task(items: Any, options: dict[str, Any], skips: bool) -> Callable[[Batches], Batches]:
+def _task(items: Any, options: dict[str, Any], left_out: bool) -> Callable[[Batches], Batches]:
     """(id, text) -> rows of overlap.tsv."""
 
     def run(batches: Batches) -> Batches:
         for table in _gathered(batches, SCAN_BYTES):
             ids = table.column("id").combine_chunks()
             if ids.null_count:
-                if not skips:
+                if not left_out:
                     raise Error("the id of a document is null", "input", field="id")
                 table = table.filter(ids.is_valid())
                 ids = table.column("id").combine_chunks()

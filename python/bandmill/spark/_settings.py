@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 import bandmill
 from bandmill import Error
 from bandmill._native import lib
-from bandmill._options import fill_preset, size, word
+from bandmill._options import OF_RECORDS, fill_preset, word
 from bandmill.distributed import ABSENT, Plan, refuse_numbers
 from bandmill.spark._sign import Recipe
 
@@ -134,9 +134,7 @@ def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
         perms=int(signed.signatures.shape[1]),
         bands=int(k.get("bands") or 0),
         rows=int(k.get("rows") or 0),
-        max_doc_bytes=size(k.get("max_doc_bytes"), "max_doc_bytes") or 1 << 30,
-        strict_utf8=k.get("invalid_utf8") == "error",
-        raises=given.get("on_error", "fail") == "fail",
+        records={x: given[x] for x in OF_RECORDS if x in given},
     )
     return Settings(Columns(text, id), plan), recipe
 

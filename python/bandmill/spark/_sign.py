@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import numpy as np
@@ -16,7 +16,7 @@ from bandmill._call import Call
 from bandmill._columns import array, flags, numbers
 from bandmill._data import texts_of
 from bandmill._native import ffi, lib
-from bandmill._options import fill_device, fill_hash, fill_sketch, fill_text, new
+from bandmill._options import fill_device, fill_hash, fill_sketch, fill_text, new, size
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
@@ -31,9 +31,12 @@ class Recipe:
     bands: int
     rows: int
     stopwords: bytes | None = None  # what is in the file of them
-    max_doc_bytes: int = 0
-    strict_utf8: bool = False
-    raises: bool = False  # a bad record ends the task
+    records: dict[str, Any] = field(default_factory=dict)  # keywords of how a record is read
+
+
+def skips(options: dict[str, Any]) -> bool:
+    """Is a bad record left out? Else it ends the task."""
+    return options.get("on_error") == "skip"
 
 
 class Signer:
@@ -42,6 +45,8 @@ class Signer:
     def __init__(self, recipe: Recipe) -> None:
         """Opens it."""
         self.recipe = recipe
+        self._longest = size(recipe.records.get("max_doc_bytes"), "max_doc_bytes") or 1 << 30
+        self._strict = recipe.records.get("invalid_utf8") == "error"
         self._call = Call()
         options = dict(recipe.options)
         if recipe.stopwords is not None:
@@ -81,10 +86,10 @@ class Signer:
             return "the id is null"
         if not text.is_valid:
             return None
-        size = len(text.as_buffer())
-        if size > self.recipe.max_doc_bytes:
-            return f"the text has {size} bytes (at most {self.recipe.max_doc_bytes}, max_doc_bytes)"
-        if self.recipe.strict_utf8:
+        n_bytes = len(text.as_buffer())
+        if n_bytes > self._longest:
+            return f"the text has {n_bytes} bytes (at most {self._longest}, max_doc_bytes)"
+        if self._strict:
             try:
                 text.as_py().decode("utf-8")
             except UnicodeDecodeError:
@@ -95,8 +100,8 @@ class Signer:
         """The rows that are no documents, and why."""
         import pyarrow.compute as pc
 
-        too_long = numbers(pc.binary_length(texts), 0) > self.recipe.max_doc_bytes
-        suspect = flags(ids.is_null()) | too_long | self.recipe.strict_utf8
+        too_long = numbers(pc.binary_length(texts), 0) > self._longest
+        suspect = flags(ids.is_null()) | too_long | self._strict
         found = {int(i): self.why_bad(ids[int(i)], texts[int(i)]) for i in np.flatnonzero(suspect)}
         return {i: why for i, why in found.items() if why is not None}
 
@@ -112,7 +117,7 @@ def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
             signer = signer or Signer(recipe)
             texts, ids = batch.column("text"), batch.column("id")
             bad = signer.bad_rows(ids, texts)
-            if bad and recipe.raises:
+            if bad and not skips(recipe.records):
                 row, why = min(bad.items())
                 raise ValueError(f"document {ids[row].as_py()!r}: {why}")
             if bad:
