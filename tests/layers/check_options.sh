@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_options.sh ROOT [list] -- how many files of src, include and python/bandmill name each of ten options, as a whole word, is no more
+# check_options.sh ROOT [list] -- how many files of src, include and python/bandmill name each of eleven options, as a whole word, is no more
 # than options.tsv allows. Prints the counts, with `list` also the files. A bound is lowered when a count falls; raising one is a decision,
 # whose commit says why. Then each member of a public struct of options has a row, or a reason (options.awk). Then, where there is a Python,
 # the keywords of the package are those that python/tools/make_options.py makes of the rows. Exit 1 if one of these does not hold.
