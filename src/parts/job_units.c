@@ -55,7 +55,8 @@
 #include "text/shingler.h"
 #include "text/unreadable.h"
 
-#define SORTER_PART 8u /* two sorters at a time may use an eighth of the memory each */
+#define SORTER_PART   8u /* two sorters at a time may use an eighth of the memory each */
+#define DOCS_AN_ENTRY 16 /* documents for each entry of the index of places, on average */
 
 typedef bm_units units;
 
@@ -524,11 +525,31 @@ static bm_status find_equal(units *u, bm_error *err)
     return end_group(u, &g, err);
 }
 
-/* The document that contains a place. */
+/* Index the documents by places: a binary search of them all would miss the cache at each step. */
+static bm_status index_docs(units *u, bm_error *err)
+{
+    if (u->n_docs == 0)
+        return BM_OK;
+    const bm_unit_doc *docs = u->docs.data;
+    while (u->place >> u->doc_at_shift > u->n_docs / DOCS_AN_ENTRY)
+        u->doc_at_shift++;
+    const size_t n = (size_t)(u->place >> u->doc_at_shift) + 2;
+    BM_TRY(bm_new_zero(&u->doc_at, n, err));
+    size_t doc = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (doc + 1 < u->n_docs && docs[doc + 1].begin <= (uint64_t)i << u->doc_at_shift)
+            doc++;
+        u->doc_at[i] = doc;
+    }
+    return BM_OK;
+}
+
+/* The document that contains a place. Needs index_docs(). */
 static size_t doc_of(const units *u, uint64_t place)
 {
     const bm_unit_doc *docs = u->docs.data;
-    bm_bisect b = {0, u->n_docs};
+    const size_t *at = u->doc_at + (place >> u->doc_at_shift);
+    bm_bisect b = {at[0], at[1]};
     while (b.low < b.high)
         bm_bisect_go(&b, docs[bm_middle(&b) + 1].begin <= place);
     return b.low;
@@ -991,6 +1012,7 @@ static bm_status run(units *u, bm_error *err)
     BM_TRY(read_units(u, err));
     bm_doc_table_end_adding(&context->docs);
     bm_job_context_stage(context, BM_STAGE_GROUP, "documents");
+    BM_TRY(index_docs(u, err));
     BM_TRY(find_groups(u, err));
     return write_all(u, err);
 }
@@ -1019,6 +1041,6 @@ bm_status bm_units_job(const bm_settings *settings, bm_units_pair_fn *pair, bm_s
     bm_buf_reset(&u.saved.runs);
     bm_span_grams_reset(&u.grams);
     bm_span_far_close(&u.far);
-    bm_free_all(u.dropped, u.filter.words);
+    bm_free_all(u.dropped, u.doc_at, u.filter.words);
     return bm_job_close(&u.job, status, out);
 }

@@ -34,6 +34,9 @@ struct bm_units {
     /* docs: n_docs + 1 bm_unit_doc; cuts: n_cuts bm_text_range, whose offsets are places */
     bm_column docs, cuts;
     size_t n_docs, n_cuts;
+    /* an index of docs by places: the number of the document that contains place i << shift */
+    size_t *doc_at;
+    unsigned doc_at_shift;
     uint64_t place; /* place of the next document */
     /* Spans only: */
     bool spans;
