@@ -79,6 +79,24 @@ void bm_doc_copies_note(const bm_doc_copies *copies, const bm_ingest_batch *batc
     bm_doc_copies_begin(copies, first, n);
 }
 
+void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
+                             bm_ingest_shard_list *out)
+{
+    const char *hashes = (const char *)first_hash;
+    uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++;
+    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
+        const uint32_t many = at[s];
+        out->begin[s] = at[s] = sum;
+        sum += many;
+    }
+    out->begin[BM_DOC_SHARDS] = sum;
+    for (size_t i = 0; i < n; i++)
+        out->docs[at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++] =
+            (uint32_t)i;
+}
+
 void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch)
 {
     const size_t first = batch->turn.first_row, n = batch->n_docs;

@@ -243,24 +243,6 @@ static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     }
 }
 
-void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
-                             bm_ingest_shard_list *out)
-{
-    const char *hashes = (const char *)first_hash;
-    uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++;
-    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
-        const uint32_t many = at[s];
-        out->begin[s] = at[s] = sum;
-        sum += many;
-    }
-    out->begin[BM_DOC_SHARDS] = sum;
-    for (size_t i = 0; i < n; i++)
-        out->docs[at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++] =
-            (uint32_t)i;
-}
-
 /* Copy rows and ids to the places reserved for them. */
 static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
 {
