@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_count.cl -- how many distinct hashes each document has.
  *
- *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
+ *   grid     one dimension, one work-group of BM_TEXT_GROUP work-items per chunk; runs after
+ *            bm_text_hash
  *   memory   in the GPU's shape a table of BM_TILE * 8 uints and BM_TILE counts in local memory
- *   result   counts: a uint a document
+ *   result   counts: one uint per document
  *
- * A document has a table of two entries for each slot, beginning at twice its first slot. An entry
+ * A document has a table of two entries per slot, from entry 2 * (its first slot) on. An entry
  * is 0, or 1 + the slot that has its hash. Probing is linear, and compares all 64 bits: a slot
  * stops at an equal hash, or takes the first free entry. `factor` is odd and drawn at random, so
  * nobody can prepare hashes that collide in the table; the counts do not depend on it. In the GPU's

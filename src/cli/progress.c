@@ -82,7 +82,7 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
 static void format_time(double seconds, char *out, size_t cap)
 {
     unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* longer times are shown as
-                                                                       * about eleven days */
+                                                                       * eleven and a half days */
     if (s >= 3600)
         snprintf(out, cap, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
     else

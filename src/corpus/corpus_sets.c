@@ -86,8 +86,8 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
                             .id_bytes = ids};
 }
 
-/* Bytes of the phases for these sums. The shards of content hashes count as one table, like the
- * shards of ids (model/ids.c). */
+/* Compute how many bytes each phase needs from these sums. The shards of content hashes count as
+ * one table, like the shards of ids (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;

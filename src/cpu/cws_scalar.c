@@ -9,7 +9,7 @@
 #define EACH UINT64_C(0x0101010101010101)
 
 /* Compares eight bytes at a time, but only the upper 7 bits of each, so that no subtraction borrows
- * from the next byte. So a bound that is one above its limit may pass too. */
+ * from the next byte. A byte that is one above `limit` may therefore pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
 {
     const uint64_t all = (limit >> 1 | 0x80) * EACH;

@@ -229,8 +229,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the document that has the id of document i. *dropped becomes the position of the dropped
- * document in the batch, or BM_ID_NONE if that document is in the index or there is none. */
+/* Drop the earlier document that has the same id as document i. *dropped: its position if it is in
+ * the batch; BM_ID_NONE if it is in the index, or if there is no such document. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;

@@ -348,8 +348,8 @@ static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_er
     return status;
 }
 
-/* Wait until no slot of the call is in flight. Afterwards nobody else uses the caller's arrays, or
- * the device is stuck. */
+/* Wait until no slot of the call is in flight. Afterwards nobody else uses the caller's arrays,
+ * unless the device is stuck. */
 static void wait_for_all(bm_signer_run *run)
 {
     bm_signer *signer = run->signer;

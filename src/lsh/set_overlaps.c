@@ -6,9 +6,9 @@
  *     hashes   number -> range in `list`
  *     list     [ sets with hash a | sets with hash b | … ]
  *
- * A look-up takes a step for each hash, and one for each pair of a hash and a set that has it. So
- * it is exact whatever the similarity, and cheap where sets have little in common. Hashes are mixed
- * once more, since hashes made elsewhere may be unevenly distributed.
+ * A look-up is exact whatever the similarity. It takes a step for each hash, and one for each pair
+ * of a hash and a set that has it, so it is cheap where sets have little in common. Hashes are
+ * mixed once more, since hashes made elsewhere may be unevenly distributed.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"

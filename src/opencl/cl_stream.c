@@ -217,7 +217,7 @@ static size_t quads(size_t bytes)
     return (bytes + 15) / 16;
 }
 
-/* Texts of characters that are not all ASCII need counts of code points. */
+/* Texts that are cut into characters and are not pure ASCII need counts of code points. */
 static bool is_ranked(const bm_text_batch *text, size_t doc)
 {
     return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;

@@ -20,7 +20,7 @@
 
 /* ingest_times -- how an ingest spent its time. */
 
-/* In seconds, summed over all threads. */
+/* In seconds; all but `elapsed` are summed over all threads. */
 typedef struct bm_ingest_times {
     double elapsed;
     double read;    /* reading and decompressing, one thread at a time */

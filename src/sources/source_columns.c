@@ -388,7 +388,7 @@ typedef struct columns {
     bm_range_turns turns;
     bm_row_range *range;   /* parts of this range are being handed out; NULL: none */
     uint32_t part;         /* the next part of that range */
-    uint64_t in_order;     /* rows of the file before this one are read in order */
+    uint64_t in_order;     /* number of a row: the rows before it are read in order */
     bm_table_chunk *chunk; /* NULL: the next chunk has to be read */
     uint32_t n_chunks;
     size_t row;    /* the next row of the chunk */

@@ -666,8 +666,8 @@ static inline position position_of(const bm_posting_piece *piece, uint64_t key)
     position p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* Take the last block whose first key is less: the first key >= `key` is in this block, or
-         * it is the first key of the next. */
+        /* Take the last block that begins with a key less than `key`: the first one that is not
+         * less is in this block, or begins the next. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
         const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);

@@ -688,7 +688,7 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     return status;
 }
 
-/* Is this an error of LMDB itself, or a system error that an impossible size causes? */
+/* True for an error of LMDB itself, and for a system error that an impossible size causes. */
 static bool is_damage(const bm_error *err)
 {
     return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||

@@ -8,7 +8,8 @@
  * only. A stable merge sort (of short pieces sorted by insertion) gives the same order in n log n.
  *
  * The result follows UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
- * Normal forms of assigned characters never change, so utf8proc is used for these only:
+ * Normal forms of assigned characters never change, so utf8proc is used for assigned characters.
+ * The exceptions:
  *
  *     not assigned in our version    a starter that is unchanged and composes with nothing
  *     compatibility decompositions   those newer than 13.0, and combining classes, come from our

@@ -107,9 +107,11 @@ void bm_pair_census_reset(bm_pair_census *census);
  * of n being equally likely, and every pair with a drawn document is examined. Then, for any corpus
  * (Cochran, Sampling Techniques, 3rd edition, 1977, theorems 2.1, 2.2 and 2.4),
  *
- *     t = D/n sum y_i                            has the mean T,
- *     v = D^2 (1 - n/D) s^2 / n                  has the mean squared error of t as its mean, where
- *     s^2 = sum (y_i - y)^2 / (n - 1).
+ *     t = D/n sum y_i                            is an unbiased estimate of T,
+ *     v = D^2 (1 - n/D) s^2 / n                  is one of the variance of t, where
+ *     s^2 = sum (y_i - y)^2 / (n - 1),
+ *
+ * sums are over the drawn documents, and y is the mean of their y_i.
  *
  * Pairs that share a document are not independent, and need not be, since documents are drawn, not
  * pairs. Only about (n/D)^2 of all pairs consist of two drawn documents; if only these were
