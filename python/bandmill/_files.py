@@ -75,9 +75,7 @@ def read_lines(data: bytes) -> list[str]:
 
 def group_lines(path: pathlib.Path) -> list[dict[str, Any]]:
     """groups.jsonl, an object for each group."""
-    lines = path.read_bytes().decode("utf-8").split("\n")[:-1]
-    found: list[dict[str, Any]] = json.loads(f"[{','.join(lines)}]")  # half the time of a call for each line
-    return found
+    return [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
 
 
 def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, units: bool = False) -> pa.Table:

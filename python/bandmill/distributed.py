@@ -18,7 +18,6 @@ engines call it.
 from __future__ import annotations
 
 import inspect
-import itertools
 import pathlib
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -270,7 +269,7 @@ def _members(found: Any) -> Any:
     pa = _files.arrow()
     groups, removed = _files.group_lines(found.path / "groups.jsonl"), found.removed
     sizes = _integers((len(g["members"]) for g in groups), len(groups))
-    row = _integers(map(int, itertools.chain.from_iterable(g["members"] for g in groups)), int(sizes.sum()))
+    row = _integers((int(id) for g in groups for id in g["members"]), int(sizes.sum()))
     firsts = np.minimum.reduceat(row, np.cumsum(sizes) - sizes) if len(row) else row
     kept = np.repeat(_integers((-1 if g["kept"] is None else int(g["kept"]) for g in groups), len(groups)), sizes)
     # in a group with known documents, which keeps none of its own

@@ -285,11 +285,11 @@ def test_copies_are_sent_once_and_stand_once_in_a_task():
     rows = pa.table(
         {"task": [0] * 600, "id": [f"{i:04}" for i in range(600)], "text": [f"text {i % 3}".encode() for i in range(600)]}
     )
-    packed = list(_tasks.pack(iter(rows.to_batches(max_chunksize=70))))
-    assert sum(len(b) - b.column("text").null_count for b in _tasks.unpacked(iter(packed))) == 3
-    other = list(_tasks.pack(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
+    thin = list(_tasks.thin(iter(rows.to_batches(max_chunksize=70))))
+    assert sum(len(b) - b.column("text").null_count for b in thin) == 3
+    other = list(_tasks.thin(iter(rows.slice(0, 2).to_batches())))  # of another partition: texts that come again
     for most in (1 << 20, 8):  # in memory, and in a file
-        expect_whole(_tasks._whole(iter([*packed[::-1], *other]), [600], most).sort_by("id"), rows)
+        expect_whole(_tasks._whole(iter([*thin[::-1], *other]), [600], most).sort_by("id"), rows)
 
 
 def expect_whole(whole, rows):
@@ -310,10 +310,9 @@ rows = list(pa.ipc.open_stream(blocks))
 split = list(_tasks.split(plan, _tasks.salts(plan.parts))(iter(rows)))
 assert list(_tasks.forests(iter(split[:1])))
 found = plan.components(join(split))
-chosen = list(_tasks.pack(plan.select(rows, found)))
-sizes = _tasks.task_sizes(found)
-assert pa.Table.from_batches(_tasks.number_all(_tasks.dedup(plan, sizes)(iter(chosen)))).num_rows > 10
-assert pa.Table.from_batches(_tasks.pairs(plan, sizes, {})(iter(chosen))).num_rows > 10
+chosen = list(_tasks.thin(plan.select(rows, found)))
+for task in _tasks.dedup, lambda *given: _tasks.pairs(*given, {}):
+    assert pa.Table.from_batches(task(plan, _tasks.task_sizes(found))(iter(chosen))).num_rows > 10
 assert "pandas" not in sys.modules
 """
 

@@ -254,7 +254,7 @@ class Job:
         return counts if self._known is None else {**counts, "against": int(self._n_known.get["documents"])}
 
     def candidates(self) -> DataFrame:
-        """The second job begins: blocks of candidates, all of a task in one partition."""
+        """The second job begins: candidates, all of a task in one partition."""
         assert self.found is not None
         found = self.found
         hint = "broadcast" if found.n <= BROADCAST_DOCS else "shuffle_hash"
@@ -269,7 +269,8 @@ class Job:
         if self._known is not None:
             others = labelled(self._known, self.known_kind, known=True).withColumnRenamed("id", "known")
             chosen = chosen.unionByName(others, allowMissingColumns=True)
-        return chosen.mapInArrow(_tasks.pack, _tasks.PACKED_SCHEMA).repartition(len(found.sizes), "task")
+        fields = "".join(f", `{f.name}` {f.dataType.simpleString()}" for f in chosen.schema.fields)[2:]
+        return chosen.mapInArrow(_tasks.thin, f"{fields}, digest binary").repartition(len(found.sizes), "task")
 
 
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
@@ -277,29 +278,28 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     assert job.found is not None
     known = f", known {job.known_kind}" if job.settings.known is not None else ""
     member = f"kept boolean, jaccard double, reason string{known}"
-    blocks = job.candidates().mapInArrow(_tasks.dedup(job.plan, job.found.sizes), "block binary")
+    seen = Observation()
+    counted = job.candidates().mapInArrow(
+        _tasks.dedup(job.plan, job.found.sizes), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
+    )
+    sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
+    counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
+    # Rows of counts go on: adaptive execution would cut an exchange without rows out of the plan, and what was seen with it.
+    members = counted.drop("counts")
     out_schema = f"id {job.kind}, group long, {member}"
     with job.described("bandmill: compare") as said:
         if job.found.n <= ONE_TASK_DOCS:
-            seen = Observation()
-            rows = blocks.repartition(1).mapInArrow(_tasks.number_all, f"{out_schema}, counts string")
-            # A row has what was counted, since adaptive execution cuts what no row passes out of the plan.
-            found = rows.observe(seen, F.max("counts").alias("counts")).where("id is not null").drop("counts").persist()
+            ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
         else:
-            held = blocks.mapInArrow(_tasks.members, f"first {job.kind}, id {job.kind}, {member}, counts string")
-            held = held.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
+            held = members.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
             job.held.append(held)
-            sizes = held.mapInArrow(_tasks.count_groups, "part int, n long, counts string").toArrow()
-            counts = _tasks.add_up(sizes["counts"].to_pylist())
+            sizes = held.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
             order = np.argsort(np.asarray(sizes["part"]))
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
-            offsets = dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
-            found = held.mapInArrow(_tasks.number(offsets), out_schema).persist()
+            ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
+        found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
         found.where("group < 1").collect()  # none, in fewer jobs than count() takes
-        if job.found.n == 0:
-            counts = dict.fromkeys(_tasks.COUNTS, 0)
-        elif job.found.n <= ONE_TASK_DOCS:
-            counts = json.loads(seen.get["counts"])
+        counts = {name: int(n) for name, n in seen.get.items()} if job.found.n else dict.fromkeys(_tasks.COUNTS, 0)
         said.append(f"{counts['groups']:,} groups, {counts['removed']:,} documents removed")
     job.free()
     return found, counts

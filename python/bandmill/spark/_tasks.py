@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import itertools
 import json
@@ -11,7 +10,7 @@ import mmap
 import os
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import IO, Any, Callable
 
 import numpy as np
@@ -27,11 +26,8 @@ Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
 MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around an error of a task, as JSON, in the words of Spark's exception
 BLOCK_SCHEMA = "part int, block binary"
-PACKED_SCHEMA = "task int, block binary"
 LABEL_SCHEMA = "id_hash long, task int, about binary"
 PAIR_BATCH = 1 << 16  # rows of a batch that goes out
-BLOCK_BYTES = 400_000  # of a block, about: G1 treats what has 512 KiB apart
-PACK_BYTES = 1 << 22  # of rows that are packed together, at least
 TEXT_BYTES = 1 << 28  # of texts that a task holds in memory; more are in a file
 # Of the program's report: those of all documents are the sums of those of whole components.
 COUNTS = (
@@ -79,19 +75,14 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     """The same; an Error comes to the driver with its status and field."""
 
     def wrapped(batches: Batches) -> Batches:
-        _freeze()
+        if gc.get_freeze_count() == 0:  # a worker looks for garbage after every task: 40 ms without this
+            gc.freeze()
         try:
             yield from run(b for b in batches if b.num_rows)
         except Error as e:
             raise RuntimeError(json.dumps([str(e), e.status, e.field]).join(MARKS)) from None
 
     return wrapped
-
-
-@functools.cache
-def _freeze() -> None:
-    """A worker looks for garbage after every task: 40 ms without this, which is done once."""
-    gc.freeze()
 
 
 def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], Batches]:
@@ -142,80 +133,30 @@ def task_sizes(found: Components) -> list[int]:
     return sizes
 
 
-def pack(batches: Batches) -> Batches:
-    """(…, text, task) -> PACKED_SCHEMA: the rows of a task in blocks, with a column digest in place of task.
+def thin(batches: Batches) -> Batches:
+    """(…, text) -> (…, text, digest): of copies in a partition only the first has its text, the others are null.
 
-    A block is a stream of Arrow with one batch: the exchange moves few large rows. Of copies in a partition only the first has
-    its text, the others are null. So a document that is there a million times costs its tasks and the exchange little more
-    than its ids.
+    So a document that is there a million times costs its tasks and the exchange little more than its ids.
     """
     seen: set[bytes] = set()
-    held: list[pa.RecordBatch] = []
     for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-        if sum(one.nbytes for one in held) >= PACK_BYTES:
-            yield from _packed(held, seen)
-    if held:
-        yield from _packed(held, seen)
-
-
-def _packed(held: list[pa.RecordBatch], seen: set[bytes]) -> Batches:
-    """PACKED_SCHEMA of these rows, which are forgotten. ``seen``: digests of texts that were packed before."""
-    whole = pa.Table.from_batches(held)
-    held.clear()
-    for rows in whole.combine_chunks().to_batches():
-        texts = rows.column("text")
+        if batch.num_rows == 0:
+            continue
+        place = batch.schema.get_field_index("text")
+        texts = batch.column(place)
         if texts.null_count:
             texts = texts.fill_null(b"")
         digests = text_digests(texts)
-        again = _seen_before(digests, seen)
-        tasks = numbers(rows.column("task"))
-        order = np.argsort(tasks, kind="stable")
-        names = [name for name in rows.schema.names if name not in ("task", "text")]
-        rest = pa.RecordBatch.from_arrays([*rows.select(names).columns, digests], names=[*names, "digest"])
-        sizes = np.where(again, 0, numbers(pc.binary_length(texts))) + rest.nbytes // len(rest)
-        tasks, ends = tasks[order], np.cumsum(sizes[order])
-        new = (np.diff(tasks) != 0) | (np.diff(ends // BLOCK_BYTES) != 0)
-        begins = np.concatenate([[0], np.flatnonzero(new) + 1])
-        block = blocks(_taken(rest, texts, at, again[at]) for at in np.split(order, begins[1:]))
-        yield pa.RecordBatch.from_arrays([array(tasks[begins]), block], names=["task", "block"])
-
-
-def _taken(rest: pa.RecordBatch, texts: pa.Array, at: Array, again: Array) -> pa.RecordBatch:
-    """Rows with their texts, or null where a text stands in another row."""
-    columns = [*rest.take(array(at)).columns, texts.take(array(at, again))]
-    return pa.RecordBatch.from_arrays(columns, names=[*rest.schema.names, "text"])
-
-
-def _seen_before(digests: pa.Array, seen: set[bytes]) -> Array:
-    """Which are in ``seen``, or stand before; all are in it afterwards."""
-    add = seen.add
-    return np.array([digest in seen or add(digest) is not None for digest in _keys(digests)], dtype=bool)
-
-
-def _keys(digests: pa.Array) -> list[bytes]:
-    """Digests as bytes: pyarrow's own list takes ten times as long."""
-    data, width = digests.buffers()[1].to_pybytes(), digests.type.byte_width
-    return [data[at : at + width] for at in range(digests.offset * width, (digests.offset + len(digests)) * width, width)]
-
-
-def blocks(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Each batch as a stream of Arrow."""
-    sink, ends = pa.BufferOutputStream(), [0]
-    for rows in pieces:
-        with pa.ipc.new_stream(sink, rows.schema) as out:
-            out.write_batch(rows)
-        ends.append(sink.tell())
-    places = pa.py_buffer(np.array(ends, dtype=np.int64))
-    return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, [None, places, sink.getvalue()])
-
-
-def unpacked(batches: Batches) -> Batches:
-    """The rows of blocks."""
-    for batch in batches:
-        for block in batch.column("block"):
-            yield from pa.ipc.open_stream(block.as_buffer())
+        n, again = len(seen), np.zeros(len(texts), dtype=bool)
+        for row, digest in enumerate(digests.to_pylist()):
+            seen.add(digest)
+            again[row] = len(seen) == n
+            n = len(seen)
+        if again.any():
+            texts = texts.take(array(np.arange(len(texts)), again))
+        columns = [*batch.columns, digests.cast(pa.binary())]
+        columns[place] = texts
+        yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "digest"])
 
 
 def _partition() -> int:
@@ -229,7 +170,7 @@ class _Texts:
     """The different texts of a task, one after another: in memory, or in a file where there are more than ``most`` bytes."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._bytes, self._n = most, 0, 0
+        self._most, self._bytes = most, 0
         self._held: list[pa.Buffer] = []
         self._file: IO[bytes] | None = None
         self._ends: list[Array] = [np.zeros(1, dtype=np.int64)]
@@ -237,18 +178,14 @@ class _Texts:
 
     def add(self, texts: pa.Array, digests: pa.Array) -> None:
         """Those that are new; null is a text that stands in another row."""
-        new: dict[bytes, int] = {}
-        for row, (digest, there) in enumerate(zip(_keys(digests), flags(texts.is_valid()).tolist())):
-            if there and digest not in self._place:
-                new.setdefault(digest, row)
+        there, new = np.flatnonzero(flags(texts.is_valid())), list[int]()
+        for row, digest in zip(there.tolist(), digests.take(array(there)).to_pylist()):
+            if digest not in self._place:
+                self._place[digest] = len(self._place)
+                new.append(row)
         if not new:
             return
-        rows = np.fromiter(new.values(), np.int64, len(new))
-        if 2 * len(new) < len(texts):
-            texts, rows = texts.take(array(rows)), np.arange(len(new))
-        self._place.update(zip(new, (rows + self._n).tolist()))
-        self._n += len(texts)
-        values = texts.cast(pa.large_binary())
+        values = texts.take(array(np.array(new))).cast(pa.large_binary())
         ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
         data = values.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0]))
         self._ends.append(ends[1:] - ends[0] + self._bytes)
@@ -271,7 +208,7 @@ class _Texts:
             data = pa.py_buffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ))
         texts = pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), data])
         coded = digests.dictionary_encode()
-        place = np.array([self._place[digest] for digest in _keys(coded.dictionary)], dtype=np.int64)
+        place = np.array([self._place[digest] for digest in coded.dictionary.to_pylist()], dtype=np.int64)
         return pa.DictionaryArray.from_arrays(array(place[numbers(coded.indices)]), texts)
 
 
@@ -281,12 +218,12 @@ def _most(plan: Plan) -> int:
 
 
 def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
-    """The documents of a task (PACKED_SCHEMA); copies of a text stand once in a dictionary. ``sizes``: of each, at least."""
+    """The documents of a task; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
     texts, rows = _Texts(most), []
-    for batch in unpacked(batches):
+    for batch in batches:
         digests = batch.column("digest")
         texts.add(batch.column("text"), digests)
-        rest = batch.select([name for name in batch.schema.names if name != "text"])
+        rest = batch.select([name for name in batch.schema.names if name not in ("text", "task")])
         rows.append(rest.take(array(np.arange(len(rest)))))  # a copy, which does not hold the texts of the batch
     n, wanted = sum(len(b) for b in rows), sizes[_partition()]
     if n < wanted:
@@ -309,10 +246,10 @@ def folder(name: str = "temp_dir") -> dict[str, Any]:
 
 
 def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
-    """All documents of a task (PACKED_SCHEMA) -> (block): rows (first, id, kept, jaccard, reason) of members of groups.
+    """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, counts).
 
-    Rows with an id in a column ``known`` are known documents, and there is a column ``known`` behind ``reason`` then. The
-    schema of a block without rows has what the task counted.
+    Rows with an id in a column ``known`` are known documents, and there is a column ``known`` behind ``reason`` then. A row
+    without an id has what the task counted, COUNTS.
     """
 
     def run(batches: Batches) -> Batches:
@@ -323,16 +260,15 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
         found, counts = plan.dedup(documents, others if others is not None and len(others) else None, **folder())
         ids = documents.column("id").combine_chunks()
         columns = {"first": ids.take(found["first"].combine_chunks()), "id": ids.take(found["row"].combine_chunks())}
-        columns.update({name: one_chunk(found[name]) for name in ("kept", "jaccard", "reason")})
+        columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
         if others is not None:
             columns["known"] = others.column("id").combine_chunks().take(found["known"].combine_chunks())
-        members = pa.RecordBatch.from_arrays([one_chunk(column) for column in columns.values()], names=list(columns))
-        about = json.dumps({name: counts.get(name, 0) for name in COUNTS})
-        nothing = members.slice(0, 0).replace_schema_metadata({"counts": about})
-        yield pa.RecordBatch.from_arrays([blocks([nothing])], names=["block"])
-        each = max(1, BLOCK_BYTES * len(members) // max(1, members.nbytes))
-        pieces = (members.slice(at, each) for at in range(0, len(members), each))
-        yield pa.RecordBatch.from_arrays([blocks(pieces)], names=["block"])
+        of_task = pa.nulls(len(found), pa.list_(pa.int64()))
+        yield from pa.table({**columns, "counts": of_task}).to_batches(max_chunksize=PAIR_BATCH)
+        nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
+        own = np.array([counts.get(name, 0) for name in COUNTS])
+        row = pa.ListArray.from_arrays(array(np.array([0, len(own)], dtype=np.int32)), array(own))
+        yield from pa.table({**nothing, "counts": row}).to_batches()
 
     return told(run)
 
@@ -362,61 +298,6 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
     return told(run)
 
 
-def _counts(rows: pa.RecordBatch) -> str | None:
-    """What a task counted, in a batch of `dedup` that has no rows."""
-    found = (rows.schema.metadata or {}).get(b"counts")
-    return None if found is None else found.decode()
-
-
-def _one_text(text: str) -> pa.Array:
-    """Made of buffers: pyarrow's own conversion imports pandas."""
-    data = text.encode()
-    return pa.Array.from_buffers(
-        pa.string(), 1, [None, array(np.array([0, len(data)], dtype=np.int32)).buffers()[1], pa.py_buffer(data)]
-    )
-
-
-def add_up(counts: list[str]) -> dict[str, int]:
-    """What all tasks counted."""
-    each = [json.loads(one) for one in counts]
-    return {name: sum(one[name] for one in each) for name in COUNTS}
-
-
-def number_all(batches: Batches) -> Batches:
-    """All members (block) -> (id, group, kept, jaccard, reason, counts), by group. A row without an id has all counts."""
-    members, counts = [], list[str]()
-    for rows in unpacked(batches):
-        own = _counts(rows)
-        if own is not None:
-            counts.append(own)
-        members.append(rows.replace_schema_metadata(None))
-    if not members:
-        return
-    table = pa.Table.from_batches(members)
-    first = one_chunk(table.column("first")).dictionary_encode()
-    rank = np.empty(len(first.dictionary), dtype=np.int64)
-    rank[numbers(pc.sort_indices(first.dictionary))] = np.arange(len(rank))
-    group = rank[numbers(first.indices)]
-    order = np.argsort(group, kind="stable")
-    table = table.take(array(order))
-    columns = {"id": table.column("id"), "group": array(group[order] + 1)}
-    columns.update({name: table.column(name) for name in table.column_names if name not in ("first", "id")})
-    yield from pa.table({**columns, "counts": pa.nulls(len(table), pa.string())}).to_batches(max_chunksize=PAIR_BATCH)
-    nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
-    yield from pa.table({**nothing, "counts": _one_text(json.dumps(add_up(counts)))}).to_batches()
-
-
-def members(batches: Batches) -> Batches:
-    """Members (block) -> (first, id, kept, jaccard, reason, counts). A row without an id has the counts of its task."""
-    for rows in unpacked(batches):
-        own = _counts(rows)
-        if own is None:
-            columns = [*rows.columns, pa.nulls(len(rows), pa.string())]
-        else:
-            columns = [*(pa.nulls(1, column.type) for column in rows.columns), _one_text(own)]
-        yield pa.RecordBatch.from_arrays(columns, names=[*rows.schema.names, "counts"])
-
-
 def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
     """Which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
     first = batch.column("first")
@@ -436,19 +317,14 @@ def _members(batches: Batches) -> Batches:
 
 
 def count_groups(batches: Batches) -> Batches:
-    """Sorted members of one partition -> (part, n, counts): how many groups it has, and the counts of tasks that are in it."""
-    n, last, counts = 0, None, list[str]()
-
-    def counted() -> Batches:
-        for batch in batches:
-            counts.extend(batch.column("counts").drop_null().to_pylist())
-            yield batch
-
-    for batch in _members(counted()):
+    """Sorted members of one partition -> (part, n): how many groups it has."""
+    n, last = 0, None
+    for batch in _members(batches):
         begins, last = _starts(batch, last)
         n += int(begins.sum())
-    part = [array(np.array([_partition()], dtype=np.int32)), array(np.array([n])), _one_text(json.dumps(add_up(counts)))]
-    yield pa.RecordBatch.from_arrays(part, names=["part", "n", "counts"])
+    yield pa.RecordBatch.from_arrays(
+        [array(np.array([_partition()], dtype=np.int32)), array(np.array([n]))], names=["part", "n"]
+    )
 
 
 def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
@@ -462,7 +338,7 @@ def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
             group = n + np.cumsum(begins)
             n = int(group[-1])
             columns = {"id": batch.column("id"), "group": array(group)}
-            columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id", "counts")})
+            columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id")})
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     return run
