@@ -108,9 +108,10 @@ typedef struct bm_dedup_options {
      * again, and must be unchanged. BM_RECORDS_NOT_WRITTEN, the default: none is written. */
     bm_records removed;
     /* Without output.path the kept records go here, in input order, as one stream (one header, one
-     * array), once groups are known; nothing else is written except output.report. SAME means no
-     * compression. If `write` returns non-zero, the job stops with BM_ERR_PIPE. With `resume`,
-     * `write_pairs`, `removed`, `kept` BM_RECORDS_NOT_WRITTEN, or several tables: BM_ERR_USAGE. */
+     * array), once groups are known; nothing else is written except output.report. `kept` =
+     * BM_RECORDS_SAME means no compression. If `write` returns non-zero, the job stops with
+     * BM_ERR_PIPE. With `resume`, `write_pairs`, `removed`, `kept` = BM_RECORDS_NOT_WRITTEN, or
+     * several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
     /* ALL: groups are made of every pair at the threshold, found exactly, without bands and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h -- statuses and errors, which all calls of the library return.
+/* status.h -- the statuses and errors of the library's calls.
  *
  * A function that can fail returns a bm_status and takes an optional bm_error as its last argument.
  * On BM_OK the error is left as it was. The library never prints, exits or aborts; messages for

@@ -71,7 +71,7 @@ static inline bool bm_utf8_is_whole(const char *part, size_t len)
         return true;
     if (((unsigned char)part[0] & 0xC0) == 0x80)
         return false;
-    size_t n = 1; /* bytes of the last character that the part includes */
+    size_t n = 1; /* bytes of the last character, as far as they are in the part */
     while (n < len && ((unsigned char)part[len - n] & 0xC0) == 0x80)
         n++;
     const unsigned char lead = (unsigned char)part[len - n];

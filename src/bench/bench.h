@@ -60,7 +60,7 @@ typedef struct bm_bench_row {
     double ratio; /* ratio to the row named in `ratio_to`, of the same device; 0: no ratio */
     char ratio_to[48];
     uint32_t threads;       /* host threads at work; 0: none */
-    uint32_t compute_units; /* compute units of an OpenCL device at work; 0: none */
+    uint32_t compute_units; /* compute units at work, of an OpenCL device; 0: none */
 } bm_bench_row;
 
 typedef struct bm_bench_result {

@@ -100,7 +100,7 @@ bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
 
 #define BM_BENCH_SLOTS     2u /* per thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
-#define BM_BENCH_DOC       118u /* hashes: the mean for real text in shingles of 5 words */
+#define BM_BENCH_DOC       118u /* hashes in a document: the mean of real texts in word:5 */
 
 typedef struct bm_bench_slot {
     bm_shingle_batch batch;

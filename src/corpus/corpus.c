@@ -281,8 +281,8 @@ typedef struct comparison {
     size_t n;
     /* If sets are in a file: the documents of the current pairs. */
     uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* offset in the arena of each document's set; scratch before that */
-    uint32_t *of;   /* at 2i and 2i + 1: indexes in `docs` of a and b of pair i */
+    uint64_t *at;   /* offset of each document's set in the arena; scratch before that */
+    uint32_t *of;   /* at 2i and 2i + 1: where a and b of pair i are in `docs` */
     size_t n_docs;
 } comparison;
 

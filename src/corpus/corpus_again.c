@@ -34,7 +34,7 @@
 #define HUGE_BYTES ((size_t)2 << 20)
 
 struct bm_corpus_made {
-    uint32_t *at;     /* of each document: 1 + index in `arena` of its set; 0: it has none */
+    uint32_t *at;     /* of each document: 1 + index of its set in `arena`; 0: it has none */
     uint8_t *before;  /* of each document: whether its set was made before */
     uint64_t *arena;  /* the sorted sets */
     size_t used, cap; /* in words */

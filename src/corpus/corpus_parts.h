@@ -136,7 +136,7 @@ typedef struct bm_corpus_sums {
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n;
-    /* documents whose columns' file pages were last removed from memory: the first n_left */
+    /* documents added before the file pages of columns were last removed from memory */
     size_t n_left;
     uint32_t *rep; /* of each document: the first one with the same content hash, maybe itself */
     /* of each document: non-zero if it is a copy or empty, and so never a candidate */
@@ -372,7 +372,7 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus);
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums);
 /* Bytes of cfg.memory that are free while documents are added, not counting batches. */
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
-/* BM_ERR_NOMEM if the bytes in use plus `more` exceed cfg.memory. */
+/* Fail with BM_ERR_NOMEM if the bytes in use plus `more` exceed cfg.memory. */
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* The same for the memory of matching, not of reading or grouping. */
 bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err);

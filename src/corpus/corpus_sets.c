@@ -38,7 +38,7 @@
 #define LABEL_BYTES   8u  /* bytes of buckets by keys that matching by labels does not need */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
-#define STAR_BYTES    20u /* for grouping by edges: turns, or matching a second time */
+#define STAR_BYTES    20u /* for grouping by edges: bm_turns, or matching a second time */
 
 /* Bytes of labels. Unfinished labels count with the bytes that they take if no documents share a
  * key. */
@@ -374,8 +374,8 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* Buffers for making labels: `keys` for keys that are read back, and `none` for marking the
- * documents without a key in the band, if keys were made elsewhere. */
+/* Buffers for making labels: `keys` for keys that are read back; if keys were made elsewhere, also
+ * `none`, which marks the documents without a key in the band. */
 typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;

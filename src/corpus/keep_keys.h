@@ -72,7 +72,7 @@ bm_status bm_keep_keys_copy_unsaved(const bm_keep_keys *keys, bm_unsaved_reader 
                                     bm_buf *to, bm_error *err);
 /* Drop the unsaved keys, because they were saved, or will never be. */
 void bm_keep_keys_forget(bm_keep_keys *keys);
-/* After all keys were added. BM_ERR_INPUT: no document has a field that a rule names. */
+/* Call this after all keys were added. BM_ERR_INPUT: no document has a field that a rule names. */
 bm_status bm_keep_keys_check(const bm_keep_keys *keys, bm_error *err);
 /* Log how many documents rules could not compare. */
 void bm_keep_keys_log(const bm_keep_keys *keys, bm_meter *meter);

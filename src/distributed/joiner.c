@@ -36,7 +36,7 @@ typedef struct heap {
     size_t n, cap_keys, cap_hashes, n_ids, cap_ids;
 } heap;
 
-/* The linked documents. `hashes` has the id hash of each node. */
+/* The linked documents, which are the nodes. `hashes` has the id hash of each. */
 typedef struct forest {
     bm_hash_table table;
     uint64_t *hashes;

@@ -407,8 +407,8 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Append the blocks of one part, none of them too large. The first block of all has the counts,
- * unless the documents are known. */
+/* Append the blocks of one part, each of at most BM_BLOCK_BYTES. The first block of all has the
+ * counts, unless splitter->known is set. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
 {

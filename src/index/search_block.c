@@ -99,7 +99,7 @@ static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_e
 /* Work data for making a block. */
 typedef struct making {
     bm_search_block *block;
-    uint32_t *ids;           /* numbers of the shingles of each document, document by document */
+    uint32_t *ids;           /* ids of the shingles of each document, document by document */
     uint64_t *begin;         /* for each document, where it begins in `ids`; n + 1 entries */
     uint32_t *counts;        /* for each shingle, its number of documents */
     uint32_t *kinds;         /* for each document of the block */

@@ -79,7 +79,7 @@ typedef struct bm_crowded_key {
     uint32_t *docs; /* documents of the batch that have the key, ascending */
     uint32_t n_numbers, n_docs;
     uint64_t rest; /* how many more documents of the index have the key */
-    bool listed;   /* the key is turned into hits at the end */
+    bool listed;   /* it is turned into hits once all bands are looked up */
 } bm_crowded_key;
 
 /* A hit is (number in the index) << 32 | (index in the batch). Ascending order is file order. */
@@ -120,7 +120,7 @@ typedef struct bm_key_batch {
                                    numbers; 0: all */
     /* A crowded key that many documents of the batch have, or that makes many hits (ASKERS and
      * LISTED in search_hits.c), stays a bm_crowded_key. False, or with `alone`: all crowded keys
-     * are turned into hits at the end. */
+     * are turned into hits once all bands are looked up. */
     bool keep_crowded;
 } bm_key_batch;
 

@@ -30,8 +30,8 @@
 /* Did the file itself cause the last failure? */
 typedef enum breakage {
     NOT_BROKEN,
-    DAMAGED,   /* yes: the contents are broken */
-    UNREADABLE /* yes: the stored bytes cannot be read */
+    DAMAGED,   /* yes, its contents are broken */
+    UNREADABLE /* yes, its stored bytes could not be read */
 } breakage;
 
 struct bm_input_bytes {

@@ -10,8 +10,9 @@
  * A record of a plain file of lines, TSV or CSV belongs to the range that has its first byte. A row
  * group of Parquet belongs to the range that has its middle; row r of R counts as byte size * r / R
  * of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) belongs as a whole
- * to the range that has its middle. So names, sizes and N alone decide which bytes are examined,
- * and the concatenated shares hold each record once, in input order.
+ * to the range that has its middle. So N and the files' names, sizes and (Parquet) row counts alone
+ * decide which bytes are examined, and the concatenated shares hold each record once, in input
+ * order.
  *
  * The bytes of a file before the share's first record are read, but not parsed, because their lines
  * and records have to be counted, and in CSV their quotes decide where records begin. */

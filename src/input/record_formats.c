@@ -31,7 +31,7 @@ void bm_record_maker_reset(bm_record_maker *maker)
     maker->place_name = NULL;
 }
 
-/* For the reason in the maker's buffer. */
+/* Mark the record bad, for the reason in the maker's buffer. */
 static void mark_bad(bm_record_maker *maker, bm_record *record)
 {
     record->bad = true;
@@ -195,9 +195,9 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
  *
  * Parses a row of tsv or csv: finds id and text.
  *
- * A row is read to its end, because broken quoting anywhere makes it a bad record. So do more cells
- * than the first row has: a text that contains an unquoted separator would be cut off there. A
- * cell is copied only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one
+ * A row is read to its end: broken quoting anywhere makes it a bad record, and so does having more
+ * cells than the first row, since a text with an unquoted separator would be cut off at it. A cell
+ * is copied only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one
  * empty cell. */
 
 /* A row while it becomes a record. */

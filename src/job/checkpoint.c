@@ -45,7 +45,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         return false;
     *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
-        *status = BM_OK; /* not the same; the job reports the error when it reads the input */
+        *status = BM_OK; /* the input is not the same; reading it later reports the error */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     return *status == BM_OK && same;
@@ -153,7 +153,7 @@ static const char *const names[] = {
 
 /* --- the state of an earlier job --- */
 
-/* What the documents of the job are. */
+/* The word for a document of the job, in messages. */
 static const char *noun(const bm_checkpoint *checkpoint)
 {
     return bm_settings_pair_units(checkpoint->owner->settings) ? "part" : "document";
@@ -333,13 +333,13 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 
 /* === the file of sets === */
 
-/* NULL: there is none, or it was closed. */
+/* The sorter whose file is saved as the sets are; NULL: there is none, or it was closed. */
 static bm_sorted_runs *sorter_of(const bm_checkpoint *checkpoint)
 {
     return checkpoint->more.sorter != NULL ? *checkpoint->more.sorter : NULL;
 }
 
-/* NULL: there is none, or it was closed. */
+/* The file of sets, or of the sorter; NULL: there is none, or it was closed. */
 static const bm_spill_file *sets_file(const bm_checkpoint *checkpoint)
 {
     if (checkpoint->corpus != NULL)
@@ -360,7 +360,7 @@ static bool sets_lie(bm_checkpoint *checkpoint)
     return checkpoint->sets_lie;
 }
 
-/* Will it have one once something is saved? */
+/* Will the job have a file at sets_path once something is saved? */
 static bool saves_sets(const bm_checkpoint *checkpoint)
 {
     return checkpoint->corpus != NULL || checkpoint->more.sorter != NULL;
@@ -889,7 +889,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
-        /* Another job may have a file with the name of the sets by now, which must stay. */
+        /* By now the name of the sets may be that of another job's file, which must stay. */
         const bm_spill_file *sets = sets_file(checkpoint);
         if (!stays && sets_lie(checkpoint) &&
             (checkpoint->sets_beside || sets == NULL ? claimed : bm_spill_has_its_name(sets)))

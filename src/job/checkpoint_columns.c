@@ -33,7 +33,7 @@ enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
     MATCH_LABELS,       /* uint32_t: the root of the document's group */
-    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to it; BM_NO_DOC: none */
+    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to this; BM_NO_DOC: none */
     MATCH_SIMILARITIES, /* double: the similarity of that edge */
     N_MATCH_COLUMNS
 };
@@ -228,7 +228,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",
                      (unsigned long long)counts->not_compared);
-    return match->settings.verify == BM_VERIFY_NONE /* then grouping needs the band keys */
+    return match->settings.verify == BM_VERIFY_NONE /* grouping needs the band keys */
                ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,
                                   err)
                : BM_OK;
@@ -245,7 +245,7 @@ enum {
     DOC_ROWS,    /* bm_doc_row */
     DOC_ID_ENDS, /* uint64_t: where the id ends among the bytes of all ids */
     DOC_CONTENT, /* bm_hash128, while content hashes are in memory; afterwards empty */
-    DOC_REP,     /* uint32_t: the representative; empty if DOC_CONTENT is not */
+    DOC_REP,     /* uint32_t: the representative; filled only if DOC_CONTENT is empty */
     DOC_TEXTS,   /* uint64_t: the place of the text, if sets are made again; else empty */
     N_PLAIN,
     DOC_KEYS = N_PLAIN, /* uint64_t: as many per document as there are bands */

@@ -92,8 +92,8 @@ typedef struct bm_checkpoint {
     bm_job_context *owner; /* the job that was asked for; `job` may be a part of it */
     bm_out_dir *dir;
     bm_corpus *corpus; /* NULL: the job has none */
-    /* For a job that writes arrays itself; else NULL. Called before documents are saved: passes the
-     * rows of the arrays to the system, and sets *sums to their checksums. */
+    /* Called before documents are saved: passes the rows of the job's arrays to the system, and
+     * sets *sums to their checksums. NULL: the job writes no arrays itself. */
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
     bm_checkpoint_more more; /* more.save NULL: the job saves only documents */
@@ -111,7 +111,7 @@ typedef struct bm_checkpoint {
     struct bm_sets_holder *holder;
     bm_checkpoint_saved saved; /* what the journal records */
     bool reading;              /* documents are being ingested, or the ingest failed */
-    bool read_twice;           /* all inputs were read before: a repaired one would be another */
+    bool read_twice;           /* all inputs were read before this pass, so none may be repaired */
     bool read_all;             /* all documents were ingested */
     bm_match *match;           /* set once matching has run or was loaded */
     double last;               /* when the job was last saved (bm_clock_seconds) */

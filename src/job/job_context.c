@@ -952,7 +952,7 @@ static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t fir
     return bm_df_count_add(ctx, &batch->shingles, err);
 }
 
-/* Without a log: the main pass reports skipped records. */
+/* Logs nothing: the main pass reports skipped records. */
 bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request, bm_error *err)
 {
     const bm_settings *s = job->settings;

@@ -106,7 +106,7 @@ struct bm_checkpoint_more;
 typedef struct bm_part_source {
     bm_job_context *of;               /* the other job, whose inputs are open */
     struct bm_checkpoint *checkpoint; /* of the other job; lent to the job of parts, `job` */
-    /* What the other job adds to it. */
+    /* Set *out to the data that the other job adds to the checkpoint. */
     void (*more)(void *ctx, const bm_job_context *job, struct bm_checkpoint_more *out);
     bm_ingest_scan scan; /* finds parts; scan.parts is true */
     /* Called for each batch in input order, before the sink gets the batch. */

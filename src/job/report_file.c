@@ -823,8 +823,8 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Is the setting one of the requested outputs, which belong into "run"? "command" is not, although
- * it is in the same section: reports have it as "kind". */
+/* Is the setting a requested output, to be written into "run"? Not "command", which is in the same
+ * section, but which reports have as "kind". */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;

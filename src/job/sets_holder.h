@@ -21,11 +21,11 @@
 
 typedef struct bm_sets_holder bm_sets_holder;
 
-/* Does the file begin like one of sets, or like the sorted runs of parts of documents, which lie in
- * their place? */
+/* Does the file begin like a file of sets, or like the sorted runs that a job of parts of documents
+ * saves in its place? */
 bool bm_sets_are_saved(const char *path);
-/* Write and lock the holder of the sets at `sets`, a path that ends as above. `work`: the resolved
- * path of the work directory. NULL: this is not possible. */
+/* Write and lock the holder of the sets at `sets`, a path that ends like the first name above.
+ * `work`: the resolved path of the work directory. Returns NULL if this is not possible. */
 bm_sets_holder *bm_sets_holder_open(const char *sets, const char *work);
 /* Unlock the holder. If `stays`, its file remains, for the job that resumes; else it is removed.
  * NULL is fine. */

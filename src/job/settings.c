@@ -451,7 +451,7 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
     emit_text(&l, "command",
-              bm_job_row_of(settings)->name); /* first: of two kinds of jobs, this must differ */
+              bm_job_row_of(settings)->name); /* first, so jobs of two kinds differ here */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;

@@ -136,8 +136,8 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
-/* Let the rule for repeated ids that was asked for replace the one in a manifest, unless it is the
- * default: it applies to the documents of all directories. */
+/* Let the caller's rule for repeated ids, unless it is the default, replace the one in a manifest:
+ * the caller's applies to the documents of all directories. */
 void bm_settings_keep_id_rule(const bm_input_options *asked, bm_input_options *recorded);
 /* Return the input options for the known documents (pairs.against): those of the job's inputs, but
  * with the text and id fields for known documents, and a format determined by the file names. */
@@ -152,12 +152,12 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err);
 bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
                                    bm_error *err);
-/* *taken becomes the options as this version has them: the caller needs the ids. */
+/* *taken becomes the options as this version has them; the caller takes the ids from there. */
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
                                       bm_index_remove_options *taken, bm_error *err);
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
                                        bm_error *err);
-/* BM_ERR_USAGE: a value of the rule is not allowed. */
+/* Check the rule. BM_ERR_USAGE: a value is not allowed. */
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
 /* Return the option parts of a job that reads documents. They point into the settings. */
@@ -189,8 +189,8 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
            settings->results.removed != BM_RECORDS_NOT_WRITTEN;
 }
 
-/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or vice versa; or
- * the scheme does not fit the hash. */
+/* Check the scheme. BM_ERR_USAGE: it is for weighted documents and there are no weights, or vice
+ * versa; or it does not fit the hash. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job itself count shingles and weigh documents? With `filter` it does not, even if a
  * manifest says that an earlier job did. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group_labels.h -- the group and similarity of each document that is in a group of a `dedup`
- * directory, by id. Read from groups.jsonl and removed.tsv. */
+/* group_labels.h -- reads from a directory that `dedup` wrote, by id, the group and similarity of
+ * each document that is in a group (groups.jsonl, removed.tsv). */
 #pragma once
 
 #include <bandmill/status.h>

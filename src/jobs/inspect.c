@@ -339,7 +339,7 @@ out:
     return status;
 }
 
-/* Set *out to the manifest of the directory. If the directory has signatures, it belongs to
+/* Set *out to the manifest of the directory. If the directory has signatures, *out belongs to
  * *signatures (and the shapes of the arrays are checked), else to *own. The caller closes both; the
  * other one is NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,

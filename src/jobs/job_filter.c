@@ -252,8 +252,8 @@ static uint64_t drops_matched(const bm_drops *drops)
     return drops->removed.next + drops->skipped.next;
 }
 
-/* If lines are unknown: does it depend on an id of the form X#N whether a document is removed,
- * while it is uncertain whether the input has that id or `sign` made it from a repeated X? */
+/* If lines are unknown: is it unclear whether the document of this id, of the form X#N, is removed,
+ * because the input may have the id, or `sign` may have made it from a repeated X? */
 static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
@@ -314,7 +314,7 @@ static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GR
                                       FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* BM_ERR_USAGE: records of the inputs' format have no place for a group. */
+/* Begin to annotate. BM_ERR_USAGE: records of the inputs' format have no place for a group. */
 static bm_status annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
 {
     static const char *const path[] = {FIELD};

@@ -408,7 +408,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     if (pairing->rank.n != context->docs.n)
         return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
                        context->docs.n);
-    if (context->settings->parts == NULL) /* else the other job logs that of its documents */
+    if (context->settings->parts == NULL) /* else the job that cuts documents logs it */
         bm_keep_keys_log(&context->keep, &context->meter);
     return BM_OK;
 }

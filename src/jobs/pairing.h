@@ -25,11 +25,11 @@ typedef struct bm_pairing {
  * (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
-/* Make groups of the matches, as the settings have it. */
+/* Make groups of the matches, as the settings say. */
 bm_status bm_pairing_group(const bm_pairing *pairing, bm_grouping *out, bm_error *err);
 
-/* Resolve the plan, the verification and the number of words of documents that were not signed
- * before. */
+/* For documents that were not signed before: resolve the plan, the verification, and the number of
+ * words of a signature to compute. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
 /* Run a job that pairs documents or signatures. `settings` are made from the command's options. The
  * plan and the verification are resolved here; if the inputs are directories that `sign` wrote,

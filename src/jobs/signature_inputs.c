@@ -76,7 +76,7 @@ out:
     return out->seen != NULL ? BM_OK : bm_fail_nomem(err, out->known.n);
 }
 
-/* Set *is: is `number` what `sign` would give here to a repeat of the id number `place`? */
+/* Set *is: is `number` what `sign` would give here to a repeat of the id at index `place`? */
 static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {

@@ -311,8 +311,8 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
  * Buckets are kept while the bands are walked; rows are made from them afterwards.
  *
  * A row is the pairs of one centre with the documents of its crowded buckets. It may find the same
- * document in several bands. The pair is emitted in the first open crowded bucket of the row that
- * has both documents, unless they were already compared in a small bucket. */
+ * document in several bands. The pair is emitted in the row's first crowded bucket that is not
+ * CLOSED and has both documents, unless they were already compared in a small bucket. */
 
 #define MEMBER_BYTES 18u /* 12 bytes, and half as much again while arrays grow */
 

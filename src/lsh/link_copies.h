@@ -13,9 +13,9 @@ typedef struct bm_copies {
     size_t n_nodes;
 } bm_copies; /* {0} is empty */
 
-/* Find the copies among list.n_docs documents. A node is represented by the first of `preferred`
- * that is in it, else by its first document. Numbers in `preferred` that are n_docs or more are
- * ignored. BM_ERR_NOMEM, and *out is empty. */
+/* Merge list.n_docs documents into nodes of copies. A node is represented by the first of
+ * `preferred` that is in it, else by its document with the lowest number. Numbers in `preferred`
+ * that are n_docs or more are ignored. BM_ERR_NOMEM, and *out is empty. */
 bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_preferred,
                          bm_copies *out, bm_error *err);
 /* Turn pairs of documents into pairs of nodes, in place, sorted by a, then b. Pairs within a node

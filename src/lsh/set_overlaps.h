@@ -39,7 +39,7 @@ void bm_overlap_index_reset(bm_overlap_index *index);
 /* The scratch of one thread: 8 bytes for each set of the index. */
 typedef struct bm_overlaps {
     uint32_t *common; /* for each set: number of hashes in common; 0 unless it is in `found` */
-    uint32_t *found;  /* sets that have a hash in common */
+    uint32_t *found;  /* sets with a hash in common with the one looked up */
     size_t n_found;
 } bm_overlaps; /* {0} is closed */
 

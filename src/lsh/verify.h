@@ -50,11 +50,11 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
 /* Sort n hashes ascending; repeats are allowed. n is below 2^32; `scratch` has room for n words. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
 /* Sorts one array after another, of any length below 2^32, on one thread. The scratch grows with
- * the arrays up to `most` words; longer arrays are sorted with that many. {0} is ready for use. */
+ * the arrays up to a limit; longer arrays are sorted with that much. {0} is ready for use. */
 typedef struct bm_sorter {
     uint64_t *scratch; /* owned */
     size_t cap;        /* words of `scratch` */
-    size_t most;       /* the most words of scratch, at least 16; 0: BM_SORT_SCRATCH */
+    size_t most;       /* the limit of `cap`, at least 16; 0: BM_SORT_SCRATCH */
 } bm_sorter;
 #define BM_SORT_SCRATCH ((size_t)1 << 19)
 /* BM_ERR_NOMEM. */

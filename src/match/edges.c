@@ -175,7 +175,7 @@ out:
 bm_status bm_known_group(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
-    /* of each link: the first document for which it is kept */
+    /* of each link: the first document for which its known document is kept */
     uint32_t *first = bm_alloc(from->n_links, sizeof *first);
     if (first == NULL)
         return bm_fail_nomem(err, from->n_links * sizeof *first);
@@ -339,7 +339,7 @@ void bm_turn_links_close(bm_turn_links *links)
 
 /* === holders ===
  *
- * One walk over the turns, and over the edges of each kept document.
+ * One walk over the documents in keep order, and over the edges of each kept one.
  *
  * The number of shingles that two documents share is computed from the similarity of their edge
  * (bm_jaccard_common). */
@@ -458,7 +458,7 @@ out:
 
 /* === match stars ===
  *
- * Documents take their turns while edges are still being found.
+ * Documents take their turns (lsh/groups.h) while edges are still being found.
  *
  * Pairs of centres are collected in a chunk, so that many are verified at once. Only after that is
  * it known which documents are taken. So the chunk is verified before the turn of any document in

@@ -76,8 +76,8 @@ typedef struct bm_match_settings {
     bool only_groups;
     /* candidates are all pairs that share a shingle (exact), not pairs that share a band */
     bool all_candidates;
-    /* the order of turns, if only stars are wanted: pairs of crowded buckets that stars do not need
-     * are left out; NULL: all pairs */
+    /* which documents become centres first, if only stars are wanted: pairs of crowded buckets that
+     * stars do not need are left out; NULL: all pairs */
     const bm_keep_rank *stars;
     const bm_known *known; /* known documents, complete; also borrowed by grouping; NULL: none */
 } bm_match_settings;
@@ -87,9 +87,9 @@ typedef struct bm_earlier_edge {
     uint32_t behind; /* 1 + the number of the earlier document; 0: no edge */
 } bm_earlier_edge;
 
-/* With only_groups and verification: for each document, of its edges found to earlier documents,
- * the one to the earliest. That document is often the kept one of the group; the two are then not
- * compared again. Else {0}. */
+/* For each document, of its edges found to earlier documents, the one to the earliest. That one is
+ * often the kept document of the group; the two are then not compared again. {0} without
+ * only_groups, or without verification. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
     bm_column column;   /* holds `edges` (bm_corpus_new_column) */
@@ -185,8 +185,8 @@ typedef struct bm_grouping {
 
 /* Allocate the column `known` of a grouping whose `from` is set. */
 bm_status bm_known_begin(bm_grouping *out, bm_error *err);
-/* For components: give documents that found the same known document one label. Members of a group
- * that found none themselves get the group's first known document. */
+/* For components: give documents that found the same known document one label. Members that
+ * found none themselves get the first known document of their group. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* For stars and holders: documents for which the same known document is kept form a group. */
 bm_status bm_known_group(bm_grouping *out, bm_error *err);
@@ -226,8 +226,8 @@ static inline bool bm_grouping_is_known(const bm_grouping *grouping, size_t doc)
     return grouping->known != NULL && grouping->known[doc] != BM_NO_KNOWN;
 }
 
-/* turn_links -- the edges found so far, read as the neighbours of each document in the order of
- * turns. */
+/* turn_links -- the edges found so far, read as the neighbours of each document, in the order in
+ * which documents may become centres (bm_turns). */
 
 typedef struct bm_turn_links {
     const bm_turns *turns; /* borrowed */
@@ -256,8 +256,8 @@ void bm_turn_links_close(bm_turn_links *links);
  * each removed document has an edge to its kept one. The label of a group is its smallest document.
  *
  * Known documents are kept in preference to all others. In components, documents that found the
- * same known document are joined, and a group that found one keeps no document of the job. In
- * stars, known documents have their turns first. */
+ * same known document are joined, and a group that found one keeps no document of the job. Known
+ * documents become centres of stars before all others. */
 
 typedef struct bm_grouping_options {
     const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
@@ -273,12 +273,12 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
 void bm_grouping_reset(bm_grouping *grouping);
 
 /* match_stars -- finds the edges that stars need: all edges of small buckets, and in crowded
- * buckets the edges from each centre to the documents that no star has taken at the centre's
- * turn. */
+ * buckets the edges from each centre to the documents that are in no star when it becomes a
+ * centre. */
 
-/* settings.stars orders the turns. `job` is the search for candidates, with the keys of the result.
- * If stats->n_cut is 0, grouping makes the same stars from these edges as from the edges of all
- * candidates. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
+/* settings.stars decides which documents become centres first. `job` is the search for candidates,
+ * with the keys of the result. If stats->n_cut is 0, grouping makes the same stars from these edges
+ * as from the edges of all candidates. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
                          bm_error *err);
 
@@ -308,7 +308,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 /* holders -- for `verify` contained: which kept document contains each of the others, and how much
  * of it.
  *
- * Documents have their turns in keep order. A document that no earlier one holds is kept, and may
+ * Documents are handled in keep order. A document that no earlier one holds is kept, and may
  * hold later documents with which it has an edge. If several kept documents could hold a document,
  * the holder is the one that shares most of its shingles, and among equals the first in keep order.
  * There are no chains: only kept documents hold others. Known documents are kept in preference to

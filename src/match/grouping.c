@@ -2,8 +2,8 @@
 /* grouping.c -- labels, the document to keep, and the reason for each removal.
  *
  * Components come from the union-find that matching filled. Stars (lsh/groups.h) are formed by
- * walking the neighbours of the representatives (edges.h) in the order of turns. Memory: 29 bytes
- * for each document with components. 20 of them (labels, kept documents, similarities and groups,
+ * walking the neighbours of the representatives (edges.h), preferred ones first. Memory: with
+ * components, 29 bytes a document. 20 of them (labels, kept documents, similarities and groups,
  * which are accessed in order) are in a file if columns of the corpus are. One thread, except for
  * comparing, since all steps take linear time.
  *
@@ -86,7 +86,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
-    } /* these are taken already, and take no others */
+    } /* these count as taken, each by itself, and take no others */
     BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);

@@ -4,8 +4,8 @@
  * Candidates come in chunks, whose size and order do not depend on threads. With `only_groups`, a
  * pair of documents in one group is not enumerated, so it is not counted as a candidate; and
  * crowded buckets are refined (lsh/candidates.h), where skipped pairs are counted and reported.
- * With `stars` (edges.h), no pairs are enumerated for documents that are taken; skipped pairs are
- * counted too. */
+ * With `stars` (edges.h), no pairs are enumerated for documents that a star has taken; skipped
+ * pairs are counted too. */
 #pragma once
 
 #include "match/edges.h"

@@ -28,7 +28,7 @@ typedef struct set_prefixes {
     uint32_t *order; /* n documents by size */
     size_t n;
     bm_spill_file *file;
-    uint64_t *offsets;      /* offset in the file of each range's record */
+    uint64_t *offsets;      /* offset of each range's record in the file */
     uint32_t *n_keys;       /* keys of each range */
     uint64_t bytes_held;    /* bytes of memory of the arrays above */
     uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
@@ -74,7 +74,7 @@ typedef struct set_prefixes_job {
 typedef struct part {
     uint64_t n;       /* number of shingles */
     uint64_t at;      /* number of counts that part_counts_next has returned */
-    uint64_t first;   /* index in the column of the part's first count */
+    uint64_t first;   /* index of the part's first count in the column */
     uint64_t *blocks; /* offsets of the blocks in the file of hashes */
     size_t cap;
     uint64_t *hashes; /* the block being filled */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_tests.h -- what code asks of options, a row TEST of rows.def each. Is a bad record left
- * out, are repeated ids numbered? bool bm_input_NAME(const bm_input_options *); and of text. */
+/* option_tests.h -- a yes-or-no question about options for each row TEST of rows.def, such as bool
+ * bm_input_skips_bad_records(const bm_input_options *): is a bad record left out? */
 #pragma once
 
 #include <bandmill/types.h>

@@ -53,7 +53,7 @@ static bm_status read_items(overlapping *o, bm_error *err)
 /* --- documents --- */
 
 /* If the option stop_shingles is set, count the documents of each shingle, and stop each shingle
- * that more documents have. */
+ * that occurs in more documents than it allows. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;

@@ -33,7 +33,7 @@
 #include "text/join_exact.h"
 
 #define AHEAD 8u  /* shingles that are prefetched */
-#define MANY  64u /* a shingle of more classes is moved to groups */
+#define MANY  64u /* a shingle of more classes than this is moved to groups */
 
 /* --- classes --- */
 

@@ -61,7 +61,7 @@ typedef struct overlap_lane {
     /* The rows, and the units at which their runs begin and end. */
     bm_overlap_rows rows;
     words ends; /* unit << 32 | 2 * row for the first unit of a run, | 2 * row + 1 for its last */
-    size_t at;  /* index in `ends` of the next entry */
+    size_t at;  /* index of the next entry in `ends` */
     uint64_t counted; /* bytes of these lists that bm_overlap_hold knows */
 } overlap_lane;
 

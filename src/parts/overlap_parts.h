@@ -204,7 +204,7 @@ typedef struct bm_overlap_found {
     uint32_t *counts;       /* while counting, the number of documents of each shingle; else NULL */
 } bm_overlap_found;
 
-#define BM_OVERLAP_TOUCHED ((size_t)1 << 18) /* classes a document for which memory is reserved */
+#define BM_OVERLAP_TOUCHED ((size_t)1 << 18) /* memory is reserved for so many classes a document */
 
 /* The most bytes that look-ups need besides the items. Not included is what lanes count
  * (bm_overlap_hold): rows of batches, and classes of a document beyond BM_OVERLAP_TOUCHED. */

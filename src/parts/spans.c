@@ -39,7 +39,7 @@
 #define READ_GRAMS  128u              /* K-grams that are read from the file at once */
 #define MORE_UNITS  ((size_t)4096)    /* units that are collected before old ones are dropped */
 #define PIECE_WORDS 8u                /* most words of a shorter gram that are hashed at once */
-#define PIECE_CHARS 64u               /* most characters or bytes, likewise */
+#define PIECE_CHARS 64u               /* the same if units are characters or bytes */
 
 /* --- the filter --- */
 

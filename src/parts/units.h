@@ -79,9 +79,10 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
  * two points. */
 typedef struct bm_span_gram {
     bm_hash128 hash; /* hash of its units */
-    /* first byte in the text before repair; in bm_span_grams, in all documents together */
+    /* offset of its first byte in the text before repair; in bm_span_grams, its place
+     * (job_units.c) */
     uint64_t from;
-    uint64_t unit; /* number of its first unit, likewise; numbers have gaps between fields */
+    uint64_t unit; /* number of its first unit, or of all documents' units; fields leave gaps */
     uint32_t len;  /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;
@@ -105,7 +106,7 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
 /* A run of repeated K-grams, from the beginning of the first to the end of the last. */
 typedef struct bm_span {
     uint64_t from, to;
-    uint64_t kept; /* the first occurrence of its first K-gram */
+    uint64_t kept; /* place of the first occurrence of its first K-gram */
     uint32_t words, filled[2];
 } bm_span;
 typedef bm_status bm_span_fn(void *ctx, const bm_span *span, bm_error *err);

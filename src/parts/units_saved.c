@@ -24,7 +24,7 @@
 /* What a record holds. */
 typedef enum saved_kind {
     SAVED_FILTER = 1, /* uint64_t: words; `more` is the shift */
-    SAVED_DOCS,       /* uint64_t: what is filled; `more` is unused, and so below */
+    SAVED_DOCS,       /* uint64_t: what is filled; here and below, `more` is unused */
     SAVED_RUNS,       /* bm_saved_run, all of them */
     SAVED_GRAMS,      /* bm_span_gram */
     SAVED_PLACES,     /* uint64_t */

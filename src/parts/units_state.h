@@ -68,5 +68,5 @@ typedef struct bm_units bm_units;
 /* What an interrupted job continues with (units_saved.c), as a part of the checkpoint that saves
  * the documents of `of`. */
 bm_checkpoint_more bm_units_more(bm_units *units, const bm_job_context *of);
-/* After loading. BM_ERR_FORMAT: units of some documents of `of` were not saved. */
+/* Call this after loading. BM_ERR_FORMAT: units of some documents of `of` were not saved. */
 bm_status bm_units_check_loaded(const bm_units *units, const bm_job_context *of, bm_error *err);

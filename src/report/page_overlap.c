@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_overlap.c -- for a directory that overlap wrote: the items that documents contain; the texts
- * of those contained most, and where a document contains each.
+/* page_overlap.c -- for a directory that overlap wrote: how far documents contain its items; the
+ * texts of the items contained most, and for each, its place in the document with most of it.
  *
  *     items.tsv       a histogram of coverage; the items that are shown
  *     overlap.tsv     for each of these, the document that contains most of it; ties: the first

@@ -675,8 +675,8 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* Write the weighted elements of document i to index `to` of the batch, which is not after the old
- * index. Returns their number. */
+/* Write the weighted elements of document i to the batch from index `to` on, which is at most
+ * `begin`, the index where they were. Returns their number. */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

@@ -39,7 +39,7 @@ static void expect(bm_doc_copies *copies, size_t row)
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* If the document of `row` is a copy, mark it so. *found: is it? */
+/* If the document of `row` is a copy, mark it so. *found tells whether it is one. */
 static bm_status find_one(bm_doc_copies *copies, uint32_t row, bool *found, bm_error *err)
 {
     bm_hash_table *shard = shard_of(copies, row);

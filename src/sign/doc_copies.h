@@ -42,7 +42,7 @@ typedef struct bm_doc_copies {
 /* Let n rows from `first`, whose sizes are set, be documents that are no copies. */
 void bm_doc_copies_begin(const bm_doc_copies *copies, size_t first, size_t n);
 /* Store sizes and content hashes of the first n documents of the batch in the rows from `first`,
- * and begin these rows. Any thread. */
+ * and call bm_doc_copies_begin for these rows. Any thread. */
 void bm_doc_copies_note(const bm_doc_copies *copies, const bm_ingest_batch *batch, size_t first,
                         size_t n);
 /* Note a batch that has rows, and prepare it for bm_doc_copies_enter. Any thread. */

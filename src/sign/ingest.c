@@ -437,7 +437,7 @@ static bm_status reserve_memory(void *ctx, uint64_t bytes, bool *may, bm_error *
     return status;
 }
 
-/* BM_ERR_NOMEM: a document would need `needed` bytes besides memory held by others. */
+/* Fail with BM_ERR_NOMEM: a document would need `needed` bytes besides memory held by others. */
 static bm_status ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                     const bm_long_record *record, uint64_t needed, bm_error *err)
 {
@@ -710,7 +710,7 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
 static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
-    /* Of parts that an interrupted job read, the first number is less. */
+    /* the first number of an id; less in the ids of parts that an interrupted job read */
     const uint64_t skipped = worker->cfg->skip_records;
     bm_record part = *record;
     char id[64];

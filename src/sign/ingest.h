@@ -18,7 +18,7 @@
 #include "sign/ingest_cfg.h"
 
 /* BM_ERR_FORMAT: the inputs hold fewer than skip_records records. BM_ERR_CANCELLED: noticed at the
- * next batch, even a skipped one. Else the status of reading, parsing, signing and the sink. */
+ * next batch, even a skipped one. Also the failures of reading, parsing, signing and the sink. */
 bm_status bm_ingest_run(const bm_ingest_cfg *cfg, bm_error *err);
 
 /* set_maker -- makes the shingles of documents again from their records.
@@ -42,6 +42,6 @@ void bm_set_maker_close(bm_set_maker *maker); /* NULL is fine */
  * BM_ERR_NOMEM. */
 bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, size_t n,
                             const bm_shingle_batch **out, bm_error *err);
-/* BM_ERR_INPUT, always: the record at `place` has changed. */
+/* Fail with BM_ERR_INPUT: the record at `place` has changed. */
 bm_status bm_set_maker_changed(const bm_set_recipe *recipe, const bm_record_place *place,
                                bm_error *err);

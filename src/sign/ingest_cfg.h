@@ -67,7 +67,7 @@ typedef struct bm_ingest_capacity {
     size_t docs, skipped, n_shingles, content, words, keys, by_id, by_content, texts;
 } bm_ingest_capacity;
 
-/* Arrays that a device fills for texts besides words and keys, n_docs elements each. */
+/* What a device computes from texts in addition to words and keys: n_docs elements each. */
 typedef struct bm_ingest_made {
     uint32_t *n_shingles;
     bm_hash128 *content;

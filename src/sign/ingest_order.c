@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingest_order.c -- the ring of batches and the steps of each batch; see ingest_order.h.
+/* ingest_order.c -- the ring of batches and the steps of each batch; see ingest_order.h. Where a
+ * function says "the lock is held", its caller holds order->lock.
  *
  * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c,
  *        tests/unit/sign/test_ingest_times.c */
@@ -490,7 +491,7 @@ bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order)
     return batch != NULL ? batch : bm_alloc_zero(1, sizeof *batch);
 }
 
-/* The lock is held. */
+/* Give back a batch's share of the memory. The lock is held. */
 static void release_share(bm_ingest_order *order, bm_ingest_share *share)
 {
     order->shares.taken -= share->cost;
@@ -630,7 +631,8 @@ static bool settle(bm_ingest_order *order)
     return true;
 }
 
-/* Does the sink claim the batch, whose rows are about to be reserved? True if it claims none. */
+/* Does the sink claim the batch, whose rows are about to be reserved? Also true if the sink claims
+ * no batches at all. */
 static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
 {
     const bm_ingest_early *early = &order->cfg->early;

@@ -126,7 +126,7 @@ void bm_ingest_order_release(bm_ingest_order *order, bm_ingest_share *share);
 /* Put a finished batch into its place in the ring, and leave all further steps, including settling,
  * to workers. For device workers. */
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
-/* The same for a worker (batch NULL: there is none), which then does all steps that can be done. */
+/* The same for a worker, which then does all steps that can be done. batch NULL: only those. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
 /* There are n batches in all: do steps until all are done, or the ingest stops. */
 void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);

@@ -80,7 +80,7 @@ typedef struct bm_arrow_column_level {
 typedef enum bm_value_form_kind {
     BM_FORM_MISSING, /* there is no such column */
     BM_FORM_OTHER,   /* its type has no order */
-    BM_FORM_BOOL,    /* not ordered either, but nulls are distinguished */
+    BM_FORM_BOOL,    /* like OTHER, but nulls count as missing values */
     BM_FORM_TEXT,
     BM_FORM_INTEGER,
     BM_FORM_FLOAT,   /* `width` bytes */

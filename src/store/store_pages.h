@@ -90,7 +90,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
 /* Commit the open transaction, so that new read transactions see all values added so far. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
-/* Add all values from now to the commit, up to `bytes`, to one transaction. */
+/* From now to the next commit, add all values, at most `bytes` bytes, in one transaction. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
 /* Like bm_store_env_flush, but wait until the transaction is on the disk (unless the environment
  * was opened with MDB_NOSYNC). Does nothing if no transaction is open. */

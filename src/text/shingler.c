@@ -37,7 +37,7 @@ struct bm_shingler {
     bm_distinct distinct;
     bm_content_parts *content; /* for a document of several windows */
     bm_hash64_fn *hash64;      /* for the whole joined text */
-    bm_stream_hash *sequence;  /* over the hashes of stop word shingles; else NULL */
+    bm_stream_hash *sequence;  /* over the hashes; NULL: not stop word shingles */
     size_t units;              /* per shingle */
     size_t *starts;            /* starts of the units of a window: room for units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: room for WINDOW + 1 */
@@ -58,7 +58,7 @@ typedef struct document {
     bm_content_sums content;  /* sums for the content hash, if the document is one window */
     /* the document has several windows, and shingler->content has its hashes */
     bool streamed;
-    bm_shingle_run_fn *scan; /* receives the hashes, which are then not added; else NULL */
+    bm_shingle_run_fn *scan; /* receives the hashes, and none is added; NULL: all are added */
     void *scan_ctx;
     bm_shingle_run scanned; /* for `scan`: the hashes of the current window */
 } document;

@@ -233,7 +233,7 @@ typedef struct mapping {
     bm_str text;       /* a block of the text that begins and ends where the text may be cut */
     size_t block_from; /* offset of the block in the text */
     bm_joined joined;  /* joined text from the first incomplete unit on */
-    size_t *begins;    /* where each segment begins in `text`, then its end: n_begins + 1 */
+    size_t *begins;    /* where each segment begins in `text`, then text.len: n_begins + 1 */
     size_t n_begins, cap_begins;
     bool after_base; /* state before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
