@@ -20,7 +20,7 @@ static inline size_t bm_middle(const bm_bisect *b)
     return b->low + (b->high - b->low) / 2;
 }
 
-/* Halve the range. `behind`: the answer is after the middle element. */
+/* Halve the range. Set `behind` if the answer is after the middle element. */
 static inline void bm_bisect_go(bm_bisect *b, bool behind)
 {
     const size_t middle = bm_middle(b);

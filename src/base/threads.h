@@ -42,8 +42,9 @@ void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
  * the item. try_push does not wait, and also returns false if the queue is full. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
-/* Push an item that only thread number `whose` may pop. The call never waits, so the caller has to
- * limit the number of such items. False: the queue is closed or aborted, or there is no memory. */
+/* Push an item for one thread: only the thread with the number `whose` may pop it. The call never
+ * waits, so the caller has to limit the number of such items. False: the queue is closed or
+ * aborted, or there is no memory. */
 bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
 /* The oldest item for number `who` or for anybody. False: the queue is closed and has no such item,
  * or is aborted. try_pop does not wait, and also returns false if there is no such item. */

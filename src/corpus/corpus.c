@@ -625,7 +625,7 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
  *
  * Restores the rows of a saved corpus. */
 
-/* Find and count the copies among n documents from `first`, whose content hashes must be set. */
+/* Find and count the copies among n documents from `first`. Their content hashes must be set. */
 static bm_status find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     uint64_t found = 0;

@@ -10,8 +10,8 @@
  * a permutation. A bound without logarithms finds them: a >= c exp(-r) / S, since z = y exp(r) in
  * cws_draws.h is at most S exp(r). The least a of a document is exponentially distributed, with the
  * sum W of its weights as rate: it is above level/W with probability exp(-level). So a first scan
- * computes the elements whose a may be as small as level/W. For permutations whose least a is above
- * that, another scan follows with a higher level. The last level includes every element.
+ * computes the elements that may have an a as small as level/W. If the least a of a permutation is
+ * larger, another scan follows with a higher level. The last level includes every element.
  *
  * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. As
  * for rounding, floats make the bound larger by 2^-19 at most, and ln a, made of numbers below 2^11
@@ -144,8 +144,8 @@ static size_t scan_block(chooser *c, size_t begin, double level)
     return block->n;
 }
 
-/* Scan all elements with an a that may be as small as level/W. Sets `open` to the permutations
- * whose least a is above that, and returns whether there are any. */
+/* Scan all elements that may have an a as small as level/W. A permutation stays open if the least a
+ * found is larger: store these in `open`, and return true if there are any. */
 static bool scan_document(chooser *c, double level)
 {
     bool left = false;

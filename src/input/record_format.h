@@ -82,7 +82,7 @@ typedef struct bm_record_format {
     bool skip_blank;        /* a line of only JSON white space is no record */
     bool json;              /* a record is a JSON object */
     bool elements; /* records are elements of an array; bytes between them are in no record */
-    unsigned state_behind; /* the scan's state after a record */
+    unsigned state_behind; /* state of the scan once a record has ended */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;

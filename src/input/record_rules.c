@@ -278,8 +278,8 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_reco
     return !rules->id_given || is_number(rules->id);
 }
 
-/* In a table without header, every field must be a number from 1. Messages name the field, and then
- * `whose`. */
+/* In a table without header, every field must be a number from 1. Messages add the words `whose`
+ * to the field's name. */
 static bm_status check_number(const char *name, const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))
