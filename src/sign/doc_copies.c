@@ -111,7 +111,7 @@ void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch)
     }
     if (copies->wanted)
         bm_ingest_sort_by_shard(n > 0 ? &copies->content[first].lo : NULL, sizeof *copies->content,
-                                n, &batch->copies.contents);
+                                n, &sums->contents);
 }
 
 bm_status bm_doc_copies_enter(bm_doc_copies *copies, bm_ingest_batch *batch, uint32_t shard,
