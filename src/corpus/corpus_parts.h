@@ -261,6 +261,7 @@ typedef struct bm_set_reader {
     void *own; /* memory for a set that is read back */
     size_t cap_own;
     bm_sorter sorter; /* for callers that sort copied sets */
+    size_t left_for;  /* 1 + the last row for which pages were removed from memory; 0: none */
 } bm_set_reader;
 
 void bm_set_reader_reset(bm_set_reader *reader);

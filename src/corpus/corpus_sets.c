@@ -741,8 +741,10 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
 {
     const bm_corpus_sets *sets = &reader->corpus->sets;
     reader->get.file = sets->file;
-    if (row % BM_DOC_LEAVE_ROWS == 0)
+    if (row % BM_DOC_LEAVE_ROWS == 0 && reader->left_for != row + 1) {
         bm_corpus_leave(reader->corpus);
+        reader->left_for = row + 1;
+    }
     if (len == 0) /* no record exists */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))

@@ -164,6 +164,7 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  * memory. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
+#define LAST_LEFT  4u    /* rows that a thread remembers to have removed pages for */
 
 static void reset_shards(bm_doc_table *table)
 {
@@ -176,6 +177,20 @@ void bm_doc_table_leave(const bm_doc_table *table)
     bm_column_leave(&table->columns.rows);
     bm_column_leave(&table->columns.ends);
     bm_column_leave(&table->columns.text);
+}
+
+void bm_doc_table_leave_for(const bm_doc_table *table, size_t row)
+{
+    static _Thread_local struct {
+        const bm_doc_table *table;
+        size_t row;
+    } last[LAST_LEFT]; /* the rows for which this thread removed pages last */
+    const size_t i = row / BM_DOC_LEAVE_ROWS % LAST_LEFT;
+    if (last[i].table == table && last[i].row == row)
+        return;
+    last[i].table = table;
+    last[i].row = row;
+    bm_doc_table_leave(table);
 }
 
 void bm_doc_table_reset(bm_doc_table *table)
@@ -248,7 +263,7 @@ void bm_doc_table_end_adding(bm_doc_table *table)
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
     if (row % BM_DOC_LEAVE_ROWS == 0)
-        bm_doc_table_leave(table);
+        bm_doc_table_leave_for(table, row);
     return bm_id_set_id(&table->ids, (uint32_t)row);
 }
 

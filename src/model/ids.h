@@ -198,11 +198,14 @@ void bm_doc_table_end_adding(bm_doc_table *table);
 /* Remove the pages of rows and ids in files from memory, until they are accessed again. Any
  * thread. */
 void bm_doc_table_leave(const bm_doc_table *table);
+/* Like bm_doc_table_leave, before `row` is read: unless the same row was the last reason to do so.
+ * A document may be read once for each of a million copies. */
+void bm_doc_table_leave_for(const bm_doc_table *table, size_t row);
 /* A row, and its id as given (unescaped). Any thread. */
 static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
 {
     if (row % BM_DOC_LEAVE_ROWS == 0)
-        bm_doc_table_leave(table);
+        bm_doc_table_leave_for(table, row);
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "model/ids.h"
 #include "tests/world/colliding.h"
@@ -195,6 +196,34 @@ Test(doc_table, ids_in_memory_and_in_files_are_found_in_any_order)
         }
         cr_expect(in_files ? n_read > ALL / 2 : n_read == 0, "%d were read from a file", n_read);
         bm_buf_reset(&room);
+        bm_doc_table_reset(&table);
+    }
+}
+
+/* Every document is compared with one that all others are copies of. The number of that one would
+ * have pages removed each time. */
+Test(doc_table, a_row_that_is_read_again_and_again_keeps_the_pages_of_others)
+{
+    enum { ALL = 20000 };
+    const size_t hot[] = {0, 20 * BM_DOC_LEAVE_ROWS};
+    for (size_t h = 0; h < 2; h++) {
+        bm_doc_table table = {.memory = 1 << 20, .temp_dir = "/tmp"};
+        struct rusage before, after;
+        uint64_t lines = 0;
+        char id[32];
+        for (int i = 0; i < ALL; i++) {
+            snprintf(id, sizeof id, "%d", i);
+            cr_assert_eq(add(&table, id, (uint64_t)i + 1, NULL), BM_OK);
+        }
+        cr_assert_neq(atomic_load(&table.columns.rows.file), 0);
+        getrusage(RUSAGE_SELF, &before);
+        for (size_t i = 0; i < ALL; i++)
+            lines += bm_doc_table_row(&table, i)->line + bm_doc_table_row(&table, hot[h])->line +
+                     bm_doc_table_id(&table, hot[h]).len;
+        getrusage(RUSAGE_SELF, &after);
+        cr_expect_gt(lines, ALL * (uint64_t)ALL / 2);
+        cr_expect_lt(after.ru_minflt - before.ru_minflt, ALL / 8, "%ld page faults",
+                     after.ru_minflt - before.ru_minflt);
         bm_doc_table_reset(&table);
     }
 }
