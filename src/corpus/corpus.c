@@ -943,6 +943,7 @@ bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 
 bm_status bm_corpus_begin_matching(bm_corpus *corpus, bm_error *err)
 {
+    corpus->was_apart = bm_corpus_is_apart(corpus);
     BM_TRY(bm_column_to_memory(&corpus->rep_column, corpus->n * sizeof *corpus->rep, err));
     return bm_column_to_memory(&corpus->sizes_column, corpus->n * sizeof *corpus->sizes, err);
 }

@@ -143,6 +143,7 @@ typedef struct bm_corpus {
     uint8_t *skip;
     uint32_t *sizes; /* of each document: number of distinct shingles */
     bm_column rep_column, skip_column, sizes_column;
+    bool was_apart; /* rep_column was in a file before matching began */
     uint64_t n_identical; /* number of copies */
     uint64_t longest;     /* bytes of the longest text, since texts may be read again */
     uint64_t batch_bytes; /* bytes of the hashes of the batch being added */
@@ -189,10 +190,11 @@ static inline uint64_t bm_corpus_columns_part(const bm_corpus *corpus)
     return corpus->cfg.memory / BM_COLUMNS_PART;
 }
 
-/* Are columns of the corpus in files? */
+/* Are columns of the corpus in files? If they were before matching began, those of matching and
+ * grouping are, although `rep` and `sizes` are in memory by then. */
 static inline bool bm_corpus_is_apart(const bm_corpus *corpus)
 {
-    return bm_column_has_file(&corpus->rep_column);
+    return bm_column_has_file(&corpus->rep_column) || corpus->was_apart;
 }
 
 void bm_corpus_leave(const bm_corpus *corpus);

@@ -240,3 +240,34 @@ Test(corpus_new_column_beside, is_in_a_file_where_memory_has_not_so_much_left)
         bm_corpus_reset(&corpus);
     }
 }
+
+/* Columns of matching and grouping are in files if those of documents were, which are in memory
+ * again by then. */
+Test(corpus_new_column, is_in_a_file_after_matching_began_if_documents_were)
+{
+    enum { N = 4000 };
+    static uint32_t sizes[N];
+    static bm_hash128 content[N];
+    for (uint32_t i = 0; i < N; i++) {
+        sizes[i] = 5;
+        content[i] = (bm_hash128){i, i};
+    }
+    for (int small = 0; small < 2; small++) {
+        bm_corpus corpus;
+        bm_column column = {0};
+        const bm_corpus_cfg cfg = {.find_identical = true,
+                                   .memory = small ? (uint64_t)BM_COLUMNS_PART * N * 20 : 1 << 30,
+                                   .temp_dir = "/tmp"};
+        bm_corpus_init(&corpus, &cfg);
+        cr_assert_eq(
+            bm_corpus_add_words(
+                &corpus, &(bm_signed_docs){.n = N, .n_shingles = sizes, .content = content}, NULL),
+            BM_OK);
+        cr_assert_eq(bm_corpus_begin_matching(&corpus, NULL), BM_OK);
+        cr_expect(!bm_column_has_file(&corpus.rep_column) && corpus.rep[N - 1] == N - 1);
+        cr_assert_eq(bm_corpus_new_column(&corpus, 1 << 20, &column, NULL), BM_OK);
+        cr_expect_eq(bm_column_has_file(&column), small == 1);
+        bm_column_reset(&column);
+        bm_corpus_reset(&corpus);
+    }
+}
