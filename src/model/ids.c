@@ -166,6 +166,24 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 #define LAST_LEFT  4u    /* rows that a thread remembers to have removed pages for */
 
+void bm_doc_shard_list_fill(const uint64_t *first_hash, size_t stride, size_t n,
+                            bm_doc_shard_list *out)
+{
+    const char *hashes = (const char *)first_hash;
+    uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++;
+    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
+        const uint32_t many = at[s];
+        out->begin[s] = at[s] = sum;
+        sum += many;
+    }
+    out->begin[BM_DOC_SHARDS] = sum;
+    for (size_t i = 0; i < n; i++)
+        out->docs[at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++] =
+            (uint32_t)i;
+}
+
 static void reset_shards(bm_doc_table *table)
 {
     for (size_t i = 0; i < BM_DOC_SHARDS; i++)

@@ -122,6 +122,17 @@ static inline uint32_t bm_doc_shard(uint64_t id_hash)
     return (uint32_t)id_hash % BM_DOC_SHARDS;
 }
 
+/* Some documents, sorted by the shards of their hashes. */
+typedef struct bm_doc_shard_list {
+    uint32_t *docs; /* numbers of the documents of shard 0, then of shard 1 … */
+    uint32_t begin[BM_DOC_SHARDS + 1];
+} bm_doc_shard_list;
+
+/* Sort documents 0 to n-1 by shard; their hashes are `stride` bytes apart. The list has space for
+ * n. */
+void bm_doc_shard_list_fill(const uint64_t *first_hash, size_t stride, size_t n,
+                            bm_doc_shard_list *out);
+
 typedef struct bm_doc_row {
     uint64_t line;
     uint64_t text_bytes;

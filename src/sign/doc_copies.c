@@ -79,24 +79,6 @@ void bm_doc_copies_note(const bm_doc_copies *copies, const bm_ingest_batch *batc
     bm_doc_copies_begin(copies, first, n);
 }
 
-void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
-                             bm_ingest_shard_list *out)
-{
-    const char *hashes = (const char *)first_hash;
-    uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++;
-    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
-        const uint32_t many = at[s];
-        out->begin[s] = at[s] = sum;
-        sum += many;
-    }
-    out->begin[BM_DOC_SHARDS] = sum;
-    for (size_t i = 0; i < n; i++)
-        out->docs[at[bm_doc_shard(*(const uint64_t *)(const void *)(hashes + i * stride))]++] =
-            (uint32_t)i;
-}
-
 void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch)
 {
     const size_t first = batch->turn.first_row, n = batch->n_docs;
@@ -110,49 +92,61 @@ void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch)
         sums->n_shingles += copies->sizes[row];
     }
     if (copies->wanted)
-        bm_ingest_sort_by_shard(n > 0 ? &copies->content[first].lo : NULL, sizeof *copies->content,
-                                n, &sums->contents);
+        bm_doc_shard_list_fill(n > 0 ? &copies->content[first].lo : NULL, sizeof *copies->content,
+                               n, &sums->contents);
+}
+
+/* Among some documents with shingles. */
+typedef struct copies_found {
+    uint64_t n, n_shingles; /* the copies, and their shingles */
+    uint64_t n_others;      /* documents that are no copies */
+} copies_found;
+
+/* Find the copies among n documents: row first + docs[i], or first + i if docs is NULL. */
+static bm_status find_all(bm_doc_copies *copies, size_t first, const uint32_t *docs, size_t n,
+                          copies_found *found, bm_error *err)
+{
+    *found = (copies_found){0};
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = first + (docs != NULL ? docs[i] : i), ahead = i + ROWS_AHEAD;
+        bool is_one;
+        if (ahead < n)
+            expect(copies, first + (docs != NULL ? docs[ahead] : ahead));
+        if (copies->sizes[row] == 0)
+            continue;
+        BM_TRY(find_one(copies, (uint32_t)row, &is_one, err));
+        found->n += is_one;
+        found->n_others += !is_one;
+        found->n_shingles += is_one ? copies->sizes[row] : 0;
+    }
+    return BM_OK;
 }
 
 bm_status bm_doc_copies_enter(bm_doc_copies *copies, bm_ingest_batch *batch, uint32_t shard,
                               bm_error *err)
 {
     bm_ingest_copies *sums = &batch->copies;
-    if (!copies->wanted)
+    const uint32_t *begin = sums->contents.begin + shard;
+    copies_found found;
+    if (!copies->wanted || begin[0] == begin[1])
         return BM_OK;
-    const uint32_t *docs = sums->contents.docs, end = sums->contents.begin[shard + 1];
-    const size_t first = batch->turn.first_row;
-    for (uint32_t i = sums->contents.begin[shard]; i < end; i++) {
-        const size_t row = first + docs[i];
-        bool found;
-        if (i + ROWS_AHEAD < end)
-            expect(copies, first + docs[i + ROWS_AHEAD]);
-        if (copies->sizes[row] == 0)
-            continue;
-        BM_TRY(find_one(copies, (uint32_t)row, &found, err));
-        if (!found)
-            continue;
-        atomic_fetch_add(&sums->n, 1);
-        atomic_fetch_add(&sums->n_copied, copies->sizes[row]);
-    }
+    BM_TRY(find_all(copies, batch->turn.first_row, sums->contents.docs + begin[0],
+                    begin[1] - begin[0], &found, err));
+    atomic_fetch_add(&sums->n, found.n);
+    atomic_fetch_add(&sums->n_copied, found.n_shingles);
     return BM_OK;
 }
 
-bm_status bm_doc_copies_find(bm_doc_copies *copies, size_t first, size_t n, uint64_t *found,
+bm_status bm_doc_copies_find(bm_doc_copies *copies, size_t first, size_t n, uint64_t *out,
                              bm_error *err)
 {
-    const size_t end = first + n;
-    *found = 0;
-    for (size_t row = first; copies->wanted && row < end; row++) {
-        bool is;
-        if (row + ROWS_AHEAD < end)
-            expect(copies, row + ROWS_AHEAD);
-        if (copies->sizes[row] == 0)
-            continue;
-        BM_TRY(find_one(copies, (uint32_t)row, &is, err));
-        copies->n += !is;
-        *found += is;
-    }
+    copies_found found;
+    *out = 0;
+    if (!copies->wanted)
+        return BM_OK;
+    BM_TRY(find_all(copies, first, NULL, n, &found, err));
+    copies->n += found.n_others;
+    *out = found.n;
     return BM_OK;
 }
 

@@ -51,9 +51,9 @@ void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch);
  * one thread at a time, and batches in order. BM_ERR_NOMEM. */
 bm_status bm_doc_copies_enter(bm_doc_copies *copies, bm_ingest_batch *batch, uint32_t shard,
                               bm_error *err);
-/* Find the copies among n noted rows from `first`, and set *found to their number. One thread at a
+/* Find the copies among n noted rows from `first`, and set *out to their number. One thread at a
  * time. BM_ERR_NOMEM. */
-bm_status bm_doc_copies_find(bm_doc_copies *copies, size_t first, size_t n, uint64_t *found,
+bm_status bm_doc_copies_find(bm_doc_copies *copies, size_t first, size_t n, uint64_t *out,
                              bm_error *err);
 /* Free the tables, but not the content hashes. */
 void bm_doc_copies_drop_tables(bm_doc_copies *copies);

@@ -106,19 +106,9 @@ typedef struct bm_ingest_places {
     bool sink_failed;       /* filled: the failure came from the sink, not from the inputs */
 } bm_ingest_places;
 
-/* Documents of a batch, sorted by the shards of their hashes. */
-typedef struct bm_ingest_shard_list {
-    uint32_t *docs; /* documents of shard 0, then of shard 1 … */
-    uint32_t begin[BM_DOC_SHARDS + 1];
-} bm_ingest_shard_list;
-
-/* Sort n documents by shard; hashes are `stride` bytes apart. The list has space for n. */
-void bm_ingest_sort_by_shard(const uint64_t *first_hash, size_t stride, size_t n,
-                             bm_ingest_shard_list *out);
-
 /* The progress of entering a batch into the table. */
 typedef struct bm_ingest_entry_state {
-    bm_ingest_shard_list ids;
+    bm_doc_shard_list ids;
     atomic_uint left;            /* shards that this batch has not been entered into yet */
     atomic_uint_least64_t again; /* the first document that repeats the id of an earlier row, and
                                   * that row (bm_pair_key); UINT64_MAX: none */
@@ -126,7 +116,7 @@ typedef struct bm_ingest_entry_state {
 
 /* The copies in a claimed batch (doc_copies.h), all of them found when the batch is placed. */
 typedef struct bm_ingest_copies {
-    bm_ingest_shard_list contents;
+    bm_doc_shard_list contents;
     uint64_t n_filled, n_shingles;  /* documents with shingles, and their shingles */
     atomic_uint_least64_t n;        /* documents with shingles that are copies, and ... */
     atomic_uint_least64_t n_copied; /* ... their shingles */

@@ -735,8 +735,8 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_batch *batch = *place_of(order, n);
     pthread_mutex_unlock(&order->lock);
     double mark = bm_clock_seconds(), spent = 0;
-    bm_ingest_sort_by_shard(n_rows(batch) > 0 ? &batch->docs->id_hash : NULL, sizeof *batch->docs,
-                            n_rows(batch), &batch->entry.ids);
+    bm_doc_shard_list_fill(n_rows(batch) > 0 ? &batch->docs->id_hash : NULL, sizeof *batch->docs,
+                           n_rows(batch), &batch->entry.ids);
     fill_rows(order->cfg->docs, batch);
     if (batch->turn.claimed)
         bm_doc_copies_fill(order->cfg->early.copies, batch);
