@@ -6,10 +6,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=${1:-$root/build/release/bandmill}
-limit=${2:-$(dirname "$program")/bench/limit}
-if [ -x "${limit}_vbmi2" ] && grep -qw avx512_vbmi2 /proc/cpuinfo; then
-    limit=${limit}_vbmi2
-fi
+limit=$("$root/bench/limit_here.sh" "${2:-$(dirname "$program")/bench/limit}")
 out=${3:-$root/build/text_rates.json}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] && shift

@@ -5,7 +5,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=${1:-$root/build/release/bandmill}
-limit=${2:-$(dirname "$program")/bench/limit}
+limit=$("$root/bench/limit_here.sh" "${2:-$(dirname "$program")/bench/limit}")
 out=${3:-$root/build/text_ratio.json}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] && shift

@@ -21,6 +21,7 @@ def connected(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
+    os.environ["SPARK_TESTING"] = "1"  # the server takes a free port, so that two runs of the tests can be side by side
     options = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
