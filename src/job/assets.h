@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef struct bm_asset {
-    const char *name, *text; /* `text` ends with a NUL, which `len` does not count */
-    size_t len;
+    const char *name, *text; /* `text` ends with a NUL */
+    size_t len;              /* bytes of the text without the NUL */
     const char *sha256; /* SHA-256 of the text in base64, as in a Content-Security-Policy */
 } bm_asset;
 

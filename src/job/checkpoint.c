@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.c -- opens, saves, loads and closes a checkpoint, and saves during the ingest. The
- * lines of the journal are in checkpoint_journal.c, documents and matches in checkpoint_columns.c,
- * the place of the sets in checkpoint_sets.c.
+/* checkpoint.c -- opens, saves, loads and closes a checkpoint, and saves during the ingest.
+ * checkpoint_journal.c reads and writes the lines of the journal, checkpoint_columns.c the
+ * documents and matches. checkpoint_sets.c finds the file of sets.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/cli/cases/resume.sh, tests/unit/jobs/test_checkpoint.c
  */
@@ -27,9 +27,9 @@
 
 /* === a job that is done ===
  *
- * With `resume`, the job may already be complete. To find out, the report of the existing output is
- * compared with the job. If the report is damaged or anything differs, the job is not done, and the
- * output is treated like any other existing output. */
+ * With `resume`, an earlier run may have completed the job. To find out, the report of the existing
+ * output is compared with the job. If the report is damaged or anything differs, the job is not
+ * done, and the existing output is treated as in a job without `resume`. */
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
@@ -68,7 +68,8 @@ static bm_status same_inputs(const bm_job_context *job, const bm_manifest *repor
     return status;
 }
 
-/* Set *whole: is every output that the report lists a regular file in the directory `target`? */
+/* Set *whole to true if every output that the report lists is a regular file in the directory
+ * `target`. */
 static bm_status is_whole(const char *target, const bm_manifest *report, bool *whole, bm_error *err)
 {
     bm_buf path = {0};
@@ -112,11 +113,11 @@ out:
     return status;
 }
 
-/* Set *out to the summary of the finished output of this very job, or to NULL; the caller owns the
- * summary. An output is that of this job if its report has the same program, settings and inputs,
- * and all files that the report lists exist. The inputs are compared last, by reading them for
- * their digests. If the job is done, remains of its work directory are removed, unless a job holds
- * them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
+/* If the existing output is the finished output of this very job, set *out to its summary, which
+ * the caller owns; else to NULL. The report of the output must have the same program, settings and
+ * inputs, and all files that it lists must exist. The inputs are compared last, because their
+ * digests require reading them. If the job is done, remains of its work directory are removed,
+ * unless a running job holds them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
@@ -126,13 +127,13 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
-    /* The journal is removed before the final rename. So if there is one, the output is an earlier
-     * one, which the unfinished work of a job with `force` was to replace. */
+    /* A job removes its journal before the final rename. So if a journal exists, the job is not
+     * finished, and the existing output is an older one that it was to replace (`force`). */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
     if (*out != NULL)
-        bm_out_claim_sweep(work); /* left by a job that was killed after its final rename */
+        bm_out_claim_sweep(work); /* remains exist if a job was killed after its final rename */
 out:
     bm_free(work);
     return status;
@@ -143,8 +144,8 @@ out:
 #define SHOWN_BYTES 512   /* most bytes of a path in a message */
 #define START_RATE  400e6 /* assumed bytes per second of saving, until it has been timed */
 
-/* Files that jobs create in the work directory, as far as their names are fixed. The marker lists
- * them all at once, with one sync. */
+/* The files with fixed names that jobs create in the work directory. They are listed in the marker
+ * all at once, which needs only one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -153,7 +154,7 @@ static const char *const names[] = {
 
 /* --- the state of an earlier job --- */
 
-/* The word for a document of the job, in messages. */
+/* What messages call a document of the job. */
 static const char *noun(const bm_checkpoint *checkpoint)
 {
     return bm_settings_pair_units(checkpoint->owner->settings) ? "part" : "document";
@@ -167,7 +168,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL &&
         bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
-        journal = NULL; /* damaged: sets in --temp-dir that it names are not removed */
+        journal = NULL; /* damaged, so sets in --temp-dir are unknown and stay */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
@@ -185,8 +186,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* The progress that the journal records. If docs_records is 0, nothing can be resumed: the job was
- * killed before its first checkpoint, or while its checkpoint was being removed at the end. */
+/* The progress that the journal records. If docs_records is 0, the job cannot be resumed. It was
+ * killed before its first checkpoint, or while it removed its checkpoint at the end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
@@ -211,7 +212,8 @@ out:
     return status;
 }
 
-/* Open the journal, check that it is of this job, and read the progress into checkpoint->saved. */
+/* Open the journal, check that it belongs to this job, and read the progress into
+ * checkpoint->saved. */
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;
@@ -234,8 +236,8 @@ out:
     return status;
 }
 
-/* Discard earlier work that is not resumed. Without `force`, BM_ERR_USAGE if documents are saved.
- * With a damaged journal nothing can be resumed, so that work is discarded even without `force`. */
+/* Discard the work of an earlier job. If documents are saved, this requires `force`, else
+ * BM_ERR_USAGE. If the journal is damaged, the work cannot be resumed, and no `force` is needed. */
 static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *where = bm_out_dir_work(checkpoint->dir);
@@ -289,8 +291,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    /* With `resume`, all jobs check whether they are done, except jobs that pair signatures, which
-     * may have no inputs. */
+    /* With `resume`, all jobs check whether they are already done, except jobs that pair
+     * signatures: these may have no inputs. */
     const bool looks = saves || !bm_job_does(settings, BM_JOB_MATCHES);
     const bool stays =
         looks && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
@@ -333,13 +335,13 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
 
 /* === the file of sets === */
 
-/* The sorter whose file is saved as the sets are; NULL: there is none, or it was closed. */
+/* The sorter that uses the file of sets; NULL: the job has none, or it was closed. */
 static bm_sorted_runs *sorter_of(const bm_checkpoint *checkpoint)
 {
     return checkpoint->more.sorter != NULL ? *checkpoint->more.sorter : NULL;
 }
 
-/* The file of sets, or of the sorter; NULL: there is none, or it was closed. */
+/* The open file of sets, of the corpus or of the sorter; NULL: no file is open. */
 static const bm_spill_file *sets_file(const bm_checkpoint *checkpoint)
 {
     if (checkpoint->corpus != NULL)
@@ -353,14 +355,14 @@ static int sets_folder(const bm_checkpoint *checkpoint)
     return checkpoint->sets_beside ? bm_out_dir_folder(checkpoint->dir) : AT_FDCWD;
 }
 
-/* Does the job have a file at sets_path? */
+/* Does this job have a file at sets_path? */
 static bool sets_lie(bm_checkpoint *checkpoint)
 {
     checkpoint->sets_lie = checkpoint->sets_lie || bm_spill_has_name(sets_file(checkpoint));
     return checkpoint->sets_lie;
 }
 
-/* Will the job have a file at sets_path once something is saved? */
+/* Does a save create a file at sets_path? */
 static bool saves_sets(const bm_checkpoint *checkpoint)
 {
     return checkpoint->corpus != NULL || checkpoint->more.sorter != NULL;
@@ -380,7 +382,7 @@ static bm_status save_sets(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm
 {
     if (!saves_sets(checkpoint))
         return BM_OK;
-    if (!checkpoint->sets_beside) /* list the path in the marker before the file is made */
+    if (!checkpoint->sets_beside) /* list the path in the marker before the file is created */
         BM_TRY(bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
     bm_checkpoint_sets_hold(checkpoint);
     const bm_status status =
@@ -423,13 +425,13 @@ static bm_status reopen_sets(bm_checkpoint *checkpoint, bm_error *err)
 
 /* === saving ===
  *
- * Decides when a stage is saved, and saves it. The data of a stage are written first, and its
- * journal line last. */
+ * Decides when a stage is saved, and saves it. The data of a stage are written first, then its
+ * journal line. */
 
 #define SAVE_FOLD   20.0                 /* least seconds of work per second of saving */
 #define SAVE_LEAST  10.0                 /* least seconds of work between two checkpoints */
 #define EDGE_BYTES  16u                  /* saved per edge; with only_groups, per document */
-#define TIMED_BYTES (UINT64_C(32) << 20) /* least bytes from which the rate is measured */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* the rate is measured only if this many are saved */
 
 static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 {
@@ -446,7 +448,8 @@ static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 
 /* --- documents --- */
 
-/* Do table, counts and corpus have the same documents? True whenever no batch is being added. */
+/* Do table, counts and corpus have the same number of documents? True unless a batch is being
+ * added. */
 static bool is_consistent(const bm_checkpoint *checkpoint)
 {
     const bm_job_context *job = checkpoint->job;
@@ -525,8 +528,8 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
-    /* The line of sums comes first. If the process is killed after a line of documents, that line
-     * must have its sums, since without them the arrays would not be checked. */
+    /* Write the checksums of the arrays before the documents line. If the process were killed
+     * between them in the other order, the arrays would not be checked. */
     if (checkpoint->flush != NULL) {
         bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
@@ -613,8 +616,8 @@ static bm_status save_stages(bm_checkpoint *checkpoint, bm_error *err)
     return BM_OK;
 }
 
-/* Save new results, whatever the cost. If this fails, the failure is logged, the job goes on, and
- * nothing is saved any more. */
+/* Save unsaved results, however long this takes. If saving fails, the failure is logged, and the
+ * job continues, but saves nothing from now on. */
 static void save_now(bm_checkpoint *checkpoint)
 {
     bm_error err = {0};
@@ -647,8 +650,8 @@ static void save_if_due(bm_checkpoint *checkpoint)
         save_now(checkpoint);
 }
 
-/* If the failure `status` comes from an input that is broken after the saved place, record in the
- * journal that the input may be repaired from there on. */
+/* If the job failed with `status` because an input is broken after the saved place, record in the
+ * journal that the input may be repaired from that place on. */
 static void note_broken(bm_checkpoint *checkpoint, bm_status status)
 {
     bm_checkpoint_saved *s = &checkpoint->saved;
@@ -700,8 +703,8 @@ void bm_checkpoint_take_back(bm_checkpoint *from, bm_checkpoint *to)
 
 /* === loading === */
 
-/* Reopen a file of saved state, with the length that the journal records: the documents if `kind`
- * is BM_SPILL_ROWS, else the matches. */
+/* Reopen a file of saved state, with the length that the journal records. The file is that of the
+ * documents if `kind` is BM_SPILL_ROWS, else that of the matches. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {
@@ -741,7 +744,8 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
                           "%zu documents are saved, %" PRIu64 " in the journal (start again "
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
-    /* Remove the outputs of the earlier job, except for the arrays of `sign`, which continue. */
+    /* Remove the outputs of the interrupted job, except the arrays of `sign`: rows are appended to
+     * these. */
     static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
     BM_TRY(bm_out_dir_clear(checkpoint->dir, arrays,
                             corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0, err));
@@ -758,11 +762,12 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 
 /* === ingesting and matching === */
 
-/* The pause of an ingest (ingest_cfg.h): save if it is due. */
+/* The `pause` function of an ingest (bm_ingest_pause). If saving is due, the first call returns
+ * true, and the second call saves. */
 static bool pause_to_save(void *ctx, bool all_put)
 {
     bm_checkpoint *checkpoint = ctx;
-    checkpoint->loading = false; /* the saved work is loaded, and a new batch was added to it */
+    checkpoint->loading = false; /* the saved work is loaded, and a batch was added to it */
     if (all_put)
         save_now(checkpoint);
     return !all_put && is_due(checkpoint);
@@ -808,9 +813,9 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* === the end === */
 
-/* The journal names the sets in --temp-dir, so they are removed before the journal is: otherwise a
- * job killed in between would leave sets that nothing refers to. Without its sets the job cannot be
- * resumed, so BM_CHECKPOINT_ENDING is added to the journal first. */
+/* The sets in --temp-dir must be removed before the journal, which names them. In the other order,
+ * a job killed in between would leave sets that nothing refers to. The job cannot be resumed
+ * without its sets, so BM_CHECKPOINT_ENDING is added to the journal before they are removed. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     const bool kept = sets_lie(checkpoint);
@@ -833,7 +838,7 @@ static bool can_resume(bm_status status)
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Append `words` to the message, which is cut if both do not fit. */
+/* Append `words` to the message. If it becomes too long, the old message is cut to make room. */
 static void add_words(bm_error *err, const char *words)
 {
     const size_t len = strlen(words);
@@ -853,8 +858,8 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
     add_words(err, words);
 }
 
-/* Report what is saved of a job that has failed: in *err if the job was cancelled or an input is
- * broken, else as a warning in the log. */
+/* Report how much of a failed job is saved: in *err if the job was cancelled or an input is broken,
+ * else as a warning in the log. */
 static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
@@ -889,13 +894,13 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (can_resume(status))
             report_saved(checkpoint, status, err);
-        /* By now the name of the sets may be that of another job's file, which must stay. */
+        /* Another job may have put its own file at sets_path by now. That file must stay. */
         const bm_spill_file *sets = sets_file(checkpoint);
         if (!stays && sets_lie(checkpoint) &&
             (checkpoint->sets_beside || sets == NULL ? claimed : bm_spill_has_its_name(sets)))
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
-        note_broken(checkpoint, status); /* nothing was added to the saved work: nothing to save */
+        note_broken(checkpoint, status); /* nothing new to save since the work was loaded */
         if (can_resume(status))
             report_saved(checkpoint, status, err);
     }

@@ -2,8 +2,9 @@
 /* checkpoint_columns.c -- saves documents and matches as columns in records of a file, and loads
  * them.
  *
- * A record holds some rows of a table (spill_saved.h). Loading trusts nothing: each column of a
- * record must have one element per row, and every number must be valid for the job.
+ * A record contains the columns of some rows of a table (spill_saved.h). Loading trusts nothing:
+ * each column of a record must have one element per row, and every number must be valid for the
+ * job.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_checkpoint_matches.c */
 #include <inttypes.h>
@@ -22,23 +23,25 @@
 
 /* === matches ===
  *
- * Edges are loaded by bm_edges_add, which also stores new edges. So they are stored in memory or in
- * files, as the present memory limit allows. */
+ * Loaded edges are stored by bm_edges_add, like new edges: in memory, or in files if the present
+ * memory limit requires it. */
 
 #define BLOCK_DOCS 32768u /* documents or edges per record */
 
-/* Columns of matches. MATCH_EDGES has a row per edge; with only_groups it is empty, and the columns
- * after it have a row per document. */
+/* Columns of matches. Without only_groups, MATCH_EDGES has a row per edge, and the columns after it
+ * are empty. With only_groups, MATCH_EDGES is empty, and the columns after it have a row per
+ * document. */
 enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
     MATCH_LABELS,       /* uint32_t: the root of the document's group */
-    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to this; BM_NO_DOC: none */
-    MATCH_SIMILARITIES, /* double: the similarity of that edge */
+    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to the row's; BM_NO_DOC: no
+                           edge */
+    MATCH_SIMILARITIES, /* double: the similarity of the edge to MATCH_EARLIER */
     N_MATCH_COLUMNS
 };
 
-/* The number of documents, and counts of all matches. */
+/* The number of documents, and the counts of the whole matching. */
 typedef struct match_head {
     uint64_t docs, candidates, verified, edges, not_compared;
 } match_head;
@@ -61,7 +64,7 @@ static bm_status put_groups(bm_match *match, size_t at, size_t n, bm_spill_colum
                             bm_error *err)
 {
     const bm_earlier_edge *edges = match->result.earlier.edges;
-    BM_TRY(bm_spill_columns_end(out, err)); /* leaves the column of edges empty */
+    BM_TRY(bm_spill_columns_end(out, err)); /* the column of edges is empty */
     bm_column_leave(&match->result.earlier.column);
     for (size_t i = at; i < at + n; i++) {
         const uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)i);
@@ -141,8 +144,8 @@ static bool is_similarity(double value)
     return !(value < 0) && !(value > 1);
 }
 
-/* Load the edges to earlier documents of n documents from `first` on. Returns false if an edge does
- * not lead to an earlier document, or has no valid similarity. */
+/* For n documents from `first` on, load the edges to earlier documents. Returns false if an edge
+ * leads to a document that is not earlier, or if its similarity is invalid. */
 static bool load_earlier(bm_earlier_edge *edges, size_t first, size_t n, const uint32_t *docs,
                          const double *similarities)
 {
@@ -228,7 +231,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",
                      (unsigned long long)counts->not_compared);
-    return match->settings.verify == BM_VERIFY_NONE /* grouping needs the band keys */
+    return match->settings.verify == BM_VERIFY_NONE /* grouping then needs the band keys */
                ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,
                                   err)
                : BM_OK;
@@ -237,19 +240,19 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 /* === documents === */
 
 #define BLOCK_BYTES ((size_t)1 << 20) /* approximate bytes of columns in a record */
-#define BLOCK_LEAST 64u               /* records of fewer documents are made only at the end */
+#define BLOCK_LEAST 64u               /* only the last record may have fewer documents */
 #define BLOCK_MOST  8192u             /* most documents in a record */
 
-/* Columns of documents. Those before N_PLAIN have the same form as in memory. */
+/* Columns of documents. The columns before N_PLAIN have the same form as in memory. */
 enum {
     DOC_ROWS,    /* bm_doc_row */
-    DOC_ID_ENDS, /* uint64_t: where the id ends among the bytes of all ids */
-    DOC_CONTENT, /* bm_hash128, while content hashes are in memory; afterwards empty */
+    DOC_ID_ENDS, /* uint64_t: end offset of the id in the concatenated ids of all documents */
+    DOC_CONTENT, /* bm_hash128; empty once content hashes are no longer in memory */
     DOC_REP,     /* uint32_t: the representative; filled only if DOC_CONTENT is empty */
-    DOC_TEXTS,   /* uint64_t: the place of the text, if sets are made again; else empty */
+    DOC_TEXTS,   /* uint64_t: the place of the text; empty unless sets are made again from texts */
     N_PLAIN,
-    DOC_KEYS = N_PLAIN, /* uint64_t: as many per document as there are bands */
-    DOC_IDS,            /* the bytes of the ids, which DOC_ID_ENDS divides */
+    DOC_KEYS = N_PLAIN, /* uint64_t: one band key per band, for each document */
+    DOC_IDS,            /* the ids, concatenated */
     DOC_RANKS,          /* ranking keys, each a uint32_t length and the bytes */
     DOC_HEAD,           /* one doc_head */
     DOC_SOURCES,        /* a saved_source per input that was read to its end */
@@ -266,12 +269,12 @@ static const size_t plain_bytes[N_PLAIN] = {
 
 typedef struct doc_head {
     uint64_t first;   /* number of the first document of the record */
-    bm_counts counts; /* counts of the job at the save; only those of the last record are used */
+    bm_counts counts; /* counts of the job when it was saved; the last record's are used */
 } doc_head;
 
 typedef struct saved_skip {
     uint64_t line;
-    uint32_t file, len; /* index of the input; bytes of the reason */
+    uint32_t file, len; /* index of the input; length of the reason in bytes */
 } saved_skip;
 
 typedef struct saved_source {
@@ -286,8 +289,8 @@ static size_t bands_of(const bm_checkpoint_documents *what)
 
 /* --- saving --- */
 
-/* Set of[c] to column c in memory, which begins with document 0. NULL: the job has no such column,
- * or no documents. */
+/* Set of[c] to column c in memory, from document 0 on. NULL: the job has no documents, or no such
+ * column. */
 static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_PLAIN])
 {
     const bm_corpus *corpus = what->corpus;
@@ -301,7 +304,7 @@ static void plain_columns(const bm_checkpoint_documents *what, const char *of[N_
     of[DOC_TEXTS] = corpus->sets.state == BM_SETS_AGAIN ? (const void *)corpus->sets.texts : NULL;
 }
 
-/* Bytes of the columns of documents and of band keys, per document. */
+/* Bytes per document of the plain columns and of the band keys. */
 static size_t bytes_of_columns(const bm_checkpoint_documents *what)
 {
     const char *of[N_PLAIN];
@@ -351,7 +354,7 @@ static bm_status put_keys(const bm_checkpoint_documents *what, size_t first, siz
     return bm_spill_columns_end(out, err);
 }
 
-/* The number of inputs, plus 1 if a file of offsets is read along with them. */
+/* The number of inputs, plus 1 if the inputs have a file of offsets. */
 static size_t count_sources(bm_input_set *inputs)
 {
     return bm_input_set_count(inputs) + (bm_input_set_offsets(inputs) != NULL);
@@ -363,8 +366,8 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-/* Put the inputs whose digests are known: all if reading is complete, else those before the input
- * of the last document, which may still be open. */
+/* Put the digests of the inputs that were read to their end. If reading is not complete, the input
+ * of the last document may still be open, so only inputs before it are put. */
 static bm_status put_sources(const bm_checkpoint_documents *what, bm_spill_columns *out,
                              bm_error *err)
 {
@@ -403,7 +406,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
     bm_spill_columns out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
-    do { /* write at least one record, for the counts */
+    do { /* write at least one record, because it contains the counts */
         n = docs->n - at < most ? docs->n - at : most;
         const doc_head head = {at, *what->counts};
         BM_TRY_OUT(bm_spill_columns_begin(&out, N_DOC_COLUMNS, err));
@@ -435,8 +438,8 @@ out:
 typedef struct documents_loading {
     const bm_checkpoint_documents *what;
     uint64_t place;           /* offset of the current record in the file */
-    bm_str of[N_DOC_COLUMNS]; /* columns of this record */
-    size_t n;                 /* number of documents in this record */
+    bm_str of[N_DOC_COLUMNS]; /* columns of the record */
+    size_t n;                 /* number of documents in the record */
 } documents_loading;
 
 static const void *column(const documents_loading *l, unsigned c)
@@ -451,8 +454,8 @@ static bm_status not_saved(const documents_loading *l, const char *what, bm_erro
                    what, l->place);
 }
 
-/* Do the columns have the right lengths for l->n documents? Columns from DOC_CONTENT to DOC_TEXTS
- * may be empty. */
+/* Do the columns have the right lengths for l->n documents? The columns from DOC_CONTENT to
+ * DOC_TEXTS may also be empty. */
 static bool columns_fit(const documents_loading *l)
 {
     for (unsigned c = 0; c < N_PLAIN; c++)
@@ -597,7 +600,7 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
     documents_loading l = {.what = what};
     const bool saves = what->keep != NULL && what->keep->saves;
     if (saves)
-        what->keep->saves = false; /* ranking keys that are loaded need not be saved again */
+        what->keep->saves = false; /* loaded ranking keys are saved already */
     const bm_status status = bm_spill_walk(file, load_documents, &l, err);
     if (saves)
         what->keep->saves = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_journal.c -- the journal lines of the identity of a job, and of its progress.
+/* checkpoint_journal.c -- writes, reads and compares the journal lines that record the identity and
+ * the progress of a job.
  *
  * Tests: tests/cli/cases/resume.sh, tests/unit/job/test_checkpoint_line.c,
  *        tests/unit/jobs/test_checkpoint.c */
@@ -26,18 +27,19 @@
 
 /* === progress ===
  *
- * The fields of each kind of line are listed once, for writing and for reading. */
+ * fields_of lists the fields of each kind of line. Both writing and reading use it. */
 
 #define MAX_FIELDS 8u
 
-/* A line: its first word, and where the numbers after it are stored. */
+/* The fields of a line: its first word, and pointers to the numbers that follow. */
 typedef struct fields {
     const char *word;
     uint64_t *at[MAX_FIELDS];
     size_t n;
 } fields;
 
-/* *complete stands for s->complete, which is no uint64_t; `sums` for the checksums of the line. */
+/* The fields point into *s, except the checksums, which are in *sums, and *complete: s->complete is
+ * no uint64_t, so the caller copies it. */
 static fields fields_of(bm_checkpoint_line line, bm_checkpoint_saved *s, bm_array_sums *sums,
                         uint64_t *complete)
 {
@@ -125,8 +127,8 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 
 /* === identity ===
  *
- * The lines are generated for the present job, and each is written to the journal or compared with
- * the line there. */
+ * each_line generates the lines for the present job and passes them to a function. This function
+ * writes each line to a new journal, or compares it with a line of an existing journal. */
 
 #define END_BYTES  ((size_t)64 << 10) /* bytes hashed at each end of an input */
 #define LINE_BYTES 256u               /* most bytes of a line about the program */
@@ -154,8 +156,8 @@ out:
     return status;
 }
 
-/* Append the size of a file, the time of its last change, and the hash of its ends. `remote`: see
- * bm_stored_open; a remote file has the time 0. */
+/* Append the size of a file, the time of its last change, and the hash of its first and last 64
+ * KiB. `remote`: see bm_stored_open. The time of a remote file is 0. */
 static bm_status add_facts(const char *path, const char *name, bm_remote *remote, bm_buf *line,
                            bm_error *err)
 {
@@ -202,7 +204,7 @@ out:
 
 /* --- settings --- */
 
-/* Passes the lines of settings to `fn`, up to the first failure. */
+/* State of a walk over the settings: passes a line per setting to `fn`, up to the first failure. */
 typedef struct setting_lines {
     line_fn *fn;
     void *ctx;
@@ -216,7 +218,7 @@ static bm_status emit_setting(setting_lines *s, bm_json *json, const bm_setting 
     BM_TRY(bm_json_finish(json, s->err));
     s->line.len = 0;
     BM_TRY(bm_buf_add_format(&s->line, s->err, "setting\t\"%s\": ", setting->name));
-    /* The value, without the newline that ends the JSON text. */
+    /* Add the value, without the newline at the end of the JSON text. */
     BM_TRY(bm_buf_add(&s->line, json->buf.data, strcspn(json->buf.data, "\n"), s->err));
     BM_TRY(bm_buf_end(&s->line, s->err));
     return s->fn(s->ctx, s->line.data, s->err);
@@ -262,8 +264,8 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
 typedef struct comparing {
     const bm_journal *journal;
     const bm_checkpoint_saved *saved;
-    size_t n, n_inputs; /* lines compared so far, and how many of them are inputs */
-    bm_buf repaired;    /* lines to add to the journal, each with a NUL */
+    size_t n, n_inputs; /* lines compared so far; input lines among them */
+    bm_buf repaired;    /* `repaired` lines to add to the journal, each with a NUL */
 } comparing;
 
 static bool is_kind(const char *line, const char *kind)
@@ -316,8 +318,8 @@ static bm_status fail_difference(const char *was, const char *is, bm_error *err)
                    was, is);
 }
 
-/* The last line that the journal recorded for input `index` after a repair; NULL: the input was
- * never repaired. */
+/* The input line that the journal recorded after the last repair of input `index`; NULL: the input
+ * was never repaired. */
 static const char *repaired_line(const bm_journal *journal, size_t index)
 {
     for (size_t i = bm_journal_count(journal); i > 0; i--) {
@@ -330,8 +332,8 @@ static const char *repaired_line(const bm_journal *journal, size_t index)
     return NULL;
 }
 
-/* Handle an input that has changed: accept it if it may have been repaired after the saved place,
- * else fail. `was`: the line in the journal; `is`: the present line. */
+/* Handle an input that has changed. If the user may have repaired it (checkpoint_state.h), accept
+ * it, else fail. `was`: the line in the journal; `is`: the present line. */
 static bm_status compare_input(comparing *c, size_t index, const char *was, const char *is,
                                bm_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_sets.c -- decides where the file of sets is: OUTPUT.partial/.bandmill-sets, or
- * TEMP_DIR/.bandmill-HASH-sets, where HASH is the hash of the resolved path of the work directory.
+ * TEMP_DIR/.bandmill-HASH-sets. HASH is the hash of the resolved path of the work directory.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/unit/jobs/test_checkpoint.c */
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define NAME_BYTES 48u
 
-/* Set `out` to the name that the file of sets has in any --temp-dir. */
+/* Set `out` to the name of the file of sets in any --temp-dir. */
 static bm_status name_of(const bm_checkpoint *checkpoint, char out[NAME_BYTES], bm_error *err)
 {
     const char *work = bm_out_dir_work(checkpoint->dir);
@@ -72,8 +72,8 @@ out:
 
 /* --- the sets of an earlier job --- */
 
-/* If the line names a file of sets in --temp-dir, set *out to its path, which the caller owns; else
- * to NULL. */
+/* If the journal line names a file of sets in --temp-dir, set *out to the path of the file, which
+ * the caller owns; else to NULL. */
 static bm_status path_in(const char *line, char **out, bm_error *err)
 {
     *out = NULL;
@@ -87,7 +87,8 @@ static bm_status path_in(const char *line, char **out, bm_error *err)
     return BM_OK;
 }
 
-/* Set *own: does a file of sets at `path` belong to this work directory? The file is not opened. */
+/* Set *own to true if a file of sets at `path` belongs to this work directory. The file is not
+ * opened. */
 static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool *own, bm_error *err)
 {
     char name[NAME_BYTES];

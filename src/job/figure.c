@@ -17,8 +17,8 @@
 #define CURVE_STEPS 200u
 #define WORDS       130 /* width in pixels of the label at the threshold */
 #define LOG_RATIO   100 /* least ratio of counts for a logarithmic axis */
-#define LOG_FROM    0.5 /* a logarithmic axis begins here, so a bar of 1 has a height */
-#define TICKS_MOST  7   /* from this many decades on, only every second, third … has a tick */
+#define LOG_FROM    0.5 /* start of a logarithmic axis; below 1, so that a bar of 1 has a height */
+#define TICKS_MOST  7   /* from 7 decades on, every second one has a tick, from 14 every third … */
 
 /* --- numbers --- */
 
@@ -83,7 +83,7 @@ double bm_figure_x(const bm_figure *f, double similarity)
     return f->left + (similarity - f->low) / (1 - f->low) * (f->right - f->left);
 }
 
-/* The y at a share, 0 to 1, of the height, in pixels. */
+/* The y, in pixels, at a share (0 to 1) of the height. */
 static double y_of(const bm_figure *f, double share)
 {
     return f->bottom - share * (f->bottom - f->top);
@@ -104,7 +104,8 @@ void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, co
 
 /* --- counts --- */
 
-/* The smallest 1, 2 or 5 times a power of ten that divides `top` into at most six parts. */
+/* The smallest step of the form 1, 2 or 5 times a power of ten that divides `top` into at most six
+ * parts. */
 static uint64_t tick_step(uint64_t top)
 {
     uint64_t ten = 1;
@@ -131,7 +132,7 @@ void bm_figure_scale(bm_figure *f, const double *counts, size_t n)
         f->step *= 10;
 }
 
-/* The share of the height that a count has, at least 0. */
+/* The height of a count, as a share of the whole height: at least 0. */
 static double share_of(const bm_figure *f, double count)
 {
     const double share = f->log ? log(count / LOG_FROM) / log(f->most / LOG_FROM) : count / f->most;
@@ -203,7 +204,7 @@ void bm_figure_chances(bm_figure *f)
 
 void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint32_t rows)
 {
-    /* Draw a halo before the line, so that the line is visible over bars. */
+    /* Draw a halo first, then the curve on it, so that the curve is visible over bars. */
     for (int front = 0; front < 2; front++) {
         bm_figure_put(f, "<path class=\"%s%s\" d=\"", front ? "curve " : "halo",
                       front ? class_name : "");
@@ -220,7 +221,7 @@ void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint3
 void bm_figure_threshold(bm_figure *f, double threshold)
 {
     const double x = bm_figure_x(f, threshold);
-    const bool at_right = x > f->right - WORDS; /* then the label is at the left of the line */
+    const bool at_right = x > f->right - WORDS; /* if so, the label is to the left of the line */
     bm_figure_line(f, "threshold", x, f->top - 12, x, f->bottom);
     bm_figure_put(f, "<text class=\"mark%s\" x=\"%s\" y=\"%s\">threshold %s</text>\n",
                   at_right ? " num" : "", bm_svg_px(at_right ? x - 6 : x + 6).text,

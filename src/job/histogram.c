@@ -4,13 +4,14 @@
  *
  * Bin k begins at the double k/100, so a similarity of exactly k/100 is in bin k. The doubles of a
  * similarity c/u and of k/100 are each rounded once. If c/u < k/100, the exact values differ by at
- * least 1/(100 u), which is far more than the rounding errors for u below 2^33. So the comparison
- * of the doubles is right. The integer part of 100 times the similarity would put 0.29 into bin 28.
+ * least 1/(100 u). For u below 2^33, this is far more than the rounding errors, so comparing the
+ * doubles gives the right result. The integer part of 100 times the similarity would be wrong: it
+ * would put 0.29 into bin 28.
  *
- * The picture has a bar per bin that is not empty, and begins at the last tenth that does not
- * exceed the threshold. A dashed line marks the threshold. Pairs below the threshold were not
- * searched for; that area is grey. Each bar has its numbers in a tooltip (<title>) and in
- * data-pairs. The elements title and desc describe the picture for screen readers. */
+ * The picture has one bar per nonempty bin. Its axis begins at the last tenth that is not above the
+ * threshold. A dashed line marks the threshold. The area below the threshold is grey, because no
+ * pairs were searched for there. Each bar has its numbers in a tooltip (<title>) and in data-pairs.
+ * The elements title and desc describe the picture for screen readers. */
 #include "job/histogram.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #define BM_HISTOGRAM_BINS 100u
 
-/* The bin of a similarity from 0 to 1: the last k with k/100 <= similarity, but 1 is in bin 99. */
+/* The bin of a similarity from 0 to 1: the greatest k with k/100 <= similarity, but at most 99. */
 uint32_t bm_histogram_bin(double similarity);
 
 /* Append the header row, and a row "low TAB high TAB pairs" per bin. */
