@@ -8,7 +8,7 @@
 typedef struct bm_asset {
     const char *name, *text; /* `text` ends with a NUL */
     size_t len;              /* bytes of the text without the NUL */
-    const char *sha256; /* SHA-256 of the text in base64, as in a Content-Security-Policy */
+    const char *sha256;      /* SHA-256 of the text in base64, as in a Content-Security-Policy */
 } bm_asset;
 
 typedef enum bm_asset_id {

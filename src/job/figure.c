@@ -18,7 +18,7 @@
 #define WORDS       130 /* width in pixels of the label at the threshold */
 #define LOG_RATIO   100 /* least ratio of counts for a logarithmic axis */
 #define LOG_FROM    0.5 /* start of a logarithmic axis; below 1, so that a bar of 1 has a height */
-#define TICKS_MOST  7   /* from 7 decades on, every second one has a tick, from 14 every third … */
+#define TICKS_MOST  7   /* from 7 decades on, every second one has a tick; from 14, every third */
 
 /* --- numbers --- */
 

@@ -35,9 +35,9 @@
  *
  * Plans the stages of a job for its meter.
  *
- * A weight is the time of a stage relative to the time of signing, as measured on 120 MB of JSON
- * Lines with two cores. Rough values are enough, since the meter replaces them by the measured pace
- * of a stage while it runs (base/meter.h). */
+ * The weight of a stage is its time relative to the time of signing, as measured on 120 MB of JSON
+ * Lines with two cores. Rough values are enough: while a stage runs, the meter uses its measured
+ * pace instead (base/meter.h). */
 
 typedef struct plan {
     bm_forecast_step steps[BM_FORECAST_STEPS];
@@ -49,7 +49,7 @@ static void add(plan *p, const char *stage, double weight)
     p->steps[p->n++] = (bm_forecast_step){stage, weight, NULL};
 }
 
-/* Add the stages up to the point where all documents are read, and signed if they are to be. */
+/* Add the stages of reading, and of signing if the job signs. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
     const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&
@@ -90,7 +90,8 @@ static double weight_of_writing(const bm_job_context *job, bm_records kept)
     return compresses ? 3 : 0.5;
 }
 
-/* The weight of copying is mostly that of the kept records, since most records are kept. */
+/* The weight of copying is that of writing the kept records, since most records are kept. Only if
+ * they are not written, it is that of writing the removed records. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
@@ -105,7 +106,7 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
     const bm_settings *s = job->settings;
     const bm_job_row *row = bm_job_row_of(s);
     plan p = {.n = 0};
-    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most of an index is written while signing */
+    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most of an index is written during signing */
         add(&p, BM_STAGE_SIGN, 1);
         add(&p, BM_STAGE_WRITE, row->write_weight);
         bm_meter_plan(&job->meter, p.steps, p.n);
@@ -140,23 +141,24 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* The bytes left besides the fixed memory and the table of documents. Memory of the corpus is not
- * subtracted: for a long record, dedup moves it to files (corpus_sets.c). */
+/* The bytes that neither the fixed memory nor the table of documents takes. The memory of the
+ * corpus counts as free, because `dedup` moves the corpus to files when a long record needs the
+ * memory (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
     const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
     return job->budget.total > held ? job->budget.total - held : 0;
 }
 
-/* The bytes that a record needs once it is read: its bytes, an eighth for what was read after it,
- * and copies of its text. */
+/* The bytes that a complete record needs: its own, an eighth more for bytes read after it, and
+ * copies of its text. */
 static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* A bm_long_gate.hold. `bytes`: the bytes of the record so far, plus a sixteenth of them for what
- * may be read after it. */
+/* A bm_long_gate.hold. `bytes`: the bytes of the record read so far, plus a sixteenth for bytes
+ * that may be read after it. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;
@@ -204,8 +206,7 @@ void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_reco
     const bool elements = format == BM_FORMAT_JSON || format == BM_FORMAT_MIXED;
     *out = (bm_record_budget){
         .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, admit_record, refuse}};
-    if (use != BM_RECORDS_SPLIT ||
-        elements) /* elements of an array are parsed even when records are only split */
+    if (use != BM_RECORDS_SPLIT || elements) /* splitting parses elements of an array */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
 }
 
@@ -269,9 +270,9 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
  *
  * Searches for an input in several places, in order.
  *
- * A file of the recorded size counts as found, and its bytes are not read here: the reader later
- * computes the digest of the file, and reports a difference. Only if several different files have
- * the recorded size, they are digested here. */
+ * A file of the recorded size counts as found. Its bytes are usually not read here: the reader
+ * computes the digest later, and reports a difference. Files are digested here only if several
+ * different files have the recorded size. */
 
 #define FOUND_MAX 8u /* most different files of the recorded size that are considered */
 
@@ -292,7 +293,7 @@ typedef struct search {
     bm_error why;         /* the error of the first place that cannot be examined */
 } search;
 
-/* Add the file at `path` to `found` or `other`, if it is one. Takes ownership of `path`. */
+/* If `path` is a regular file, add it to `found` or `other`. Takes ownership of `path`. */
 static void try_path(search *s, char *path)
 {
     struct stat st;
@@ -331,7 +332,7 @@ static const char *without_first(const char *name)
     return slash != NULL && *slash != '\0' ? slash : NULL;
 }
 
-/* Does the name have a component "..", which could lead out of the directory? */
+/* Does the name have a component ".."? Such a name could lead out of the directory. */
 static bool leads_up(const char *name)
 {
     for (const char *step = name; step != NULL; step = without_first(step))
@@ -352,8 +353,8 @@ static bm_status try_below(search *s, const char *dir, bm_error *err)
     return BM_OK;
 }
 
-/* Try the parent of the manifest's directory; if that directory is a link, the parent of the
- * link. */
+/* Try the parent of the manifest's directory. If that directory is a symbolic link, its parent is
+ * the directory that contains the link. */
 static bm_status try_parent(search *s, bm_error *err)
 {
     char *parent;
@@ -414,8 +415,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_
     return BM_OK;
 }
 
-/* Set *at to the first of the found files that has the recorded bytes, or to 0 if none has them.
- * A single file is not read, and files that cannot be read do not count. */
+/* Set *at to the index of the first found file that has the recorded bytes, or to 0 if no file has
+ * them. A single file is not read. Files that cannot be read are passed over. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -464,7 +465,8 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    /* An input that could not be read has no digest. An address is both name and place. */
+    /* There is nothing to search for: an input that could not be read has no digest, and an address
+     * is its own path. */
     if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file))
         return bm_copy_text(input->file, path, err);
     const char *slash = strrchr(places->manifest, '/');
@@ -482,11 +484,11 @@ out:
     return status;
 }
 
-/* Bytes for the windows of decoders: WINDOW_LEAST is the window of xz and zstd at usual levels.
- * More than WINDOW_MOST is granted only if the first bytes of the inputs state it. */
+/* Limits of the bytes for windows of decoders. WINDOW_LEAST is the window of xz and zstd at usual
+ * levels. More than WINDOW_MOST is granted only if the first bytes of the inputs request it. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
-#define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes for documents, not counting windows */
+#define GROWS_LEAST  ((uint64_t)8 << 20) /* least bytes that windows must leave to documents */
 
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
 {
@@ -513,7 +515,7 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    if (job->settings->parts == NULL) { /* with `parts`, the inputs belong to another job */
+    if (job->settings->parts == NULL) { /* with `parts`, the outer job owns the inputs */
         bm_batch_source_close(job->inputs.source);
         bm_input_set_close(job->inputs.set);
         bm_free_all(job->inputs.names.names, job->inputs.names.from_records);
@@ -527,14 +529,14 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* Add job->taken to budget.fixed and set budget.ahead. At least one byte is left for documents. */
+/* Add job->taken to budget.fixed, and set budget.ahead. At least one byte is left to documents. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;
     if (job->budget.total == 0)
         return;
     const uint64_t rows = bm_budget_rows(&job->budget);
-    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 left would be no limit */
+    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 would mean no limit */
     job->docs.memory = bm_budget_rows(&job->budget);
 }
 
@@ -546,9 +548,9 @@ void bm_job_context_reserve(bm_job_context *job, uint64_t bytes)
     job->taken += before;
 }
 
-/* Decoders of xz and Zstandard hold a window. The window of the first frame is known. Later frames
- * may have the greatest of that, WINDOW_LEAST, and a sixteenth of the memory (at most WINDOW_MOST).
- * Only what exceeds WINDOW_LEAST is reserved. */
+/* A decoder of xz or Zstandard keeps a window in memory. The windows of the first frames are known.
+ * Later frames are limited to the largest of three: the known windows, WINDOW_LEAST, and a
+ * sixteenth of the memory (at most WINDOW_MOST). Only bytes above WINDOW_LEAST are reserved. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
     const uint64_t total = job->budget.total, ahead = job->ahead;
@@ -589,8 +591,9 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* What may be done with an existing output. With `resume`, an existing output may be that of the
- * same job, which is checked later. Jobs that add to an index need an existing one. */
+/* What the job may do with an existing output. With `resume`, an existing output is allowed here:
+ * whether it belongs to the same job is checked later. Jobs that add to an index need an existing
+ * index. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
@@ -638,8 +641,8 @@ static bm_status check_against(const bm_settings *settings, const bm_out_named *
     return BM_OK;
 }
 
-/* Check that each output can be written, and that its file system has some free space. An index
- * that is added to is not checked, since it may have free space inside. */
+/* Check that each output can be written, and that its file system has some free space. An existing
+ * index to which the job adds is not checked, since it may have free space inside. */
 static bm_status check_space(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
 {
@@ -694,7 +697,7 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
     bm_input_options table = s->input;
     if (table.stream == NULL) {
         bm_meter_stage(&job->meter, "list",
-                       "names"); /* there is no plan yet, and listing remote folders takes time */
+                       "names"); /* not in the plan, but listing remote folders takes time */
         BM_TRY(bm_input_set_open(&s->input, reads_twice(s) ? s->temp_dir : NULL, s->memory,
                                  &job->callbacks, &job->inputs.set, err));
         return s->results.n_shards == 0 ? BM_OK
@@ -707,7 +710,7 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
                                     &job->inputs.set, err);
 }
 
-/* Check the outputs again, now also against the files found in input directories. */
+/* Check the outputs again, now also against the files in input directories. */
 static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
@@ -723,8 +726,8 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
     return status;
 }
 
-/* Refuse a compression of tables: they keep their internal one, so only `same` or `no` is
- * possible. */
+/* Tables keep their internal compression. So for tables, refuse all values of the field except
+ * `same` and `no`. */
 static bm_status check_kept(const bm_job_context *job, const char *field, bm_records kept,
                             bm_error *err)
 {
@@ -749,7 +752,8 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
-/* If kept records are written as one stream, check that they can form one (tables: one schema). */
+/* If kept records are written as one stream, check that this is possible: tables, for instance,
+ * must all have the same schema. */
 static bm_status check_stream(const bm_job_context *job, bm_error *err)
 {
     const bool streams =
@@ -774,7 +778,8 @@ static bm_status list_names(bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* Count the directory entries that are not read, and log the first of those that are not hidden. */
+/* Count the directory entries that are not read. Of the entries that are not hidden, log the first
+ * ones. */
 static void report_left_out(bm_job_context *job)
 {
     const bm_left_out_path *left;
@@ -792,7 +797,8 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
         bm_job_context_reserve(job, s->parts->of->taken + bm_doc_table_bytes(&s->parts->of->docs));
         return BM_OK;
     }
-    /* Check before anything is read. Below this is done again with the files in directories. */
+    /* Check the outputs before anything is read. check_against_files does it again, with the files
+     * in input directories. */
     BM_TRY(bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err));
     BM_TRY(open_set(job, err));
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
@@ -853,7 +859,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                      : devices->pick.asked ? BM_LOG_INFO
                                            : BM_LOG_DEBUG,
                      "%s", devices->pick.why);
-    /* If the host needs no shingle hashes, devices may get texts and hash these themselves. */
+    /* If the host needs no shingle hashes, devices may receive texts and hash them themselves. */
     const bool no_hashes =
         bm_job_does(s, BM_JOB_SIGNS) ||
         (bm_job_does(s, BM_JOB_FILLS_INDEX) && s->index.store == BM_INDEX_SIGNATURES) ||
@@ -939,10 +945,10 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 /* === job weights ===
  *
- * Counts shingles by an ingest without a table of documents and without devices: its sink counts
- * the shingles of a batch on any thread.
+ * Counts shingles in an ingest without a table of documents and without devices. The sink of the
+ * ingest counts the shingles of a batch, on any thread.
  *
- * Counting uses half of the memory for documents, and the table a quarter afterwards. */
+ * Counting may use half of the memory for documents. Afterwards the table may use a quarter. */
 
 /* The sink's `put`. */
 static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
@@ -952,7 +958,7 @@ static bm_status count_batch(void *ctx, const bm_ingest_batch *batch, size_t fir
     return bm_df_count_add(ctx, &batch->shingles, err);
 }
 
-/* Logs nothing: the main pass reports skipped records. */
+/* This pass logs nothing, because the main pass reports skipped records. */
 bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request, bm_error *err)
 {
     const bm_settings *s = job->settings;
@@ -978,8 +984,8 @@ bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *req
     return status;
 }
 
-/* Set recorded.weighed to the facts. If it already has a digest, from a manifest, both must be
- * equal. */
+/* Set recorded.weighed to the facts. If it already has a digest, from a manifest, the old values
+ * must equal the new ones, else BM_ERR_FORMAT. */
 static bm_status check_counted(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
 {
     bm_weighed *weighed = job->settings->recorded.weighed;

@@ -2,7 +2,7 @@
 /* job_context.h -- the resources and the state of a running job: its settings (which do not
  * change), threads, devices, inputs, documents and counts.
  *
- * The steps of a job, in their order (job/job_steps.h runs them):
+ * The steps of a job, which job/job_steps.h runs in this order:
  *     settings -> open -> inputs -> work directory -> devices -> ingest -> ... -> report -> close
  * Not public. */
 #pragma once
@@ -41,10 +41,10 @@ typedef struct bm_stage_clock {
 } bm_stage_clock;
 
 typedef struct bm_job_inputs {
-    bm_input_set *set;       /* NULL: only signatures are read, not their texts */
+    bm_input_set *set;       /* NULL: the job reads only signatures, no texts */
     bm_file_names names;     /* the context owns the arrays */
     bm_batch_source *source; /* reads `set`; NULL if `set` is NULL */
-    /* Used if `set` is NULL: the inputs that the manifests of the signatures list. Borrowed. */
+    /* The inputs in the manifests of the signatures; used only if `set` is NULL. Borrowed. */
     const struct bm_recipe *recorded;
 } bm_job_inputs;
 
@@ -58,20 +58,20 @@ typedef struct bm_job_devices {
 typedef struct bm_job_stats {
     bm_ingest_times ingest_times; /* times of the last ingest; workers 0: there was no ingest */
     double verify_seconds;        /* time spent comparing candidates */
-    const bm_corpus *corpus;      /* for the bytes that the corpus spilled; NULL: no pairing */
-    uint64_t edge_bytes;          /* bytes of edges in files */
-    uint64_t n_resumed;           /* documents taken from the checkpoint of an interrupted job */
-    /* BM_HISTOGRAM_BINS counts of the pairs written; NULL: not counted */
+    const bm_corpus *corpus;      /* has the counts of spilled bytes; NULL: no pairing */
+    uint64_t edge_bytes;          /* bytes of edges in temporary files */
+    uint64_t n_resumed;           /* documents loaded from the checkpoint of an interrupted job */
+    /* The written pairs, counted in BM_HISTOGRAM_BINS bins of similarity; NULL: not counted. */
     const uint64_t *similarities;
 } bm_job_stats;
 
-/* Counts of the comparison with known documents. */
+/* Counts of the comparison with known documents (--against). */
 typedef struct bm_job_against {
     uint64_t documents;            /* known documents */
     uint64_t candidates, verified; /* pairs of a document and a known document */
     uint64_t not_compared; /* upper bound of the pairs left out because of crowded buckets */
     uint64_t found;        /* known documents that reach the threshold with some document */
-    bm_id_kind ids;        /* type of the ids, if an index recorded it; else UNTYPED */
+    bm_id_kind ids;        /* type of the ids, if an index recorded it; else BM_IDS_UNTYPED */
     /* The job that read the test sets of `overlap`; else NULL. Borrowed. */
     const struct bm_job_context *items;
 } bm_job_against;
@@ -80,17 +80,17 @@ typedef struct bm_job_context {
     const bm_settings *settings;
     bm_pool *pool;
     bm_meter meter;
-    bm_callbacks callbacks; /* these forward to the meter */
-    bm_budget budget;       /* division of the memory; made at open, and again with the devices */
-    uint64_t taken;         /* part of budget.fixed: reserved for things other than documents */
-    uint64_t ahead;         /* part of budget.batches: for data decompressed ahead */
+    bm_callbacks callbacks; /* these call the meter */
+    bm_budget budget;       /* division of the memory: first made without devices, then with them */
+    uint64_t taken;         /* bytes of budget.fixed that are reserved by bm_job_context_reserve */
+    uint64_t ahead;         /* bytes of budget.batches that are for data decompressed ahead */
     bm_job_inputs inputs;
     bm_job_devices devices;
     bm_doc_table docs;
     bm_counts counts;
     uint64_t skip_records; /* records that an interrupted job already processed */
     bm_ingest_places places;
-    bool wants_places; /* the ingest is to fill `places` */
+    bool wants_places; /* the ingest must fill `places` */
     bm_stage_clock clock;
     bm_job_stats stats;
     bm_keep_keys keep; /* used if fields rank documents */
@@ -101,20 +101,20 @@ typedef struct bm_job_context {
 struct bm_checkpoint;
 struct bm_checkpoint_more;
 
-/* A source of documents that are parts of another job's documents. The parts are found by reading
- * the inputs of that job again. */
+/* The source of an inner job whose documents are parts of an outer job's documents. The inner job
+ * finds the parts by reading the inputs of the outer job again. */
 typedef struct bm_part_source {
-    bm_job_context *of;               /* the other job, whose inputs are open */
-    struct bm_checkpoint *checkpoint; /* of the other job; lent to the job of parts, `job` */
-    /* Set *out to the data that the other job adds to the checkpoint. */
+    bm_job_context *of;               /* the outer job; its inputs are open */
+    struct bm_checkpoint *checkpoint; /* of the outer job, which lends it to the inner job */
+    /* Set *out to the data that the outer job adds to the checkpoint. `job`: the inner job. */
     void (*more)(void *ctx, const bm_job_context *job, struct bm_checkpoint_more *out);
     bm_ingest_scan scan; /* finds parts; scan.parts is true */
-    /* Called for each batch in input order, before the sink gets the batch. */
+    /* Called for each batch in input order, before the sink receives the batch. */
     bm_status (*place)(void *ctx, const bm_ingest_batch *batch, bm_error *err);
     /* Set `id` to the id of the document that `part` belongs to, and *from to the position of the
      * part in that document. */
     bm_status (*name)(void *ctx, size_t part, bm_buf *id, uint64_t *from, bm_error *err);
-    bool only_equal; /* only parts with equal shingles are wanted; nothing is signed */
+    bool only_equal; /* find only parts with equal shingles; nothing is signed */
     void *ctx;
 } bm_part_source;
 
@@ -122,15 +122,16 @@ typedef struct bm_part_source {
  * nothing needs to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
-/* Refuse an output that is one of the inputs, is another output, is an address, or may not be
- * replaced (out_target.h), or for which there is no free space. `inputs`: n paths of inputs, which
- * need not be open. Lists, offsets and known documents that the settings name count as inputs. */
+/* Check each output. It is refused if it is one of the inputs, another output, or an address; if it
+ * exists and may not be replaced (out_target.h); or if its file system has no free space. `inputs`:
+ * n paths of inputs, which need not be open. Lists, offsets and known documents that the settings
+ * name count as inputs too. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
 /* Open the inputs, and check the outputs (bm_job_context_check_outputs) before and after. If
  * standard input is read more than once, it is copied to a file. */
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
-/* Reserve bytes until the end of the job, so that documents cannot use them. */
+/* Reserve bytes of the memory limit until the end of the job. Documents cannot use them. */
 void bm_job_context_reserve(bm_job_context *job, uint64_t bytes);
 /* Reserve memory for the decoders of `set` and for data decompressed ahead. BM_ERR_NOMEM: the
  * windows of the decoders do not fit. */
@@ -139,11 +140,12 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Choose the devices. Later calls do nothing. */
 bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);
-/* Does the job make the shingle sets of candidates again from the texts, instead of storing sets?
- * If so, the host needs no hashes. */
+/* Instead of storing shingle sets, does the job make the sets of candidates again from the texts?
+ * If so, the host needs no shingle hashes. */
 bool bm_job_context_makes_again(const bm_job_context *job);
-/* Choose and open the devices, and divide the memory again with them. `keys`: the devices make band
- * keys by the plan of the settings; else only the words of signatures. */
+/* Choose and open the devices, and divide the memory again, now with buffers for the devices. If
+ * `keys`, the devices make band keys by the plan of the settings, else only the words of
+ * signatures. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the current stage and begin stage `name`; NULL: only end the current one. */
 void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit);
@@ -152,19 +154,19 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
 typedef struct bm_ingest_request {
     bool words, keys;    /* signatures are wanted; band keys are wanted */
     bool hashes_of_long; /* see ingest_cfg.h */
-    bool no_table;       /* documents are passed to the sink only, not to the job's table */
+    bool no_table;       /* documents are passed only to the sink, not added to the job's table */
     bm_ingest_sink sink;
     bm_ingest_early early;
     bm_ingest_in_place in_place;
     bm_ingest_pause pause;
     bm_ingest_scan scan;
-    /* See bm_ingest_reclaim; called with reclaim_ctx. */
+    /* See bm_ingest_reclaim. `ctx` is reclaim_ctx. */
     bm_status (*reclaim)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *reclaim_ctx;
 } bm_ingest_request;
 
-/* Read all documents before the main pass, and pass them only to the scan and the sink of the
- * request. The table and the counts of the job do not change, and skipped records are not
+/* Read all documents in a pass before the main pass, and pass them only to the scan and the sink of
+ * the request. The table and the counts of the job do not change, and skipped records are not
  * reported. */
 bm_status bm_job_context_count(bm_job_context *job, const bm_ingest_request *request,
                                bm_error *err);
@@ -177,7 +179,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 
 #define BM_STAGE_LOAD    "load" /* load signatures, or the work of an interrupted job */
 #define BM_STAGE_READ    "read"
-#define BM_STAGE_COUNT   "count" /* count the documents of each shingle */
+#define BM_STAGE_COUNT   "count" /* for each shingle, count the documents that have it */
 #define BM_STAGE_SIGN    "sign"
 #define BM_STAGE_KNOWN   "known" /* compare documents with known ones */
 #define BM_STAGE_MATCH   "match"
@@ -192,27 +194,28 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 typedef enum bm_job_start {
     BM_START_DOCUMENTS,
     BM_START_SIGNATURES,           /* only signatures, without texts */
-    BM_START_SIGNATURES_AND_TEXTS, /* signatures; the texts are read again */
-    BM_START_RESUMED,              /* some documents were read by an interrupted job */
-    BM_START_RESUMED_WHOLE         /* all documents were read by an interrupted job */
+    BM_START_SIGNATURES_AND_TEXTS, /* signatures, then texts, which are read again */
+    BM_START_RESUMED,              /* an interrupted job has read some of the documents */
+    BM_START_RESUMED_WHOLE         /* an interrupted job has read all documents */
 } bm_job_start;
 
-/* Pass the stages of the job, with the guessed share of the time of each, to the meter. Call this
- * once inputs and settings are known. */
+/* Pass the stages of the job to the meter, each with an estimate of its share of the time. Call
+ * this once inputs and settings are known. */
 void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 
-/* record_budget -- the memory limit of passes that hold one long record at a time (the second pass
- * of `dedup`, the passes of `filter`, and followed lines), and of tables read from a directory.
+/* record_budget -- the memory limit of passes that hold only one long record at a time (the second
+ * pass of `dedup`, the passes of `filter`, and followed lines), and of tables read from a
+ * directory.
  *
- * A record longer than a batch needs memory for its bytes and the bytes read after it; if it is
- * parsed, also for copies of its text; if it is shingled, also for joined text and hashes. The
- * ingest does not use this: it has many records in flight, and a gate of its own. */
+ * A record longer than a batch needs memory for its bytes and for the bytes read after it. Parsing
+ * needs memory for copies of its text as well, and shingling for joined text and hashes. The ingest
+ * does not use this limit: it processes many records at once, and has a gate of its own. */
 
 typedef struct bm_record_budget {
     const bm_job_context *job; /* borrowed */
     uint64_t copies;           /* the most copies of a record's text that exist at once */
     bool shingles;             /* records are shingled while they are in memory */
-    bm_long_gate gate;         /* for bm_batch_limits.gate */
+    bm_long_gate gate;         /* to be passed to a batch source in bm_batch_limits.gate */
 } bm_record_budget;
 
 /* What a pass does with records. */
@@ -224,22 +227,22 @@ typedef enum bm_record_use {
 
 /* `out` must not move: its gate points to it. */
 void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_record_budget *out);
-/* The bytes that the shingler may use while a record of record_bytes is in memory: at least 1; 0:
- * there is no limit. */
+/* The bytes that the shingler may use while a record of record_bytes is in memory. 0: there is no
+ * limit; a limit is at least 1. */
 uint64_t bm_record_budget_left(const bm_record_budget *budget, uint64_t record_bytes);
-/* Return BM_ERR_NOMEM, with a message that names a sufficient `memory`: the record, which takes
- * `shingling` bytes more while it is shingled, does not fit. */
+/* Return BM_ERR_NOMEM, since the record does not fit into memory. The message names a sufficient
+ * `memory`. `shingling`: additional bytes that are needed while the record is shingled. */
 bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_record *record,
                                   uint64_t shingling, bm_error *err);
 
-/* Read the open inputs on this thread, and call `fn` for each record, which is parsed but not
- * shingled. One batch is in memory at a time. Reading also ends if *enough is true before a batch.
- * `enough` NULL: all batches are read. */
+/* Read the open inputs on this thread, and call `fn` for each record. Records are parsed but not
+ * shingled. One batch is in memory at a time. Before each batch *enough is checked, and reading
+ * ends once it is true. `enough` NULL: all batches are read. */
 bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
                           bm_error *err);
 
 /* Set *out to the bytes that tables read from a directory may take; 0: no limit. BM_ERR_NOMEM:
- * settings->memory is too small for any work; the message names the least. */
+ * settings->memory is too small for any work; the message names the minimum. */
 bm_status bm_table_budget(const bm_settings *settings, uint64_t *out, bm_error *err);
 /* Return BM_ERR_NOMEM for tables that would take `bytes`. The message calls the tables `what`, and
  * names a sufficient `memory`. */
@@ -250,39 +253,41 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
 
 typedef struct bm_input_places {
     const char *manifest;          /* path of the manifest */
-    const char *sources;           /* a directory that the caller gave to search; may be NULL */
+    const char *sources;           /* a directory to search, from the caller; may be NULL */
     const bm_callbacks *callbacks; /* called while digests are computed; may be NULL */
 } bm_input_places;
 
-/* Set *path to the path of the input; the caller frees it with bm_free. These places are searched
- * for a file of the recorded size, in this order:
+/* Set *path to the path of the input; the caller frees it with bm_free. NAME is the name of the
+ * input in the manifest. These places are searched for a file of the recorded size, in this order:
  *
- *     NAME itself (if relative, in the current directory); the path at which the job read it
+ *     NAME itself (if relative, in the current directory)
+ *     the path at which the job read the input
  *     NAME in the directory of the manifest, and in the parent of that directory
- *     sources/NAME, then with the leading directories of NAME dropped one by one
- *     the recorded path from the directory of the manifest to the file
+ *     sources/NAME, then the same with the leading directories of NAME dropped one by one
+ *     the recorded path of the input relative to the directory of the manifest
  *
- * If several different files have the recorded size, their bytes are compared with the recorded
- * digest, and the first that is equal is chosen; if none is equal, the first file. NAME is returned
- * without a search if it is an address, or if the job could not read the input. BM_ERR_IO: not
- * found. BM_ERR_FORMAT: only files of another size exist, or the input was standard input. */
+ * If several different files have the recorded size, the first file with the recorded digest is
+ * chosen; if none has it, the first file. If NAME is an address, or if the job could not read the
+ * input, NAME is returned without a search. BM_ERR_IO: not found. BM_ERR_FORMAT: only files of
+ * another size exist, or the input was standard input. */
 bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
                         bm_error *err);
 
-/* Set *same: does the file at `path`, or `remote` (see bm_stored_open), have the recorded bytes?
- * The whole file is digested, or, if the input was read in parts, those parts. `callbacks` may be
- * NULL. BM_ERR_IO, BM_ERR_INPUT (no regular file), BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Set *same to true if the file at `path`, or `remote` (see bm_stored_open), has the recorded
+ * bytes. If the input was read in parts, only these parts are digested, else the whole file.
+ * `callbacks` may be NULL. BM_ERR_IO, BM_ERR_INPUT (no regular file), BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED. */
 bm_status bm_input_is_same(const bm_manifest_input *input, const char *path, bm_remote *remote,
                            const bm_callbacks *callbacks, bool *same, bm_error *err);
 
-/* job_weights -- the pass over the inputs that weights need: for each shingle, it counts the
+/* job_weights -- the pass over the inputs that weights need. It counts, for each shingle, the
  * documents that have the shingle.
  *
- * The pass runs before the main pass, on all threads, and reads the inputs in the same way. If an
- * input has changed when the main pass reads it, the job fails (input/input_bytes.c). */
+ * The pass runs before the main pass, on all threads, and reads the inputs as the main pass does.
+ * If an input changes between the two passes, the job fails (input/input_bytes.c). */
 
-/* If the job weighs documents, count the shingles, store the table in the job for
- * bm_job_context_ingest, and store the number of documents and the digest of the counts in
+/* Run this pass if the job weighs documents. The table of counts is stored in the job, for
+ * bm_job_context_ingest; the number of documents and the digest of the counts are stored in
  * settings->recorded.weighed. Call this once the inputs are open. BM_ERR_FORMAT: `weighed` already
- * had values, from a manifest, and they differ. */
+ * has different values, from a manifest. */
 bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);

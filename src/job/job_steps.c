@@ -17,8 +17,8 @@ bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
     return bm_job_context_open(settings, &out->context, err);
 }
 
-/* Call the caller's `ready`, which may refuse the outputs. Everything is written, but not yet
- * renamed. */
+/* Call `ready` of the caller, which may refuse the outputs. All outputs are written by then, but
+ * not yet renamed. */
 static bm_status ask_caller(const bm_job *job, bm_error *err)
 {
     const bm_output_options *output = &job->context.settings->output;
@@ -33,8 +33,8 @@ static bm_status ask_caller(const bm_job *job, bm_error *err)
     return status;
 }
 
-/* Rename the outputs into place, after asking the caller. If this fails, bm_out_group_end must undo
- * the renames of files. */
+/* Ask the caller, then rename the outputs into place. On failure, bm_out_group_end must undo the
+ * renames of files. */
 static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     BM_TRY(ask_caller(job, err));
@@ -45,7 +45,7 @@ static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_err
     return BM_OK;
 }
 
-/* Finish a job that an earlier run has done: only the copy of the report may be missing. */
+/* Finish a job that an earlier run has completed. Only the copy of the report may be missing. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -57,9 +57,10 @@ out:
     return status;
 }
 
-/* Set job->existing_report: may the copy of the report replace an existing file? With `resume` it
- * may if that file is a report of the same job, which was killed between its last renames, or is
- * done. BM_ERR_USAGE: with `resume`, another file exists. */
+/* Decide whether the copy of the report may replace an existing file, and set job->existing_report.
+ * With `resume`, it may replace a report of the same job: that report exists if the job was killed
+ * between its last renames, or if the job is done. BM_ERR_USAGE: with `resume`, any other file
+ * exists. */
 static bm_status check_report_place(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;
@@ -132,7 +133,7 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
 
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out)
 {
-    bm_out_group_end(&job->files, false); /* removes the files of a job that did not finish */
+    bm_out_group_end(&job->files, false); /* if the job did not finish, this removes its files */
     bm_job_context_close(&job->context);
     if (status == BM_OK)
         *out = job->summary;

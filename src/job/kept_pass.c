@@ -5,14 +5,14 @@
  *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
  *     split        [0     ]  [1     ]  [2     ]           any thread; chooses the copies too
  *     in turn              0          1          2        batch by batch in input order: reserves
- *                                                         offsets in the outputs, or writes (if
- *                                                         these are compressed)
+ *                                                         offsets in the outputs; compressed
+ *                                                         outputs are written here instead
  *     write                    [0   ]     [1   ]          any thread, at the reserved offsets
  *
- * A batch yields runs of bytes; adjacent records of one copy are one run. Batches are split in turn
- * too if the rule is not by_place. If several batches cannot be read or split, the failure of the
- * first is reported. A batch with a record of more than BATCH_BYTES is processed alone, and may use
- * all memory of the job.
+ * Splitting a batch yields runs of bytes. Adjacent records of the same copy form one run. If the
+ * rule is not by_place, batches are split in input order too. If several batches cannot be read or
+ * split, the failure of the first batch is reported. A batch with a record of more than BATCH_BYTES
+ * is processed alone, and may use all memory of the job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
@@ -36,9 +36,9 @@
 
 /* Bytes that are written to one copy. */
 typedef struct run {
-    bm_str bytes;  /* bytes of the batch; but see `inserted` */
+    bm_str bytes;  /* point into the batch; but see `inserted` */
     uint32_t file; /* index of the input */
-    bool more;     /* continues the record of the run before */
+    bool more;     /* continues the record of the previous run */
     bool header;   /* a header row */
     bool inserted; /* bytes.data is not a pointer, but an offset into lane.insertions */
     uint8_t side;  /* a bm_copy_side */
@@ -46,25 +46,26 @@ typedef struct run {
 
 typedef struct copy {
     bm_job_context *job;
-    bm_kept_writer *const *writers; /* writers[side] NULL: that copy is not written */
+    bm_kept_writer *const *writers; /* writers[side] NULL: this copy is not written */
     const bm_kept_rule *rule;
     bm_record_budget budget;
-    bm_long_gate gate;       /* wait_for_batches, and then the gate of `budget` */
+    bm_long_gate gate;       /* calls wait_for_batches, then the gate of `budget` */
     pthread_mutex_t reading; /* protects the source, n_read, `alone` and `ended` */
-    uint64_t n_read;         /* batches read; the end counts as one */
-    /* alone: the batch being read has a long record, and is processed alone. ended: nothing is left
-     * to read, or reading failed. */
+    uint64_t n_read;         /* batches read; the end of the inputs counts as one */
+    /* alone: the batch being read has a long record, and is processed alone. ended: all batches are
+     * read, or reading failed. */
     bool alone, ended;
     pthread_mutex_t lock; /* protects the members up to `error` */
     pthread_cond_t moved;
-    uint64_t turn;    /* number of the batch in turn */
+    uint64_t turn;    /* number of the batch that is or will be in turn; batches follow in order */
     uint64_t n_done;  /* number of batches written and freed */
-    size_t n_writing; /* number of batches whose turn is over, but which are not yet written */
+    size_t n_writing; /* number of batches between the end of their turn and the end of writing */
     bm_status status; /* the first failure */
     bm_error error;
     uint32_t n_lanes; /* the most threads that may work */
-    uint32_t file;    /* input whose files are open in the writers, or NO_FILE; used only in turn */
-    bool headed;      /* the only header of a stream was copied; used only in turn */
+    /* `file` and `headed` are used only by the thread whose batch is in turn. */
+    uint32_t file; /* the input that the open files of the writers belong to, or NO_FILE */
+    bool headed;   /* the only header row of a stream was written */
 } copy;
 
 /* The state of one thread. */
@@ -72,18 +73,18 @@ typedef struct lane {
     copy *c;
     bm_batch_parser *parser;
     uint64_t number; /* number of the current batch */
-    bool in_turn;    /* the turn of the batch has come */
-    bool begun;      /* the batch has a record; `file`, `line` and `from` are those of its first */
+    bool in_turn;    /* the batch has had its turn, or has it now */
+    bool begun;      /* the first record of the batch was seen; it sets `file`, `line` and `from` */
     uint32_t file;
     uint64_t line;
-    bm_kept_at from, at; /* places of the first and of the next record of the batch */
-    run *runs;           /* RUNS_MAX runs, which are not yet written */
+    bm_kept_at from, at; /* places of the first record and of the next record of the batch */
+    run *runs;           /* runs that are not yet written; memory for RUNS_MAX */
     size_t n_runs;
     bm_buf insertions; /* inserted bytes of the runs */
     bm_buf ranges;     /* the ranges to cut from the current document */
     char *buffer;      /* BUFFER_BYTES, for joining runs before they are written */
-    size_t first;      /* the runs from this index on are written at `places` */
-    /* For each copy: the offset reserved for these runs. */
+    size_t first;      /* the first run that is written at the offsets in `places` */
+    /* For each copy, the reserved offset at which its runs from `first` on are written. */
     bm_kept_place places[BM_N_COPIES];
 } lane;
 
@@ -93,9 +94,9 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
                       "the file changed while it was read (the same records twice)");
 }
 
-/* --- in turn, and after it --- */
+/* --- the turn of a batch, and writing after it --- */
 
-/* Wait for the turn of the lane's batch. Returns false if the pass has failed. */
+/* Wait until the turn of the lane's batch. Returns false if the pass has failed. */
 static bool wait_for_turn(lane *l)
 {
     copy *c = l->c;
@@ -140,7 +141,7 @@ static bm_status write_side(const lane *l, size_t side, bm_error *err)
     return bm_out_file_write_at(file, at, l->buffer, len, err);
 }
 
-/* Write the runs for which `places` are reserved: all from l->first on. */
+/* Write the runs from l->first on at the offsets reserved in `places`. */
 static bm_status write_placed(lane *l, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -154,7 +155,7 @@ static bm_status write_placed(lane *l, bm_error *err)
     return status;
 }
 
-/* Wait until no other thread writes; then finish the open files, and begin the files of input
+/* Wait until no other thread writes. Then finish the open files, and begin the files of input
  * `file` (NO_FILE: none). */
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
@@ -173,8 +174,8 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
     return BM_OK;
 }
 
-/* Reserve space for the runs l->first … end-1 of one copy, which belong to one input; or, if the
- * writer does not reserve, write them. */
+/* Reserve space for the runs l->first … end-1 of copy `side`. All these runs belong to one input.
+ * If the writer does not reserve space, write the runs. */
 static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
 {
     bm_kept_writer *writer = l->c->writers[side];
@@ -194,7 +195,7 @@ static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
     return BM_OK;
 }
 
-/* In turn: check that the places of the batch begin where those of the batch before ended. */
+/* In turn: check that the first place of the batch is the place after the previous batch. */
 static bm_status join(const lane *l, bm_error *err)
 {
     const bm_kept_at *at = l->c->rule->at;
@@ -203,8 +204,8 @@ static bm_status join(const lane *l, bm_error *err)
                : BM_OK;
 }
 
-/* In turn: write all runs so far. For the runs of the last input, space may only be reserved;
- * write_placed then writes them later. */
+/* In turn: write all runs so far, except that for the runs of the last input, space may only be
+ * reserved. write_placed writes these later. */
 static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
@@ -225,13 +226,13 @@ static bm_status place_runs(lane *l, bm_error *err)
 
 /* --- a batch --- */
 
-/* Make room for n more runs. If there are too many, wait for the batch's turn and write them. */
+/* Make room for n more runs. If necessary, wait for the batch's turn, and write the runs so far. */
 static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
 {
     if (l->n_runs + n <= RUNS_MAX)
         return BM_OK;
     if (!wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* another batch has failed, whose failure is reported */
+        return BM_ERR_CANCELLED; /* another batch has failed, and its failure is reported */
     BM_TRY(join(l, err));
     BM_TRY(place_runs(l, err));
     BM_TRY(write_placed(l, err));
@@ -239,7 +240,8 @@ static bm_status reserve_runs(lane *l, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Add the runs of a record with an insertion: the bytes before it, the inserted bytes, the rest. */
+/* Add the runs of a record with an insertion: the bytes before `at`, the inserted bytes, and the
+ * rest of the record. */
 static bm_status add_with(lane *l, const run *record, const bm_insertion *insertion, bm_error *err)
 {
     run parts[3] = {*record, *record, *record};
@@ -254,8 +256,8 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
-/* Add a piece of a record: original bytes, or inserted ones. *begun: the record already has a
- * piece; becomes true. */
+/* Add a piece of a record: original or inserted bytes. *begun: the record already has a piece; this
+ * sets it to true. */
 static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
                            bm_error *err)
 {
@@ -273,8 +275,8 @@ static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool insert
     return inserted ? bm_buf_add(&l->insertions, bytes.data, bytes.len, err) : BM_OK;
 }
 
-/* For a row of a table, add the number of the row, and then a bm_table_text_cut for each range to
- * cut from its text. */
+/* For a row of a table, add the row number, then a bm_table_text_cut for each range to cut from the
+ * text of the row. */
 static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
 {
     bool begun = false;
@@ -291,7 +293,7 @@ static bm_status add_row_cuts(lane *l, const run *r, bm_error *err)
     return BM_OK;
 }
 
-/* Add the record without the ranges in l->ranges, which are cut from its text. */
+/* Add the record. The ranges in l->ranges are cut from its text. */
 static bm_status add_cut(lane *l, const run *r, const bm_record *record, bm_error *err)
 {
     if (record->parser == NULL)
@@ -397,8 +399,8 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* In turn: check the batch's place, and write its runs. `split`: the status of splitting the batch,
- * which is returned if it is a failure. */
+/* In turn: check the batch's place, and write its runs. `split`: the status of splitting the batch;
+ * if it is a failure, it is returned. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;
@@ -413,12 +415,12 @@ static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
 {
     if (!l->c->rule->by_place && !wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* another batch has failed, whose failure is reported */
+        return BM_ERR_CANCELLED; /* another batch has failed, and its failure is reported */
     return bm_batch_parser_split(l->parser, batch, on_record, l, err);
 }
 
-/* Copy a batch. `read`: the status of reading the batch. A failure to read or split it is reported
- * only when the batch's turn comes. */
+/* Copy a batch. `read`: the status of reading the batch. If the batch could not be read or split,
+ * the failure is reported in the batch's turn. */
 static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_error *error)
 {
     copy *c = l->c;
@@ -442,7 +444,7 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
         fail(c, status, error);
 }
 
-/* Read a batch and copy it. Returns false if there are no more batches, or the pass has failed. */
+/* Read a batch and copy it. Returns false if no batch is left, or if the pass has failed. */
 static bool copy_next(lane *l)
 {
     copy *c = l->c;
@@ -505,8 +507,9 @@ out:
     return BM_OK;
 }
 
-/* A bm_long_gate.hold: wait until all earlier batches are written, and have the batch processed
- * alone. The caller has locked `reading`, so no later batch is read before it is done. */
+/* A bm_long_gate.hold: wait until all earlier batches are written, then mark the batch to be
+ * processed alone. The caller has locked `reading`, so no later batch is read before this batch is
+ * done. */
 static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;
@@ -557,7 +560,7 @@ out:
 typedef struct walk {
     bm_job_context *job;
     const uint8_t *dropped;
-    bm_kept_at end; /* the place after the last batch whose turn is over */
+    bm_kept_at end; /* the place after the last batch that has had its turn */
 } walk;
 
 static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,
@@ -605,7 +608,8 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
     BM_TRY(bm_new(&before, n, err));
     for (size_t i = 0; i < n; i++)
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
-    /* Elements of an array cannot be found by file and line: several may begin on one line. */
+    /* Elements of an array cannot be found by file and line, since several may begin on one
+     * line. */
     const bm_kept_rule rule = {.keep = keep_document,
                                .ctx = &w,
                                .cuts = cuts,
@@ -655,7 +659,7 @@ bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
     return BM_OK;
 }
 
-/* Check that all inputs have the same header row, since a stream has only one. */
+/* Check that all inputs have the same header row. A stream has only one header row. */
 static bm_status check_headers(const bm_input_set *set, bm_error *err)
 {
     const bm_source *first = NULL;

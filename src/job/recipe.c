@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recipe.c -- converts the words of a manifest back to options.
+/* recipe.c -- converts the values in a manifest back to options.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh,
  *        tests/unit/jobs/test_jobs.c */
@@ -18,7 +18,7 @@
 #include "sources/batch_sources.h"
 #include "text/stop_words.h"
 
-/* Converts values of a manifest to options. The first value that is unknown becomes the error. */
+/* Converts values of a manifest to options. The first unknown value is reported as the error. */
 typedef struct word_reader {
     const bm_manifest *manifest;
     bm_status status;
@@ -39,8 +39,8 @@ static void bad_number(word_reader *r, const char *key, uint64_t number)
     bad_field(r, key, digits);
 }
 
-/* Read a text such as "word:5": a kind of shingles and a number without leading zeros. Returns
- * false if it is invalid. */
+/* Read a text such as "word:5": a kind of shingles, and a number without leading zeros. Returns
+ * false if the text is invalid. */
 static bool read_shingle(const char *text, bm_text_options *out)
 {
     const char *colon = strchr(text, ':');
@@ -58,7 +58,7 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
-/* Set the field in the settings to the value in the manifest. */
+/* Set the field of the settings to its value in the manifest. */
 static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
                        bm_settings *settings)
 {
@@ -67,7 +67,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     const char *text = p->texts[row];
     unsigned value = 0;
     switch (field->type) {
-    case BM_FIELD_TYPE_WORD: /* null becomes value 0: `header` then depends on the fields */
+    case BM_FIELD_TYPE_WORD: /* null becomes 0; for `header`, this means: depends on the fields */
         if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
             bad_field(r, field->key, text);
         bm_field_set(field, &parts, value);
@@ -80,7 +80,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
         if (!read_shingle(text, &settings->text))
             bad_field(r, field->key, text);
         break;
-    case BM_FIELD_TYPE_STOPWORDS: /* the kind of shingles has been read before */
+    case BM_FIELD_TYPE_STOPWORDS: /* needs the kind of shingles, which is already set */
         if (!bm_stop_words_recorded(text, &settings->text))
             bad_field(r, field->key, text != NULL ? text : "null");
         break;
@@ -102,7 +102,8 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     }
 }
 
-/* If the documents have weights and the caller wants them, read what identifies their source. */
+/* If the documents have weights and the caller wants to know their source, read the number of
+ * documents and the digest that identify it. */
 static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
@@ -115,7 +116,7 @@ static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *se
         memcpy(weighed->digest, p->weights_digest, sizeof weighed->digest);
 }
 
-/* Check that the values are in the ranges that the options have. */
+/* Check that the values are in the ranges of the options. */
 static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
 {
     bm_error why = {0};
@@ -145,7 +146,8 @@ static bool hashes_given(const bm_provenance *p)
     return strcmp(p->texts[BM_ROW_HASH], BM_HASH_GIVEN) == 0;
 }
 
-/* Read how texts are cut and signed. `given`: the shingles were hashed elsewhere. */
+/* Read the settings for cutting and signing texts. `given`: the shingles were hashed by another
+ * program. */
 static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_settings *settings)
 {
     settings->sketch = (bm_sketch_options){0};
@@ -187,7 +189,7 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
     return r.status;
 }
 
-/* Were the signatures of this manifest imported? If so, there are no inputs to read. */
+/* Were the signatures of this manifest imported? If so, they have no inputs that can be read. */
 static bool was_imported(const bm_manifest *manifest)
 {
     const bm_provenance *p;
@@ -196,8 +198,8 @@ static bool was_imported(const bm_manifest *manifest)
                   bm_option_name(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
-/* Was the only input a table in memory? Like a file that could not be read, such a table has no
- * digest; unlike such a file, it gave documents, or nothing was skipped. */
+/* Was the only input a table in memory? Such a table has no digest. A file that could not be read
+ * has no digest either, but gave no documents, and something was skipped. */
 static bool was_in_memory(const bm_manifest *manifest)
 {
     uint64_t documents = 0, skipped = 0;
@@ -247,8 +249,8 @@ bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifes
            continues(bm_manifest_input_at(before, n - 1), bm_manifest_input_at(manifest, 0));
 }
 
-/* Add an input to the recipe, or, if it continues the last input, join the two. *n_parts: how many
- * entries of recipe->parts are used. */
+/* Add an input to the recipe. If it continues the last input of the recipe, join it to that input.
+ * *n_parts: the number of used entries of recipe->parts. */
 static void list_input(bm_recipe *recipe, const bm_manifest *manifest,
                        const bm_manifest_input *input, size_t *n_parts)
 {
@@ -294,7 +296,7 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     return BM_OK;
 }
 
-/* Check that all parts of the input are known, if it was read in parts: only then it can be read
+/* If the input was read in parts, check that all its parts are known. Otherwise, it cannot be read
  * again. */
 static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
 {
@@ -317,7 +319,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     read_input(&r, p, settings);
     read_signed(&r, p,
                 settings->input.format == BM_FORMAT_SIGNATURES
-                    ? hashes_given(p) /* imported signatures may be of either kind */
+                    ? hashes_given(p) /* imported signatures may or may not be of given hashes */
                     : settings->input.format == BM_FORMAT_HASHES,
                 settings);
     if (r.status == BM_OK)
@@ -330,7 +332,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     return r.status;
 }
 
-/* An array of hashes has a second file, the offsets, and must be the only input. */
+/* An array of hashes must be the only input. Its offsets are in a second file. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_manifest *first = recipe->manifests[0];
@@ -411,8 +413,8 @@ static bm_status differs(const bm_recipe *recipe, size_t index, const char *path
                       bm_manifest_path(manifest));
 }
 
-/* Source `index`. The index after the last input is that of the file of offsets; NULL: there is
- * none. */
+/* The source with this index. The index after the last input is that of the file of offsets. NULL:
+ * there is no file of offsets. */
 static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {
     return index < bm_input_set_count(inputs) ? bm_input_set_source(inputs, index)
@@ -431,8 +433,9 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
 }
 
 /* Check that a file that was just read has the recorded bytes. Usually the digests are compared.
- * The file is read again if the recorded digest was computed in another way: for each part of the
- * file, or, by an earlier version, not by pieces although the file is longer than a piece. */
+ * The file must be read again in two cases: if the manifest has a digest for each part of the file,
+ * or if the file is longer than a piece and an earlier version digested it in another way than by
+ * pieces. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               const bm_callbacks *callbacks, bm_error *err)
 {
@@ -498,9 +501,10 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* === recipe ingest ===
  *
- * Reads a second set of inputs besides the job's. */
+ * Reads a second set of inputs, in addition to the job's inputs. */
 
-/* Open a meter like that of the job, but without a log: skipped records were reported before. */
+/* Open a meter like that of the job, but without a log, because skipped records have been reported
+ * before. */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)
 {
     bm_callbacks callbacks = job->callbacks;

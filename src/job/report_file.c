@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_file.c -- writes reports and manifests: one function per section, in the order of the
- * file.
+/* report_file.c -- writes reports and manifests. Each section has a function; the functions are in
+ * the order of the sections in a report.
  *
  * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,
  *        tests/cli/cases/oph.sh, tests/cli/cases/ownership.sh, tests/cli/cases/staged.sh,
@@ -34,9 +34,9 @@
  *
  * Writes and reads the counts by the table bm_count_rows (model/counts.h). */
 
-#define LEFT_OUT "left_out" /* name of the only object among the counts; a count follows it */
+#define LEFT_OUT "left_out" /* the only object among the counts; at least one count follows it */
 
-/* Write the counts that a report of kind `of` has. */
+/* Write the counts of a report of kind `of`. */
 static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
     bool within = false; /* inside the object LEFT_OUT */
@@ -83,14 +83,15 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
             status = BM_OK;
         }
         if (status != BM_OK && !all)
-            return BM_OK; /* a report of signatures lacks this count, and those after it */
+            return BM_OK; /* a report of signatures lacks this count and all later ones */
     }
     return status;
 }
 
 /* === report groups ===
  *
- * Counts groups by size. This takes 8 bytes of memory for each size up to the largest. */
+ * Counts groups by size. This takes 8 bytes of memory for each size up to that of the largest
+ * group. */
 
 #define DOMINANT_LEAST 1000u
 
@@ -119,8 +120,7 @@ static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
     return BM_OK;
 }
 
-/* Set `out` to the numbers of the largest groups, the largest first, and return how many there
- * are. */
+/* Set `out` to the numbers of the largest groups, the largest first, and return their number. */
 static size_t find_largest(const bm_grouping *g, size_t out[BM_LARGEST_GROUPS])
 {
     size_t n = 0;
@@ -170,8 +170,8 @@ static bool is_dominant(uint64_t size, uint64_t n_docs)
 
 /* Write these members of a report:
  *   group_sizes      [{"size":2,"groups":10}, ...], by ascending size
- *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten, the largest
- *                    first, groups of equal size by number
+ *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten; the largest
+ *                    first, and of equal groups, the one with the lowest number first
  *   chained_share    share of the removed documents that are chained; 0 if none was removed
  *   dominant_group   {"size":5000,"helps":["cluster star", ...]}; only if the largest group is
  *                    dominant */
@@ -207,8 +207,8 @@ void bm_report_warn_dominant(bm_job_context *job)
                      counts->largest_group, counts->documents);
 }
 
-/* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...], with the bins that are
- * not empty. */
+/* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...]. It lists the nonempty
+ * bins. */
 static void report_similarities(bm_json *json, const uint64_t *histogram)
 {
     bm_json_key_array(json, "similarities");
@@ -226,7 +226,7 @@ static void report_similarities(bm_json *json, const uint64_t *histogram)
 
 /* === report ingest ===
  *
- * Writes the busy and the waiting seconds of threads, and which part limits the ingest. */
+ * Writes the busy and the waiting seconds of threads, and the part that limits the ingest. */
 
 typedef struct named_number {
     const char *name;
@@ -271,8 +271,8 @@ static void write_trial(bm_json *json, const bm_text_offload *path)
     write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
-/* Write "device_input": whether devices got texts or hashes, and the rule or the measured rates
- * that decided this. If there was no choice, write nothing. */
+/* Write "device_input": whether devices received texts or hashes, and the rule or the measured
+ * rates that decided between them. If there was no choice, write nothing. */
 static void report_text_offload(bm_json *json, const bm_text_offload *path)
 {
     if (!path->able && !path->own_processors)
@@ -288,10 +288,10 @@ static void report_text_offload(bm_json *json, const bm_text_offload *path)
 
 /* === report inputs ===
  *
- * Writes the inputs that were read, or, if only signatures were read, the inputs that their
- * manifests list. */
+ * Writes the inputs that were read. If only signatures were read, writes the inputs that their
+ * manifests list instead. */
 
-/* Write a text, escaped as in a TSV file, as a JSON string. */
+/* Escape a text as in a TSV file, and write it as a JSON string. */
 static void report_text(bm_json *json, const char *text)
 {
     bm_buf name = {0};
@@ -301,8 +301,9 @@ static void report_text(bm_json *json, const char *text)
     bm_buf_reset(&name);
 }
 
-/* Write bytes and digests of an input that was read in parts. With one part, `bytes` and digest are
- * those of the part. With several, the digest of the whole file is unknown. */
+/* Write the bytes and digests of an input that was read in parts. If one part was read, the members
+ * "bytes" and "xxh3_128" are those of the part. If several were read, there is no digest of the
+ * whole file. */
 static void write_parts(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_key_uint(json, "bytes", input->n_parts == 1 ? input->parts[0].bytes : input->bytes);
@@ -323,7 +324,7 @@ static void write_parts(bm_json *json, const bm_manifest_input *input)
     bm_json_end_array(json);
 }
 
-/* Write an input, except for the end of its object. */
+/* Write the object of an input, except for its end. */
 static void begin_input(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_begin_object(json);
@@ -403,7 +404,7 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-/* Write the member "inputs". `removed_bytes`: for each input, the bytes of the texts of removed
+/* Write the member "inputs". `removed_bytes`: for each input, the bytes of the texts of its removed
  * documents; NULL: unknown. */
 static void report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
@@ -419,10 +420,11 @@ static void report_inputs(bm_json *json, const bm_job_context *job, const uint64
 
 /* --- the paths of inputs --- */
 
-/* Writes a path of a source, or null. `from`: the real directory that a relative path begins at. */
+/* Writes a path of a source, or null. `from`: the resolved directory to which relative paths are
+ * relative. */
 typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
 
-/* Write the path at which the source was read, or null if it equals the name. */
+/* Write the path at which the source was read, or null if the path equals the name. */
 static void write_found(bm_json *json, const bm_source *source, const char *from)
 {
     (void)from;
@@ -432,9 +434,9 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
         bm_json_text(json, NULL);
 }
 
-/* The real path of the directory that contains `path`, with a slash at the end; the caller frees
- * it. NULL: the directory cannot be resolved. If `path` is a link, it is not followed, because the
- * link itself moves with its directory. */
+/* The resolved path of the directory that contains `path`, with a slash at the end; the caller
+ * frees it. NULL: the directory cannot be resolved. If `path` itself is a symbolic link, it is not
+ * followed, because the link moves with the directory that contains it. */
 static char *real_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -447,8 +449,9 @@ static char *real_folder(const char *path)
     return ended;
 }
 
-/* Set *path, which must be empty, to the path of the source, relative to the real directory `from`.
- * *known becomes false if there is none: standard input, or a directory that cannot be resolved. */
+/* Set *path, which must be empty, to the path of the source relative to the resolved directory
+ * `from`. *known becomes false if the source has no such path, because it is standard input, or
+ * because its directory cannot be resolved. */
 static bm_status path_from_here(const bm_source *source, const char *from, bm_buf *path,
                                 bool *known, bm_error *err)
 {
@@ -473,7 +476,7 @@ out:
     return status;
 }
 
-/* Write the path of the source relative to `from`, or null if there is none. */
+/* Write the path of the source relative to `from`, or null if it has no such path. */
 static void write_from_here(bm_json *json, const bm_source *source, const char *from)
 {
     bm_buf path = {0};
@@ -487,14 +490,14 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     bm_buf_reset(&path);
 }
 
-/* A head of names and a head of paths. In the name of each input, replacing the former by the
- * latter gives the relative path of the input. */
+/* A common prefix of the names of all inputs, and a common prefix of their relative paths. In each
+ * name, replacing the prefix `name` by the prefix `path` gives the relative path of the input. */
 typedef struct heads {
     size_t name_len, path_len;
-    bm_buf name, path; /* the head of names, and the head of paths */
+    bm_buf name, path;
 } heads;
 
-/* Do name and path begin with these heads, and are the rests equal? */
+/* Do name and path begin with these prefixes, and are the rests equal? */
 static bool has_heads(const heads *h, const char *name, bm_str path)
 {
     return strlen(name) >= h->name_len && path.len >= h->path_len &&
@@ -503,8 +506,8 @@ static bool has_heads(const heads *h, const char *name, bm_str path)
            strcmp(name + h->name_len, path.data + h->path_len) == 0;
 }
 
-/* Find two such heads for all inputs. Returns false if there are none, if there are fewer than two
- * inputs, or if there is a file of offsets. */
+/* Find the two prefixes. Returns false if there are none, if the job has fewer than two inputs, or
+ * if it has a file of offsets. */
 static bool find_heads(bm_input_set *set, const char *from, heads *h)
 {
     const size_t n = bm_input_set_count(set);
@@ -543,8 +546,8 @@ static void write_paths(bm_json *json, bm_input_set *set, const char *from, writ
     bm_json_end_array(json);
 }
 
-/* Write the relative paths of all inputs. If two heads suffice, only these are written, so that
- * many inputs are not listed twice. */
+/* Write the relative paths of all inputs. If find_heads finds two prefixes, only these are written,
+ * so that the report does not list many inputs twice. */
 static void report_from_here(bm_json *json, bm_input_set *set, const char *from)
 {
     heads h = {0};
@@ -567,8 +570,9 @@ static bool elsewhere(const bm_source *source)
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-/* Write two members of "run": the paths at which inputs were read, if any differs from its name;
- * and the paths of inputs relative to the output directory `dir` (NULL: there is none). */
+/* Write two members of "run". The first has the paths at which inputs were read; it is written only
+ * if the path of some input differs from its name. The second has the paths of inputs relative to
+ * the output directory `dir` (NULL: there is no directory, and no second member). */
 static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
@@ -583,7 +587,8 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     }
     char *work = NULL, *from = NULL;
     if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
-        from = real_folder(work); /* beside the final directory: relative paths are the same */
+        from = real_folder(work); /* the work directory; paths relative to the final directory are
+                                     the same */
     if (from != NULL) {
         bm_json_key(json, BM_RUN_FROM_HERE);
         report_from_here(json, set, from);
@@ -593,8 +598,8 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
 
 /* === report spill ===
  *
- * Writes the bytes of temporary files, including copies of standard input, and from where
- * verification read the sets. */
+ * Writes the bytes of temporary files, including copies of standard input, and the source from
+ * which verification read the sets. */
 
 static uint64_t copied(const bm_job_context *job)
 {
@@ -765,8 +770,9 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* With CONTAINED, write the probability that the bands find a document that is wholly contained in
- * another, for some ratios of the sizes of the two. The ratio is their Jaccard similarity. */
+/* With BM_VERIFY_CONTAINED, write the probability that the bands find a pair in which one document
+ * contains the other. It is written for several ratios of the sizes of the two documents. The ratio
+ * is the Jaccard similarity of such a pair. */
 static void write_containment_recall(bm_json *json, const bm_job_context *job)
 {
     static const double ratios[] = {1, .8, .5, .2};
@@ -783,7 +789,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Write the counts of the comparison with known documents, if the job had any. */
+/* If the job had known documents, write the counts of the comparison with them. */
 static void write_against(bm_json *json, const bm_job_context *job)
 {
     const bm_job_against *against = &job->against;
@@ -806,7 +812,7 @@ static void write_device(bm_json *json, const bm_device_info *device, uint64_t n
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
-    bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_key_text(json, "driver", device->driver); /* for the native CPU, the instruction set */
     bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
@@ -823,8 +829,8 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Is the setting a requested output, to be written into "run"? Not "command", which is in the same
- * section, but which reports have as "kind". */
+/* Is the setting a requested output, to be written into "run"? The setting "command" is in the same
+ * section, but is not written there, because reports contain it as "kind". */
 static bool report_asks(const bm_setting *setting)
 {
     return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
@@ -839,8 +845,8 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
     bm_report_setting_value(json, setting);
 }
 
-/* Write the requested outputs. A later job that checks whether it is already done compares them
- * with its own. */
+/* Write the requested outputs. A later job compares them with its own, to check whether it is
+ * already done. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
     bm_json_key_object(json, BM_RUN_ASKED);
@@ -848,8 +854,8 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* Write a word of the command line. If the word ends with an address, the address is replaced by
- * its name (bm_address_name). */
+/* Write a word of the command line. If the word ends with an address, the result of bm_address_name
+ * is written in place of the address. */
 static void write_word(bm_json *json, const char *word)
 {
     const char *address = word;
@@ -870,7 +876,7 @@ out:
     bm_free_all(shown, name);
 }
 
-/* Write the date at which the job began, in UTC, and the command line. */
+/* Write the date and time at which the job began, in UTC, and the command line. */
 static void write_origin(bm_json *json, const bm_job_context *job)
 {
     char date[32] = "";
@@ -924,7 +930,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_end_array(json);
 }
 
-/* Write the version of the digests of files, and the size of the pieces. */
+/* Write the size of the pieces by which files are digested, and the version of this method. */
 static void write_digests(bm_json *json)
 {
     bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
@@ -955,7 +961,7 @@ out:
     return status;
 }
 
-/* Write the first members, which all manifests have. */
+/* Write the first members, which are common to all manifests. */
 static void write_kind(bm_json *json, const char *kind)
 {
     bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
@@ -971,7 +977,7 @@ void bm_report_begin(bm_json *json, const bm_job_context *job)
     bm_report_settings(json, job);
 }
 
-/* Write the manifest of the items of `overlap`: their inputs, and how they were read. */
+/* Write the manifest of the items of `overlap`: their inputs, and the settings for reading them. */
 static void write_items(bm_json *json, const bm_job_context *items, const bm_out_dir *dir)
 {
     section_writer w = {.json = json, .open = -1};
@@ -991,8 +997,8 @@ static void write_items(bm_json *json, const bm_job_context *items, const bm_out
     bm_json_end_object(json);
 }
 
-/* Make a summary with these counts. Takes ownership of `json`, the whole report, even on failure.
- * BM_ERR_NOMEM. */
+/* Make a summary with these counts. `json`: the text of the report; this takes ownership of it,
+ * even on failure. BM_ERR_NOMEM. */
 static bm_status report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
                                 bm_summary **out, bm_error *err)
 {
@@ -1012,7 +1018,8 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* Write, for each rule of `keep` that reads a field, how many documents the rule could not rank. */
+/* For each rule of `keep` that reads a field, write the numbers of documents that the rule could
+ * not rank. */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)
@@ -1033,8 +1040,8 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
     bm_json_end_array(json);
 }
 
-/* Write the inputs. If the bytes of the texts of removed documents are known, each input has its
- * sum of them. */
+/* Write the inputs. If the sizes of texts are known, write for each input the bytes of the texts of
+ * its removed documents. */
 static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping)
 {
     uint64_t *bytes = NULL;
@@ -1110,8 +1117,8 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
 /* === report read ===
  *
  * A report begins with the settings that decide the results. The present job generates this part of
- * its own report, and compares the text. The requested outputs, in "run", are compared one by
- * one. */
+ * its own report, and compares it with the text of the existing report. The requested outputs, in
+ * "run", are compared one by one. */
 
 typedef struct comparing {
     const bm_manifest *report;
@@ -1160,8 +1167,8 @@ bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, 
     return c.status == BM_OK ? BM_OK : bm_fail_nomem(err, 0);
 }
 
-/* The size of the largest group: the last of the group sizes in the report, which ascend; 0: there
- * are no groups. */
+/* The size of the largest group; 0: there are no groups. The report lists group sizes in ascending
+ * order, so it is the last one. */
 static uint64_t largest_group(const bm_manifest *report)
 {
     static const char key[] = "\"size\"";

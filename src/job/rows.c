@@ -76,25 +76,25 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
     return status;
 }
 
-/* What rows are made from. Members that a file does not need are NULL. */
+/* The data from which rows are made. Members that a file does not need are NULL. */
 typedef struct context {
     const bm_doc_table *docs;
     const bm_grouping *grouping;
     const bm_file_names *names;
-    const uint8_t *dropped; /* documents that are not 0 here are left out */
+    const uint8_t *dropped; /* document i is left out if dropped[i] is not 0 */
     const bm_lost_source *removed;
     bool all_digits; /* similarities have all digits, not six decimals */
     bm_pool *pool;   /* NULL: only the calling thread works */
 } context;
 
-/* Append the rows of items begin … end-1 to `out`. Called by any thread. */
+/* Appends the rows of items begin … end-1 to `out`. Called by any thread. */
 typedef bm_status (*add_fn)(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err);
 
 /* --- ranges of rows ---
  *
- * Threads write the rows of many items in rounds. A round has a few ranges of items per thread.
- * First the texts of all ranges are made; then the offset of each text in the file is known, and
- * the texts are written there. */
+ * Threads write the rows of many items in rounds. A round has RANGES_A_LANE ranges of items per
+ * thread. First the threads make the texts of all ranges. This determines the offset of each text
+ * in the file. Then the threads write the texts at their offsets. */
 
 #define RANGE_ITEMS   1024u /* documents, or members of groups, per range */
 #define RANGES_A_LANE 4u
@@ -108,7 +108,7 @@ typedef struct rows_round {
     const context *c;
     add_fn add;
     bm_out_file *file;
-    size_t first, n; /* the first item of the round; the number of all items */
+    size_t first, n; /* the first item of the round; the number of items in all rounds */
     text_range *ranges;
 } rows_round;
 
@@ -159,7 +159,7 @@ out:
     return status;
 }
 
-/* Append the rows of n items, on the threads of c->pool if there are many. */
+/* Append the rows of n items. If n is large, the threads of c->pool do the work. */
 static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
 {
     if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {
@@ -173,10 +173,10 @@ static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n,
     return BM_OK;
 }
 
-/* Write all rows of a file. */
+/* Writes all rows of a file. */
 typedef bm_status (*fill_fn)(bm_rows *rows, const context *c, bm_error *err);
 
-/* Create file `name` of the directory, have `fill` write it, and close it. */
+/* Create the file `name` in the directory, call `fill` to write its rows, and close it. */
 static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, const context *c,
                             bm_error *err)
 {
@@ -327,8 +327,8 @@ const char *bm_reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept in place of document i; data NULL: there is none. `room`:
- * memory that the id may need. */
+/* The id of the document that is kept in place of document i; data NULL: there is no such document.
+ * `room`: the id may be stored here. */
 static bm_str kept_id(const context *c, size_t i, bm_buf *room)
 {
     const bm_grouping *g = c->grouping;
@@ -402,7 +402,7 @@ static bm_status add_group(const context *c, bm_json *json, size_t group, bm_buf
     return bm_group_line_end(json, out, err);
 }
 
-/* The first group that begins at index `member` of grouping->members or after it. */
+/* The first group whose members begin at index `member` of grouping->members or later. */
 static size_t group_from(const bm_grouping *g, uint64_t member)
 {
     bm_bisect b = {0, g->n_groups};
@@ -411,7 +411,7 @@ static size_t group_from(const bm_grouping *g, uint64_t member)
     return b.low;
 }
 
-/* Add the groups that begin at the indices begin … end-1 of grouping->members. */
+/* Add the groups whose members begin at the indices begin … end-1 of grouping->members. */
 static bm_status add_groups(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     bm_json json = {0};
@@ -444,10 +444,11 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
  * Copies texts into a temporary file, and reads back the two texts of a pair when the row of the
  * pair is written.
  *
- * Identical documents have equal shingles, but not always equal texts, so the text of each is
- * stored. The document of a record is found by order, file and line, which works for a sample too.
+ * Copies have equal shingles, but not always equal texts, so the text of each copy is stored.
+ * Records are assigned to documents by order, file and line; with a sample, some records have no
+ * document.
  *
- * Memory: 16 bytes per document, and per thread the two texts of a pair. */
+ * Memory: 16 bytes per document, and the two texts of a pair per thread. */
 
 #define WRITE_BYTES ((size_t)1 << 20)
 #define GRAIN       4u
@@ -469,7 +470,8 @@ static uint32_t root_of(const bm_union_find *groups, uint32_t doc)
     return doc;
 }
 
-/* Mark the documents that can be in a pair: those in a group with others, or with copies. */
+/* Mark the documents that can be in a pair: documents that have copies, and documents in a group of
+ * several. */
 static bm_status mark_wanted(const bm_match *match, uint8_t *wanted, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
@@ -502,7 +504,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_row *row = bm_doc_table_row(docs, r->next);
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
-        return BM_OK; /* not in the sample; or the input changed: an error at the end */
+        return BM_OK; /* not in the sample; or the input changed, which is reported at the end */
     const size_t doc = r->next++;
     r->enough = r->next == docs->n;
     if (!r->wanted[doc])
@@ -559,7 +561,7 @@ typedef struct comparing {
     bm_edit_pair *pairs;
 } comparing;
 
-/* The buffers of a thread for a text: bytes and code points. */
+/* The buffers of a thread for one text: its bytes and its code points. */
 typedef struct loaded_text {
     char *bytes;
     uint32_t *points;
@@ -568,8 +570,8 @@ typedef struct loaded_text {
     bool any;     /* a text is loaded */
 } loaded_text;
 
-/* Write the code points of a text to `out`, and return their number. The texts of all records are
- * valid UTF-8. */
+/* Write the code points of a text to `out`, and return their number. The text must be valid UTF-8,
+ * as all texts of records are. */
 static size_t decode(const char *text, size_t len, uint32_t *out)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -623,7 +625,7 @@ out:
     return status;
 }
 
-/* Set the distances of n pairs, on all threads. */
+/* Compute the distances of n pairs, on all threads. */
 static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
                                     bm_error *err)
 {
@@ -633,17 +635,19 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
 
 /* === rows pairs ===
  *
- * A row has two documents, a and b. a is the earlier one, or, with containment, the smaller one.
- * Rows are in input order of a, then of b.
+ * A row has two documents, a and b. Document a is the earlier one, or, with containment, the
+ * smaller one. Rows are in input order of a, then of b.
  *
- * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without
- * `chain`, each document is paired with all other copies of its representative, and with all copies
- * of the representatives that an edge joins with its own. For this, edges become links, each from a
- * document to a representative, which are sorted by document (spill/sorted_runs.h). Then the
- * partners b of one document after the other are gathered, sorted and written. So memory holds the
- * partners of one document at a time. */
+ * An edge joins two representatives. With `chain`, each copy adds one row, (representative, copy).
+ * Without `chain`, a document is paired with all other copies of its representative r, and with all
+ * copies of each representative that an edge joins with r.
+ *
+ * Each edge is converted to links. A link leads from a document to a representative. The links are
+ * sorted by document (spill/sorted_runs.h). Then the partners b of each document a in turn are
+ * gathered, sorted and written, so that memory contains the partners of only one document at a
+ * time. */
 
-#define ROWS_A_QUESTION 4096u /* rows between two checks whether the caller cancels the job */
+#define ROWS_A_QUESTION 4096u /* rows between two checks for cancellation by the caller */
 #define GATHERED        1024u /* rows whose edit distances are computed together */
 
 /* A document b, and its similarity to the current document a. */
@@ -654,13 +658,13 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    /* Keys (document, representative), sorted, with the similarity: an edge joins this
-     * representative with that of the document. */
+    /* Sorted links: keys (document, representative), with the similarity of the edge that joins the
+     * key's representative and the representative of the document. */
     bm_sorted_runs *links;
     bm_run_record link; /* the next link */
     bool ended;         /* no link is left */
-    /* The copies of representative r, of which the first is r itself, are copies[copy_begin[r]] …
-     * copies[copy_begin[r + 1] - 1]. */
+    /* The copies of representative r are copies[copy_begin[r]] … copies[copy_begin[r + 1] - 1]. The
+     * first of them is r itself. */
     uint64_t *copy_begin;
     uint32_t *copies;
     partner *row; /* partners of the current document */
@@ -692,7 +696,7 @@ static bm_status index_copies(partners *p, bm_error *err)
     return BM_OK;
 }
 
-/* Is document a the first one in the row of a and b? */
+/* In the row of documents a and b, is a the first one? */
 static bool comes_first(const partners *p, uint32_t a, uint32_t b)
 {
     const bm_corpus *corpus = p->rows->match->settings.corpus;
@@ -787,8 +791,9 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint
 
 /* --- links --- */
 
-/* Add the links of an edge. With `chain`, only the representative that comes first in their row is
- * linked with the other. Else, all copies of each representative are linked with the other one. */
+/* Add the links of an edge between two representatives. With `chain`, only the representative that
+ * is first in their row is linked with the other. Otherwise, all copies of each representative are
+ * linked with the other representative. */
 static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
 {
     const uint64_t bits = bm_edge_bits(edge->similarity);
@@ -824,13 +829,13 @@ static bm_status sort_links(partners *p, bm_error *err)
     return next_link(p, err);
 }
 
-/* Set p->row to the partners of a document, sorted. */
+/* Set p->row to the sorted partners of a document. */
 static bm_status gather(partners *p, uint32_t doc, bm_error *err)
 {
     const uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     const bool chain = p->rows->chain;
     p->n_row = 0;
-    /* With `chain`, copies are only in the rows (representative, copy). */
+    /* With `chain`, a copy is only in one row, (representative, copy). */
     if (!chain || rep == doc)
         BM_TRY(add_copies(p, doc, rep, 1.0, err));
     while (!p->ended && p->link.key >> 32 == doc) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets_holder.c -- writes, locks and removes holders. A holder is a file of one line: device and
- * inode of the folder that contains the work directory, then the path of the work directory.
+/* sets_holder.c -- writes, locks and removes holders. A holder is a file of one line: the device
+ * and inode of the folder that contains the work directory, then the path of the work directory.
  *
- * A job that opens its holder and a job that removes unneeded sets take the same lock, and then
- * check that the file still has its name. So sets are never removed while a job uses them: a job
- * that had to wait for the lock makes a new file if its holder was removed meanwhile. The path in a
- * holder is accepted only if the holder's name contains the hash of the path.
+ * Sets are never removed while a job uses them. A job that opens its holder locks it, and so does a
+ * job that removes unneeded sets. Each then checks that the locked file still has its name: if the
+ * holder was removed while a job waited for the lock, that job makes a new holder. The path in a
+ * holder is accepted only if the name of the holder contains the hash of the path.
  *
  * Tests: tests/cli/cases/work_removed.sh */
 #include "job/sets_holder.h"
@@ -37,7 +37,7 @@
 #define HASH_CHARS 16u
 #define HEAD       "bandmill sets of "
 #define LINE_BYTES (sizeof HEAD + 2 * 21 + PATH_MAX)
-#define TRIES      1000 /* attempts, a millisecond apart; removing sets takes less time */
+#define TRIES      1000 /* attempts to lock, a millisecond apart; removing sets takes less time */
 
 struct bm_sets_holder {
     int fd;     /* the locked file */
@@ -51,7 +51,7 @@ bool bm_sets_are_saved(const char *path)
     return bm_spill_is_saved(path, BM_SPILL_SETS) || bm_spill_is_saved(path, BM_SPILL_RUN);
 }
 
-/* Does `path` in the folder still lead to the open file `fd`? */
+/* Is `path`, relative to the folder, still a name of the open file `fd`? */
 static bool has_name(int fd, int folder, const char *path)
 {
     struct stat ours, there;
@@ -59,8 +59,8 @@ static bool has_name(int fd, int folder, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Read the line of a holder, and its length, which is 0 in a new file. Returns false if the file is
- * no holder, or belongs to another user. */
+/* Read the line of a holder. *len becomes the length of the line, which is 0 in a new holder.
+ * Returns false if the file is no holder, or belongs to another user. */
 static bool read_line(int fd, char line[LINE_BYTES], size_t *len)
 {
     struct stat info;
@@ -89,8 +89,8 @@ static bool write_line(int fd, const char *work)
 
 /* --- holding --- */
 
-/* Create or open a holder, and lock it. Returns its descriptor; -1: this is impossible, the file is
- * no holder of this user, or it is locked for too long. */
+/* Create or open a holder, and lock it. Returns its file descriptor. -1: opening or locking failed,
+ * the file is no holder of this user, or another process keeps it locked. */
 static int open_locked(const char *path)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -112,8 +112,8 @@ static int open_locked(const char *path)
     return -1;
 }
 
-/* The path of the holder of `sets`, which the caller frees. NULL: `sets` is too short, or no memory
- * is left. */
+/* The path of the holder of the sets at `sets`. The caller frees it. NULL: the path `sets` is too
+ * short, or no memory is left. */
 static char *holder_of(const char *sets)
 {
     const size_t len = strlen(sets);
@@ -148,8 +148,9 @@ void bm_sets_holder_close(bm_sets_holder *holder, bool stays)
     bm_free_all(holder->path, holder);
 }
 
-/* Open and lock a holder that no job has locked, and read its line. Returns its descriptor; -1: a
- * job has locked it, it is gone, or the file is no holder of this user. */
+/* If no job has locked the holder, open and lock it, and read its line. Returns its file
+ * descriptor. -1: a job has locked it, it no longer exists, or the file is no holder of this
+ * user. */
 static int open_unheld(int folder, const char *path, char line[LINE_BYTES], size_t *len)
 {
     const int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -174,7 +175,7 @@ void bm_sets_holder_remove(const char *sets)
 
 /* --- sweeping --- */
 
-/* Is the work directory that the line names gone? True only if the folder that contained it is
+/* Was the work directory named in the line removed? True only if the folder that contained it is
  * still the recorded one. Changes the line. `hash`: the hash in the name of the holder. */
 static bool is_gone(char *line, uint64_t hash)
 {
@@ -191,8 +192,8 @@ static bool is_gone(char *line, uint64_t hash)
     return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
 }
 
-/* Unless `needed`, remove the sets. Then, if there are no sets, remove their holder, which the
- * caller has locked. */
+/* Unless `needed`, remove the sets. If no sets exist afterwards, remove the holder too. The caller
+ * has locked the holder. */
 static void remove_both(int folder, const char *temp_dir, const char *holder, bool needed)
 {
     char *sets = NULL;
@@ -215,7 +216,7 @@ static void sweep_one(int folder, const char *temp_dir, const char *name, uint64
     if (fd < 0)
         return;
     line[len] = '\0';
-    if (len == 0 || is_gone(line, hash)) /* empty: its job was killed before it made sets */
+    if (len == 0 || is_gone(line, hash)) /* 0: the job was killed before it wrote the line */
         remove_both(folder, temp_dir, name, len == 0);
     close(fd);
 }
