@@ -66,13 +66,14 @@ const bm_job_row bm_job_rows[BM_N_JOBS] = {
 
 /* === settings fields ===
  *
- * Formats the values of fields as words, and compares requested values with recorded ones. */
+ * Formats the values of fields for messages, and compares requested values with recorded values. */
 
 #define WORDS_MAX 320
 
 /* --- values as words --- */
 
-/* Join names by commas, as far as they fit. Without names, `out` becomes "text", the default. */
+/* Join the names by commas, and cut the result to the size of `out`. Without names, `out` becomes
+ * "text", the default. */
 static void join(const char *const *names, size_t n, char out[WORDS_MAX])
 {
     size_t used = 0;
@@ -83,16 +84,17 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
     }
 }
 
-/* Return the value of a field whose type is a text, or the stop words as one text. */
+/* Return the value of a field of type text. For the field of stop words, this is the whole list as
+ * one text. */
 static const char *text_of(const bm_field_row *field, const bm_settings *s)
 {
     const bm_option_parts parts = bm_settings_parts(s);
     return *(const char *const *)bm_field_at(field, &parts);
 }
 
-/* Format the value of a field of `s` for a message. `are`: the recorded settings (perhaps `s`
- * itself). Their format determines the default of a separator. The name of a hash that was given
- * is used only if `s` is `are`. */
+/* Format the value of a field of `s` for a message. `are`: the recorded settings, which may be `s`
+ * itself. The format of the inputs in `are` determines the default of a separator. s->hash_name is
+ * used only if `s` is `are`. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {
@@ -144,8 +146,8 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
 /* --- settings that contradict recorded ones --- */
 
 typedef struct comparison {
-    const bm_settings *asked, *are; /* the caller's settings, and the recorded ones */
-    const char *what, *dir;         /* for messages: "the signatures of" or "the index"; its path */
+    const bm_settings *asked, *are; /* the caller's settings; the recorded settings */
+    const char *what, *dir;         /* for messages: "the signatures of" or "the index"; the path */
 } comparison;
 
 static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
@@ -153,18 +155,18 @@ static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
     return (s->recorded.set_fields & field->bit) != 0;
 }
 
-/* Does the caller ask for a particular value of this field? */
+/* Does the caller request a particular value of this field? */
 static bool asks(const comparison *c, const bm_field_row *field)
 {
     const bm_settings *s = c->asked;
     const bm_option_parts parts = bm_settings_parts(s);
     switch ((bm_field_id)(field - bm_field_rows)) {
-    case BM_ROW_DUPLICATE_IDS: /* `number` is compatible with everything */
+    case BM_ROW_DUPLICATE_IDS: /* `number` contradicts nothing */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
-    case BM_ROW_STOPWORDS: /* compared only if both have stop words; the default is English */
+    case BM_ROW_STOPWORDS: /* compared only if both settings have stop words; default: English */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
-    case BM_ROW_HEADER: /* a header implied by the fields asks for nothing */
+    case BM_ROW_HEADER: /* for these three fields, the default is no request, even with the bit */
     case BM_ROW_TEXT_FIELDS:
     case BM_ROW_ID_FIELD:
         return bm_field_is_set(field, &parts, true);
@@ -191,8 +193,9 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Compare all wanted fields. Choices come first, then values, and last the fields whose default
- * depends on the scheme, so that the message names the contradiction that causes the others. */
+/* Compare all wanted fields. One contradiction can cause others, and the message should name the
+ * cause. So choices are compared first, then values, and last the fields with a default that
+ * depends on the scheme. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
 {
@@ -304,8 +307,8 @@ static void emit_texts(const listing *l, const char *name, const char *const *te
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXTS, .texts = texts, .n_texts = n});
 }
 
-/* Emit the settings of known documents. A single path is emitted as a text, as in earlier versions;
- * several paths are emitted as a list. */
+/* Emit the settings for known documents. A single path is emitted as a text, as earlier versions
+ * did; several paths are emitted as a list. */
 static void emit_against(const listing *l, const char *key, const bm_pair_settings *s)
 {
     if (s->n_against == 1)
@@ -325,7 +328,7 @@ static const char *key_of(const bm_field_row *field)
     return field->key != NULL ? field->key : field->name;
 }
 
-/* Emit a field under its key. `given`: the band keys were made elsewhere, so the value is
+/* Emit a field under its key. `given`: the band keys were made by another program, so the value is
  * unknown. */
 static void emit_field(const listing *l, const bm_field_row *field, const bm_settings *s,
                        bool given)
@@ -391,11 +394,11 @@ static void emit_field(const listing *l, const bm_field_row *field, const bm_set
     }
 }
 
-/* List the section PROVENANCE. `format`: the format of the open inputs. */
+/* List BM_SECTION_PROVENANCE. `format`: the format of the open inputs. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
     const bool given = format == BM_FORMAT_KEYS;
-    for (size_t i = 0; i < BM_N_ROWS; i++) /* the field of weights follows below */
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* the field of weights is emitted below */
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
             emit_field(l, &bm_field_rows[i], s, given);
     emit_text(l, "unicode", bm_unicode_version());
@@ -414,7 +417,7 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     }
 }
 
-/* Emit the fields whose `uses` have one of these bits (BM_FIELD_OF_*). */
+/* Emit the fields that have at least one of these BM_FIELD_OF_* bits in `uses`. */
 static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
 {
     const bm_option_parts parts = bm_settings_parts(s);
@@ -431,8 +434,8 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
     }
 }
 
-/* List the section PLAN. The predicted recall assumes that the words of a signature are
- * independent. With the scheme oph, they are so only if a document has many shingles per word. */
+/* List BM_SECTION_PLAN. The predicted recall assumes that the words of a signature are independent.
+ * With the scheme oph, this holds only for documents that have many shingles per word. */
 static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {
@@ -451,7 +454,7 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
     emit_text(&l, "command",
-              bm_job_row_of(settings)->name); /* first, so jobs of two kinds differ here */
+              bm_job_row_of(settings)->name); /* first, so different kinds of jobs differ here */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
@@ -464,9 +467,9 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 
 /* === settings index ===
  *
- * Converts options of the calls in index.h to settings. */
+ * Converts the options of the calls in index.h to settings. */
 
-/* Initializers of the settings that all jobs over documents take from their options. */
+/* Initializers of the settings that every job over documents takes from its options. */
 #define DOCUMENT_PARTS(o)                                                                          \
     .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
     .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
@@ -503,7 +506,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Check the options that `unique` and `follow` require or exclude. */
+/* Check the options that `unique` and `follow` require, and those that they exclude. */
 static bm_status check_add(const bm_index_add_options *o, bm_error *err)
 {
     if (o->follow && !o->unique)
@@ -550,7 +553,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Resolve the settings of a job that reads no documents. `path`: the index. */
+/* Resolve the settings of a job that reads no documents. `path`: path of the index. */
 static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
@@ -597,7 +600,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
 
 /* === settings query ===
  *
- * Converts options of a query to settings. */
+ * Converts the options of a query to settings. */
 
 BM_OPTIONS_INIT(query, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
@@ -722,7 +725,7 @@ uint64_t bm_default_memory(void)
     return free_bytes < 2 ? 1 : free_bytes / 2;
 }
 
-/* Set `out` to the directory of temporary files: the requested one, else the directory that
+/* Set `out` to the directory for temporary files: the requested directory, else the directory that
  * contains the output, else /tmp. */
 static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 {
@@ -765,7 +768,8 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
-/* Choose the scheme for weighted documents if the caller asked for none, and check the scheme. */
+/* If documents are weighted and the caller requested no scheme, choose the scheme for weighted
+ * documents. Then check the scheme. */
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
@@ -776,7 +780,7 @@ static bm_status resolve_scheme(bm_settings *s, bm_error *err)
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
     if (bm_job_does(s, BM_JOB_MATCHES))
-        return BM_OK; /* signatures may still fix the scheme; it is checked later */
+        return BM_OK; /* if the inputs are signatures, they fix the scheme; it is checked later */
     return bm_settings_check_scheme(s, err);
 }
 
@@ -816,7 +820,7 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
-    /* Only checks that the memory is sufficient. */
+    /* The budget is not used: this call only checks that the memory is sufficient. */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
     s->stop.path = bm_stop_words_path(&s->text);
     return bm_stop_words_load(&s->text, &s->stop.words, err);
@@ -872,8 +876,8 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
-/* For a job that passes the kept records to the caller as one stream, and writes nothing else:
- * refuse options that contradict this. */
+/* The job passes the kept records to the caller as one stream, and writes nothing else. Refuse
+ * options that contradict this. */
 static bm_status check_stream(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
@@ -889,7 +893,7 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
                                          field, strcmp(field, "kept") == 0 ? " no" : "");
 }
 
-/* Replace LENGTH, which is another name for ALL. */
+/* Replace BM_CANDIDATES_LENGTH, which means the same as BM_CANDIDATES_ALL. */
 static bm_candidate_rule exact_rule(bm_candidate_rule asked)
 {
     return asked == BM_CANDIDATES_LENGTH ? BM_CANDIDATES_ALL : asked;
@@ -964,7 +968,8 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* Are documents kept by their number of shingles, as with CONTAINED if no order is requested? */
+/* Does the number of shingles decide which documents are kept? This is so with BM_VERIFY_CONTAINED
+ * if the caller requests no order. */
 static bool is_by_shingles(const bm_dedup_options *o)
 {
     return o->verify == BM_VERIFY_CONTAINED && o->keep_rules == NULL && o->keep == BM_KEEP_FIRST;
@@ -1021,8 +1026,8 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* Check `recall` and `verify` against `candidates`. `asked`: the rule of candidates as the caller
- * gave it, for the message. */
+/* Check `recall` and `verify` against `candidates`. `asked`: the value of `candidates` from the
+ * caller, for the message. */
 static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked, bm_error *err)
 {
     const bm_verify verify = s->pairs.verify;
@@ -1040,8 +1045,8 @@ static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked,
                                word);
 }
 
-/* For dedup with `candidates` all: refuse a threshold of 0, options of bands, and known documents,
- * which are found by bands. */
+/* For dedup with `candidates` all, refuse a threshold of 0, options of bands, and known documents
+ * (known documents are found by bands). */
 static bm_status check_all(const bm_settings *s, bm_error *err)
 {
     if (s->pairs.candidates == BM_CANDIDATES_LSH)
@@ -1069,9 +1074,9 @@ static bm_status check_unit_keep(const bm_dedup_options *o, const bm_settings *s
     return BM_OK;
 }
 
-/* Check `unit` and the options that depend on it, and resolve their defaults. With a unit other
- * than the document, duplicate parts are cut out of documents. Equal parts are found by their
- * hashes, near ones in the way of documents. */
+/* Check `unit` and the options that depend on it, and resolve their defaults. If the unit is not
+ * the document, duplicate parts are cut out of documents. Equal parts are found by their hashes.
+ * Near-duplicate parts are found as documents are, by signatures. */
 static bm_status check_unit(const bm_dedup_options *o, bm_settings *s, bm_error *err)
 {
     const bool counted = o->keep_count != 0, worded = o->min_words != 0;
@@ -1271,7 +1276,7 @@ bm_input_options bm_settings_input_of_against(const bm_settings *settings)
     return input;
 }
 
-/* Phrases that mention an index are also replaced, since the user has not asked for an index. */
+/* Phrases that mention an index are also replaced, since the user did not request an index. */
 void bm_settings_name_against(const char *message, char *out, size_t cap)
 {
     static const char *const words[][2] = {

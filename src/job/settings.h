@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h -- the settings of a job: its options, checked and resolved. They do not change while
- * the job runs.
+/* settings.h -- the settings of a job: its options, checked and resolved. Not public.
  *
- * bm_settings_of_NAME converts the options of a public call. If the inputs are directories that
- * `sign` wrote, bm_recipe_apply (recipe.h) takes from their manifests how the documents were read
- * and signed. bm_settings_plan resolves the bands. After that the settings are only read. Not
- * public. */
+ * bm_settings_of_NAME converts the options of a public call to settings. If the inputs are
+ * directories that `sign` wrote, bm_recipe_apply (recipe.h) takes the settings for reading and
+ * signing from their manifests. bm_settings_plan resolves the bands. After that the settings do not
+ * change while the job runs. */
 #pragma once
 
 #include <stdint.h>
@@ -41,17 +40,17 @@ typedef enum bm_job_kind {
 } bm_job_kind;
 
 enum {                              /* bits of bm_job_row.does */
-       BM_JOB_SIGNS = 1u << 0,      /* only signs all documents */
-       BM_JOB_MATCHES = 1u << 1,    /* finds pairs of documents or of signatures */
+       BM_JOB_SIGNS = 1u << 0,      /* signs all documents, and does nothing else */
+       BM_JOB_MATCHES = 1u << 1,    /* finds pairs of documents, or of signatures */
        BM_JOB_GROUPS = 1u << 2,     /* chooses documents to keep; can be resumed */
        BM_JOB_WRITES_DIR = 1u << 3, /* the output is a directory */
        BM_JOB_COPIES = 1u << 4,     /* copies records that another job has chosen */
-       BM_JOB_COMPARES = 1u << 5,   /* only compares a sample */
+       BM_JOB_COMPARES = 1u << 5,   /* compares a sample of documents, and does nothing else */
        BM_JOB_FILLS_INDEX = 1u << 6,
        BM_JOB_ADDS = 1u << 7,       /* adds to an existing index */
-       BM_JOB_TAKES_KEYS = 1u << 8, /* accepts band keys made elsewhere */
+       BM_JOB_TAKES_KEYS = 1u << 8, /* accepts band keys made by another program */
        BM_JOB_TAKES_WEIGHTS = 1u << 9,
-       BM_JOB_WEIGHS = 1u << 10 /* counts shingles and weighs documents itself */
+       BM_JOB_WEIGHS = 1u << 10 /* the job itself counts shingles and weighs documents */
 };
 
 typedef struct bm_job_row {
@@ -65,34 +64,35 @@ typedef struct bm_job_row {
 
 extern const bm_job_row bm_job_rows[BM_N_JOBS];
 
-/* Identifies, in reports, the documents that weights were computed from. */
+/* Identifies, in reports, the documents from which weights were computed. */
 typedef struct bm_weighed {
     uint64_t n_docs; /* documents in all inputs */
-    char digest[33]; /* digest of the number of documents of each shingle; "": not known yet */
+    char digest[33]; /* digest of all document counts of shingles; "": not known yet */
 } bm_weighed;
 
-/* Settings that matter for inputs that manifests record. Only set_fields is used by all jobs. */
+/* Settings for inputs that are listed in manifests. All jobs use set_fields, even without such
+ * inputs. */
 typedef struct bm_recorded_inputs {
-    uint64_t set_fields;      /* BM_FIELD_* bits: the fields that the caller set */
+    uint64_t set_fields;      /* BM_FIELD_* bits of the fields that the caller set */
     const char *sources;      /* a directory to search for the inputs; may be NULL */
-    const char *const *names; /* names of the inputs in ids and outputs; NULL: as found */
+    const char *const *names; /* names of the inputs in ids and outputs; NULL: their paths */
     size_t n_names;
-    const char *offsets_name; /* name of the file of offsets of arrays of hashes; NULL: as found */
+    const char *offsets_name; /* name of the file of offsets for arrays of hashes; NULL: its path */
     bm_weighed *weighed;      /* owned by the caller, set by the job; NULL: not wanted */
-    bool read_twice;          /* the inputs are read twice: standard input is copied to a file */
+    bool read_twice;          /* inputs are read twice, so standard input is copied to a file */
 } bm_recorded_inputs;
 
 /* The default memory limit of a job, in bytes: half of the smallest of free memory, the limits of
  * all control groups, and the remaining address space. */
 uint64_t bm_default_memory(void);
 
-/* The source of the stop words; the text options hold the loaded list (text/stop_words.h). */
+/* The source of the stop words. The loaded list is in the text options (text/stop_words.h). */
 typedef struct bm_stop_settings {
-    const char *path; /* the file that the list was read from; NULL: no file */
+    const char *path; /* the file from which the list was read; NULL: no file */
     char *words;      /* the list, if the settings own it; NULL: it is built in, or borrowed */
 } bm_stop_settings;
 
-#define BM_HASH_GIVEN "given" /* shingles were hashed elsewhere */
+#define BM_HASH_GIVEN "given" /* shingles were hashed by another program */
 
 typedef struct bm_settings {
     bm_job_kind kind;
@@ -110,40 +110,43 @@ typedef struct bm_settings {
     bm_index_settings index; /* the path of the index is output.path, except for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, parsed */
-    /* If the documents are parts of another job's documents: the source of the parts
-     * (job_context.h). Else NULL. */
+    /* If the documents are parts of an outer job's documents, the source of the parts
+     * (job_context.h), else NULL. */
     const struct bm_part_source *parts;
-    /* The members below are resolved from those above. */
+    /* The members below are resolved from the members above. */
     bm_band_plan plan;     /* bands 0: there is no plan */
-    uint32_t perms_used;   /* words of a signature to compute; 0: all */
+    uint32_t perms_used;   /* number of words to compute of each signature; 0: all */
     uint32_t threads;      /* never 0 */
     uint64_t memory;       /* bytes; never 0 */
-    const char *hash_name; /* the word of text.hash, or BM_HASH_GIVEN */
+    const char *hash_name; /* the name of text.hash, or BM_HASH_GIVEN */
     char temp_dir[4096];   /* --temp-dir; else the directory that contains the output, or /tmp */
 } bm_settings;
 
-/* Convert options to settings, and check them. This and the following functions named of_NAME do
- * the same for their options: the settings borrow the pointers in the options; all that needs no
- * input is resolved, except for the plan; and the stop words are loaded. BM_ERR_USAGE names the
- * field. After BM_OK, bm_settings_reset frees what the settings own. */
+/* Convert options to settings, and check them. All functions bm_settings_of_NAME below do the same
+ * for other options. The settings borrow the pointers in the options. All settings that can be
+ * resolved without reading the inputs are resolved, except the plan. The stop words are loaded.
+ * BM_ERR_USAGE: an option is wrong; *err names its field. After BM_OK, bm_settings_reset frees the
+ * memory that the settings own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* Like bm_settings_of_sign, for a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: only a
- * job that writes files can do this. */
+/* Like bm_settings_of_sign, but for a table whose signatures stay in memory. BM_ERR_UNSUPPORTED:
+ * the options require a job that writes files. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* Resolve what signing needs: perms, and the plan if band keys are wanted or bands are given. */
+/* Resolve the settings that signing needs: perms, and, if band keys are wanted or bands are given,
+ * the plan. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings *out,
                                  bm_error *err);
-/* Let the caller's rule for repeated ids, unless it is the default, replace the one in a manifest:
- * the caller's applies to the documents of all directories. */
+/* If the caller's rule for repeated ids is not the default, let it replace the rule in the recorded
+ * options. The caller's rule applies to the documents of all directories together. */
 void bm_settings_keep_id_rule(const bm_input_options *asked, bm_input_options *recorded);
 /* Return the input options for the known documents (pairs.against): those of the job's inputs, but
- * with the text and id fields for known documents, and a format determined by the file names. */
+ * with the text and id fields for known documents, and with a format that depends on the file
+ * names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);
-/* Copy a message about the inputs of pairs.against to `out`, of `cap` bytes. In the copy, names of
- * options for the job's inputs are replaced by those for known documents. */
+/* Copy a message about the inputs in pairs.against to `out`, which has `cap` bytes. In the copy, an
+ * option for the job's inputs is replaced by the corresponding option for known documents. */
 void bm_settings_name_against(const char *message, char *out, size_t cap);
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
@@ -152,7 +155,8 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err);
 bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
                                    bm_error *err);
-/* *taken becomes the options as this version has them; the caller takes the ids from there. */
+/* *taken becomes a copy of the options in the layout of this version. The caller reads the ids
+ * there. */
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
                                       bm_index_remove_options *taken, bm_error *err);
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
@@ -162,17 +166,18 @@ bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
 /* Return the option parts of a job that reads documents. They point into the settings. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
-/* Check the parts that the options of a job have, and resolve the scheme, threads, memory and the
- * directory of temporary files. Also loads the stop words. */
+/* Check the given option parts, and resolve the scheme, threads, memory and the directory of
+ * temporary files. Also loads the stop words. */
 bm_status bm_settings_resolve(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
 /* Copy borrowed stop words, so that their owner may free them. */
 bm_status bm_settings_keep_stop_words(bm_settings *settings, bm_error *err);
-/* Free what the settings own. A shallow copy of settings only borrows it, and must not be reset. */
+/* Free the memory that the settings own. A shallow copy of settings borrows this memory, and must
+ * not be reset. */
 void bm_settings_reset(bm_settings *settings);
 
-/* The first function returns the row of the job. The second tells whether the row has one of these
- * BM_JOB_* bits. */
+/* bm_job_row_of returns the row of the job. bm_job_does returns whether this row has at least one
+ * of the BM_JOB_* bits. */
 static inline const bm_job_row *bm_job_row_of(const bm_settings *settings)
 {
     return &bm_job_rows[settings->kind];
@@ -189,47 +194,48 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
            settings->results.removed != BM_RECORDS_NOT_WRITTEN;
 }
 
-/* Check the scheme. BM_ERR_USAGE: it is for weighted documents and there are no weights, or vice
- * versa; or it does not fit the hash. */
+/* Check the scheme. BM_ERR_USAGE: the scheme requires weights and there are none, or vice versa; or
+ * the scheme does not fit the hash. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
-/* Does the job itself count shingles and weigh documents? With `filter` it does not, even if a
- * manifest says that an earlier job did. */
+/* Does the job itself count shingles and weigh documents? `filter` does not, even if the settings
+ * from a manifest have weights. */
 bool bm_settings_weigh(const bm_settings *settings);
 
-/* Are units (lines or paragraphs) signed, compared and grouped like documents? If not, equal units
- * are found by sorting hashes. */
+/* Are units (lines or paragraphs) signed, compared and grouped like documents? If not, only equal
+ * units are found, by sorting hashes. */
 static inline bool bm_settings_pair_units(const bm_settings *settings)
 {
     return (settings->pairs.unit == BM_UNIT_LINE || settings->pairs.unit == BM_UNIT_PARAGRAPH) &&
            (settings->bands.threshold < 1 || bm_keep_rules_rank(&settings->keep));
 }
 
-/* Resolve sketch.perms, if it is 0, and then the plan, from threshold, recall, bands, rows and
+/* If sketch.perms is 0, resolve it. Then resolve the plan from threshold, recall, bands, rows and
  * perms. BM_ERR_USAGE: no plan is possible. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
-/* settings_fields -- compares fields of settings with recorded ones, and refuses fields that have
+/* settings_fields -- compares fields of settings with recorded fields, and refuses fields that have
  * no meaning for the inputs. Uses model/field_rows.h. */
 
-/* Check that the caller's settings `asked` do not contradict `are`, the recorded settings by which
- * the documents of the signatures in `dir` were read and signed. Compares the fields of the parts
- * input, text and sketch (except perms) for which the caller asks: those that differ from their
- * defaults, or whose bit is in asked->recorded.set_fields. BM_ERR_USAGE names the first field that
- * contradicts. Numbering ids is allowed even if the ids in `dir` were not numbered, since ids must
- * differ across all directories. */
+/* Check that the caller's settings `asked` do not contradict `are`, the recorded settings with
+ * which the documents in directory `dir` were read and signed. Of the parts input, text and sketch
+ * (except perms), only fields that the caller requests are compared. A field is requested if it
+ * differs from its default, or if its bit is in asked->recorded.set_fields. BM_ERR_USAGE: *err
+ * names the first field that contradicts. The caller may request numbered ids even if the ids in
+ * `dir` are not numbered, since ids must differ across all directories. */
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
                                     const char *dir, bm_error *err);
-/* Like bm_recorded_options_check, for an index `dir`, which does not fix how documents are read.
- * Compares the fields that an index fixes: text, sketch (including perms), bands and rows. */
+/* Like bm_recorded_options_check, but for an index `dir`. An index fixes text, sketch (including
+ * perms), bands and rows, so these fields are compared. It does not fix the settings for reading
+ * documents. */
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
 
-/* If `format` is keys, refuse options that need what band keys made elsewhere do not have: texts,
- * ids of their own, signatures, a plan, a verification. BM_ERR_USAGE. */
+/* If `format` is keys (band keys made by another program), refuse options for data that such inputs
+ * lack: texts, ids of their own, signatures, a plan, a verification. BM_ERR_USAGE. */
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
-/* Return the key of the first field in which two ways of cutting and hashing texts differ; NULL:
- * they are equal. The stop words of both must be loaded. */
+/* Compare two sets of options for cutting and hashing texts. Returns the key of the first field
+ * that differs, or NULL. The stop words of `a` and `b` must be loaded. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
 /* settings_list -- lists the names and values of the settings that decide the results of a job. The
@@ -244,14 +250,13 @@ typedef enum bm_setting_kind {
 } bm_setting_kind;
 
 typedef enum bm_setting_section {
-    BM_SECTION_PROVENANCE, /* how documents are read, cut and signed */
-    BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; empty for signatures */
-    BM_SECTION_PLAN,       /* the plan of the bands; without a plan, one setting of kind NULL */
-    BM_SECTION_OUTPUT      /* requested outputs, which reports have only in "run" */
+    BM_SECTION_PROVENANCE, /* settings for reading, cutting and signing documents */
+    BM_SECTION_PARAMETERS, /* settings for pairs and groups; empty for signatures */
+    BM_SECTION_PLAN,       /* the plan of the bands; without a plan, one BM_SETTING_NULL */
+    BM_SECTION_OUTPUT      /* requested outputs, which reports list only in "run" */
 } bm_setting_section;
 
-/* A setting and its value, of which `kind` says in which member it is. Valid only during the
- * call. */
+/* A setting. `kind` determines which member contains its value. Valid only during the call. */
 typedef struct bm_setting {
     bm_setting_section section;
     const char *name;
@@ -265,6 +270,6 @@ typedef struct bm_setting {
 
 typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
 
-/* Call `fn` for each setting: "command", a setting of the section OUTPUT, and then section after
- * section. `format`: the format of the open inputs. */
+/* Call `fn` for each setting, section after section. Only the setting "command", which belongs to
+ * BM_SECTION_OUTPUT, comes before all others. `format`: the format of the open inputs. */
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* against.c -- compares the documents of a job with known documents: looks up ranges of the corpus
- * in an index of the known documents.
+/* against.c -- compares the documents of a job with known documents. Ranges of the job's corpus are
+ * looked up in an index of the known documents.
  *
  * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,
  *        tests/fault/against_calls.c, tests/reference/test_against.py */
@@ -35,9 +35,11 @@
 
 /* === against open ===
  *
- * Known documents are given in one of three forms: as an index, which is used unchanged; as
- * signatures, whose inputs are located if exact similarities may be needed; or as documents, which
- * are made into an index. */
+ * Known documents are given in one of three forms:
+ *
+ *     an index       is used unchanged
+ *     signatures     if exact similarities may be needed, the inputs of the signatures are found
+ *     documents      an index is built from them */
 
 void bm_against_close(bm_against *against)
 {
@@ -83,7 +85,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
     bm_status status = bm_recipe_apply(&against->recipe, known, err);
-    /* the patterns select only the job's own inputs */
+    /* the patterns apply only to the job's own inputs */
     known->input.patterns = (bm_name_patterns){0};
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
@@ -102,8 +104,8 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 
 /* --- verification --- */
 
-/* Refuse the verification that an option requested. `what` says what is stored of the known
- * documents, `verify` which verifications are possible. */
+/* Refuse the verification that an option requested. For the message: `what` is the stored data of
+ * the known documents, `verify` the possible verifications. */
 static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
                                bm_error *err)
 {
@@ -130,12 +132,13 @@ static bm_status resolve_index(const bm_against *against, bm_settings *settings,
     return BM_OK;
 }
 
-/* Locate the inputs from which sets can be made again, and check that no output is one of them. */
+/* Find the inputs from which sets can be made again, and check that no output is one of these
+ * inputs. */
 static bm_status find_inputs(bm_against *against, const bm_settings *settings, bm_error *err)
 {
     bm_input_options *input = &against->known.input;
     bm_status status = bm_recipe_find(&against->recipe, &against->known, err);
-    if (status == BM_ERR_IO) /* our own manifest names the missing file */
+    if (status == BM_ERR_IO) /* the manifest, not the user, names the missing file */
         status = BM_ERR_FORMAT;
     return status == BM_OK
                ? bm_job_context_check_outputs(settings, input->paths, input->n_paths, err)
@@ -186,8 +189,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 
 /* --- opening --- */
 
-/* Determine the kind of the known documents. An index, or a directory of signatures, must be the
- * only path. */
+/* Determine the kind of the known documents. If a path is an index or a directory of signatures, it
+ * must be the only path. */
 static bm_status find_kind(const bm_settings *settings, bm_against_kind *out, bm_error *err)
 {
     const bm_pair_settings *pairs = &settings->pairs;
@@ -348,12 +351,12 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
 
 /* === row marks ===
  *
- * A subset of the rows of a directory of signatures, as a bit set. */
+ * A bit set of marked rows of a directory of signatures. */
 
 typedef struct row_marks {
-    uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
+    uint64_t *bits; /* n_rows / 64 + 1 words; bm_free */
     uint64_t n_rows;
-    uint64_t n; /* marked rows */
+    uint64_t n; /* number of marked rows */
 } row_marks;
 
 static bool row_is_marked(const row_marks *marks, uint64_t row)
@@ -370,28 +373,30 @@ static void row_mark(row_marks *marks, uint64_t row)
 
 /* === against sets ===
  *
- * Makes sets of known documents again from the inputs that were signed. The inputs are read through
- * the ingest, with the options they were signed with. Only inputs with marked documents are opened,
- * and each of them is read to the end. Only the sets of marked documents are stored: in a temporary
- * file, in the order of the documents.
+ * Makes the sets of marked known documents again from the inputs that were signed. The ingest reads
+ * these inputs with the options with which they were signed. Only inputs that contain marked
+ * documents are opened, and each is read to its end. The sets of marked documents are stored in a
+ * temporary file, in the order of the documents.
  *
- *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
+ *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv has the number
+ *                                                                      of rows of each input
  *     marked                    *    *  |             |    *
  *     read                     ----------             ----------       documents are in the order
  *                                                                      of the rows
  *
- * Only the digest, known after the last byte, proves that a file is the one that was signed. A
- * document with a different number of shingles proves earlier that it is not. */
+ * Only the digest proves that a file is the one that was signed, and it is known after the last
+ * byte. If a document has another number of shingles than its row, the file is not the one that was
+ * signed, and reading fails at once. */
 
 typedef struct marked_sets {
     row_marks rows;
-    /* for each marked row: its n_shingles hashes in any order; bm_spill_close */
+    /* For each marked row, the n_shingles hashes of its set, unsorted; bm_spill_close. */
     bm_spill_file *file;
 } marked_sets;
 
-/* The inputs that are read. Every array has part.n_inputs entries. */
+/* The inputs that are read. Each array has part.n_inputs entries. */
 typedef struct chosen {
-    bm_recipe part;  /* borrows all but the arrays from the full recipe */
+    bm_recipe part;  /* the recipe of these inputs; owns only its arrays */
     uint64_t *begin; /* first row of each input */
     uint64_t *end;   /* one past the last row of each input */
 } chosen;
@@ -400,7 +405,7 @@ typedef struct reading {
     bm_against *against;
     const row_marks *rows;
     chosen inputs;
-    size_t file;  /* index of the chosen input that is being read */
+    size_t file;  /* index of the current input among the chosen inputs */
     uint64_t row; /* row of the next document */
     bm_spill_file *out;
 } reading;
@@ -474,8 +479,8 @@ static bm_status other_documents(const reading *r, bm_error *err)
                       bm_sign_dir_path(r->against->dir));
 }
 
-/* The next document belongs to `file`. Check that the files before it had all their documents, and
- * move on to it. */
+/* The next document belongs to input `file`. Check that all documents of the inputs before `file`
+ * were read, and make `file` the current input. */
 static bm_status move_to(reading *r, size_t file, bm_error *err)
 {
     for (; r->file < file; r->row = r->inputs.begin[++r->file])
@@ -495,7 +500,7 @@ static bm_status add_set(reading *r, const bm_shingle_batch *shingles, size_t i,
                         NULL, err);
 }
 
-/* A sink's `place`. Batches that failed are ignored. */
+/* The `place` function of a sink. Failed batches are ignored. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -526,9 +531,9 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     return BM_OK;
 }
 
-/* Make the sets of the marked documents. If memory is short, the job's own documents in `corpus`
- * are spilled. If an input is not the one that was signed, returns BM_ERR_FORMAT and sets
- * against->changed. */
+/* Make the sets of the marked documents. If memory is short, `corpus`, which contains the job's own
+ * documents, is moved to files. If an input differs from the signed one, returns BM_ERR_FORMAT and
+ * sets against->changed. */
 static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               marked_sets *sets, bm_error *err)
 {
@@ -557,26 +562,27 @@ static bm_status against_sets(bm_against *against, bm_job_context *context, bm_c
 
 /* === against signed ===
  *
- * Computes band keys from the rows of signatures.npy and builds an index from the keys.
+ * Computes band keys from the rows of signatures.npy, and builds an index from the keys.
  *
- * For estimates, one index is enough: of all documents, with their words. Exact similarities need
- * sets, but only of documents that share a band with a document of the job:
+ * For estimated similarities, one index is enough. It contains all known documents with the words
+ * of their signatures. Exact similarities need sets, but only those of known documents that share a
+ * band with a document of the job. So two indexes are built:
  *
- *     keys of all known documents -> index without words
- *     keys of the corpus, looked up in that index -> marked documents
- *     inputs of the marked documents, read again -> sets -> index of the marked documents alone
+ *     keys of all known documents -> first index, without words
+ *     keys of the corpus, looked up in the first index -> marked documents
+ *     inputs of the marked documents, read again -> sets -> second index, of marked documents only
  *
- * The second index gives the same results as an index of all known documents, since it has every
- * candidate, in the same order. */
+ * The second index contains every candidate, in the same order. So its results are those of an
+ * index of all known documents. */
 
 #define BLOCK_ROWS 4096u
 #define SORT_GRAIN 16u
-#define HIT_BYTES  16u /* bytes of a hit while a list of hits is sorted */
+#define HIT_BYTES  16u /* memory per hit while a list of hits is sorted */
 #define HITS_LEAST ((size_t)1 << 16)
 
 /* --- blocks of rows --- */
 
-/* The rows loaded from one block: all, or only the marked ones. */
+/* The loaded rows of one block: all its rows, or only its marked rows. */
 typedef struct block {
     bm_sign_dir *dir;
     const bm_band_plan *plan;
@@ -615,7 +621,8 @@ static void reset_block(block *b)
     bm_buf_reset(&b->ids);
 }
 
-/* Load the rows from `at` on, at most BLOCK_ROWS; with `marks`, only the marked rows of these. */
+/* Load the block of at most BLOCK_ROWS rows from row `at` on. With `marks`, only marked rows are
+ * kept in the block. */
 static bm_status load_block(block *b, uint64_t at, const row_marks *marks, bm_error *err)
 {
     const uint64_t left = bm_sign_dir_docs(b->dir) - at;
@@ -699,9 +706,9 @@ static void mark_found(const bm_search_hits *hits, size_t n, row_marks *marks, u
         *left += hits->left[i];
 }
 
-/* Mark the known documents that share a band with any of the all->n documents. A look-up that finds
- * too many is repeated with half of the documents. Adds to *left an upper bound of the pairs that
- * are not compared. */
+/* Mark the known documents that share a band with any of the all->n documents. If a look-up finds
+ * too many hits, it is repeated with half of the documents. Adds to *left an upper bound of the
+ * number of pairs that are not compared. */
 static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -726,7 +733,7 @@ static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, 
     return status;
 }
 
-/* Look up all documents of the corpus except copies and documents without shingles. */
+/* Look up all documents of the corpus, except copies and documents without shingles. */
 static bm_status ask_rows(const bm_against *against, bm_job_context *context,
                           const bm_corpus *corpus, asking *a, bm_error *err)
 {
@@ -788,8 +795,8 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Read the sets of the block's documents from `first` on: as many as fit into f->most bytes, but at
- * least one. Sets *n to their number. */
+/* Read the sets of the block's documents from `first` on, until they fill f->most bytes, but at
+ * least one set. *n becomes the number of sets read. */
 static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_error *err)
 {
     uint64_t hashes = b->docs[first].n_shingles;
@@ -875,10 +882,10 @@ out:
     return status;
 }
 
-/* Build the index of known documents, after plan and verification are resolved. It has all known
- * documents with their words or, if similarities are exact, only the candidates with sets made
- * again from the inputs. Called before bm_corpus_end_adding. Does nothing if the known documents
- * are not a directory of signatures. */
+/* If the known documents are a directory of signatures, build their index. If similarities are
+ * exact, it contains only the candidates, with sets made again from the inputs; else all known
+ * documents, with their words. Plan and verification must be resolved. Called before
+ * bm_corpus_end_adding. */
 static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               bm_error *err)
 {
@@ -902,9 +909,9 @@ static uint64_t against_documents(const bm_against *against)
     return bm_store_view_counts(against->view).documents;
 }
 
-#define RANGE_BYTES  ((uint64_t)32 << 20) /* bytes of sets in a range, at most */
+#define RANGE_BYTES  ((uint64_t)32 << 20) /* most bytes of sets in a range */
 #define SHARES_A_BIT 1e-300               /* a threshold that one shared shingle reaches */
-#define LINK_BYTES   64u                  /* bytes for each known document found, about */
+#define LINK_BYTES   64u                  /* approximate memory per known document found */
 
 /* --- finding --- */
 
@@ -915,13 +922,15 @@ typedef struct finding {
     bm_known *known;
     bm_corpus_range range;
     bm_search_result result;
-    /* only for CONTAINED, for each document: whether a known document holds all of it */
+    /* With BM_VERIFY_CONTAINED, for each document of the job: does a known document contain all its
+     * shingles? Otherwise NULL. */
     uint8_t *all_held;
     bm_share share;
 } finding;
 
-/* Link a document to the known document that shares the most shingles with it, among those that
- * share a band. Make no link if it shares fewer shingles than f->share requires. */
+/* Link a document to a known document. Of the known documents that share a band with it, the one
+ * that shares the most shingles is chosen. If even this one shares fewer shingles than f->share
+ * requires, no link is made. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -1003,9 +1012,10 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* If stars are made and pairs are not written, skip documents for which known documents were found.
- * With CONTAINED, skip only documents that a known document holds completely, since another
- * document of the job may hold more of the others. */
+/* Exclude documents from matching, unless pairs are written. If stars are made, exclude documents
+ * for which a known document was found. With BM_VERIFY_CONTAINED, exclude only documents that a
+ * known document contains completely: of all other documents, another document of the job may
+ * contain a larger part. */
 static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;
@@ -1042,7 +1052,7 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* find_candidates, if it ran, has counted this for all known documents already */
+    /* if find_candidates ran, it has counted these pairs for all known documents */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
@@ -1055,7 +1065,8 @@ out:
 
 /* --- chained documents --- */
 
-/* Buffers for the sets (or words) of a known document and of a document of the job. */
+/* Buffers for comparing a known document with a document of the job: their sets, or the words of
+ * their signatures. */
 typedef struct comparing {
     const bm_against *against;
     bm_set_reader reader; /* reads the corpus */

@@ -12,7 +12,7 @@
 #include "model/file_names.h"
 #include "job/job_context.h"
 
-/* Collects labels. Once these exceed the budget, they are only counted. */
+/* Collects labels. Once the labels exceed the budget, they are only counted. */
 typedef struct loading {
     bm_group_labels *out;
     uint64_t budget; /* bytes available; 0: no limit */

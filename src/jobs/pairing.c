@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pairing.c -- finds the edges (similar pairs) of documents or signatures.
+/* pairing.c -- finds the edges (similar pairs) between documents or between signatures.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include "jobs/pairing.h"
@@ -16,7 +16,7 @@
 #include "job/report_file.h"
 #include "sketch/scheme.h"
 
-#define LABEL_DOC 5u /* bytes for each document while given keys are made into labels */
+#define LABEL_DOC 5u /* bytes per document while given band keys are converted to labels */
 
 /* --- settings --- */
 
@@ -26,8 +26,9 @@ static bool is_of_keys(const bm_settings *s)
     return s->input.format == BM_FORMAT_KEYS;
 }
 
-/* Choose how many words of a signature to compute: with exact verification, only those that make
- * the keys, if the scheme allows that. */
+/* Choose how many words of each signature to compute. Verification by signature needs all words.
+ * Otherwise, only the words from which band keys are made are needed, if the scheme can compute
+ * these alone. */
 static void choose_words(bm_settings *s)
 {
     s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
@@ -50,9 +51,9 @@ bm_status bm_pairing_resolve(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* What a job reads besides the inputs in its settings. */
+/* Special inputs of a job. */
 typedef struct sources {
-    bm_signature_inputs *signatures; /* NULL: documents */
+    bm_signature_inputs *signatures; /* NULL: the inputs are documents */
     bm_against *against;             /* NULL: no known documents */
 } sources;
 
@@ -61,7 +62,7 @@ static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
     bool is_signatures = false;
     bm_against *against = NULL;
     bm_status status = BM_OK;
-    if (settings->parts != NULL) /* the job that cuts the documents has resolved the settings */
+    if (settings->parts != NULL) /* the outer job has resolved the settings */
         return BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
@@ -92,7 +93,7 @@ static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t fi
                               bm_error *err)
 {
     const ranking_sink *s = ctx;
-    if (!batch->turn.all_put) /* else the first call has added the keys */
+    if (!batch->turn.all_put) /* if set, this is a repeated call; the first one added the keys */
         BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -104,7 +105,8 @@ static bm_status put_ranked(void *ctx, const bm_ingest_batch *batch, size_t firs
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* If fields rank documents, insert a sink that collects their keys before the sink of `request`. */
+/* If fields rank documents, insert a sink before the sink of `request`. It collects the ranking
+ * keys of documents. */
 static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
                              bm_ingest_request *request, bm_error *err)
 {
@@ -129,7 +131,7 @@ static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t fir
                              bm_error *err)
 {
     const parts_sink *s = ctx;
-    if (!batch->turn.all_put) /* else the first call has passed the batch on */
+    if (!batch->turn.all_put) /* if set, this is a repeated call; the first one passed it on */
         BM_TRY(s->parts->place(s->parts->ctx, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -140,7 +142,8 @@ static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first
     return s->sink.put != NULL ? s->sink.put(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
 
-/* If the documents are parts, insert a sink that passes each batch to the job that cuts them. */
+/* If the documents are parts of an outer job's documents, insert a sink that passes each batch to
+ * the outer job. */
 static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
 {
     if (s->parts == NULL)
@@ -150,7 +153,7 @@ static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request 
     request->scan = s->parts->scan;
 }
 
-/* Are documents signed to find candidates by bands? */
+/* Are documents signed, to find candidates by bands? */
 static bool signs_documents(const bm_settings *s)
 {
     return s->pairs.candidates == BM_CANDIDATES_LSH && !is_of_keys(s) &&
@@ -178,7 +181,8 @@ out:
     return status;
 }
 
-/* How many bands of keys the job needs. A file of keys determines that itself. */
+/* The number of band keys that the job needs per document. For an input of given band keys, it is
+ * the number of keys in the input. */
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
@@ -187,13 +191,13 @@ static uint32_t bands_of(const bm_job_context *context)
     return signs_documents(s) ? s->plan.bands : 0;
 }
 
-/* Bytes for each document's rank. */
+/* Bytes for the rank of each document. */
 static uint32_t rank_doc(const bm_settings *s)
 {
     return s->keep.n > 0 || s->keep.last ? (uint32_t)sizeof(uint32_t) : 0;
 }
 
-/* How sets are made again for candidates; {0}: they are not, since sets are kept. */
+/* How the sets of candidates are made again from texts. {0}: sets are stored, not made again. */
 static bm_set_recipe again_of(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -249,7 +253,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    if (rank_doc(s) == 0) /* otherwise ranking needs all lengths in memory */
+    if (rank_doc(s) == 0) /* the table may use files, since ranking does not need its lengths */
         context->docs.temp_dir = s->temp_dir;
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
@@ -267,13 +271,13 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     parts_sink parts;
     tell_parts(s, &parts, &request);
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
-    if (job->checkpoint.dir != NULL) /* load what an interrupted job saved */
+    if (job->checkpoint.dir != NULL) /* load the saved work of an interrupted job */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
     if (cfg.never_kept && cfg.hashes && corpus->sets.state != BM_SETS_AGAIN)
-        /* an earlier run saved sets, so sets must be kept */
+        /* the interrupted job stored sets, so this job must store sets too */
         context->devices.set.path.taken = false;
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &request, err);
@@ -312,7 +316,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_log(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
-    /* inputs are read here too, to count shingles */
+    /* for weights, bm_job_begin reads the inputs to count shingles */
     if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE)
         status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
     if (status != BM_OK)
@@ -331,7 +335,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* Set (*out)[i] to the index of document i's source in the rule's list. */
+/* For each document i, set (*out)[i] to the index of its source in the list of the rule. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {
@@ -351,14 +355,14 @@ out:
     return status;
 }
 
-/* Rank by rules that read no field: all that they need is in memory. */
+/* Rank by rules that read no field. The data that such rules need are in memory. */
 static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
 {
     const bm_job_context *context = &pairing->job->context;
     const bm_keep_rules *rules = &context->settings->keep;
     const bm_doc_table *docs = &context->docs;
     bm_keep_column *columns = NULL;
-    uint32_t **places = NULL; /* for each rule; NULL except for `sources` */
+    uint32_t **places = NULL; /* one array per rule of kind `sources`; NULL for other rules */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
     BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
@@ -383,7 +387,8 @@ out:
     return status;
 }
 
-/* Rank by the number of distinct shingles, the most first, then by length. */
+/* Rank by the number of distinct shingles, and documents with equal numbers by length. The greatest
+ * comes first. */
 static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
 {
     const bm_doc_table *docs = &pairing->job->context.docs;
@@ -396,7 +401,7 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
 }
 
-/* Rank the documents, all of which have been read, by the rules of `keep`. */
+/* Rank the documents by the rules of `keep`. All documents must have been read. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
@@ -408,12 +413,12 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     if (pairing->rank.n != context->docs.n)
         return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
                        context->docs.n);
-    if (context->settings->parts == NULL) /* else the job that cuts documents logs it */
+    if (context->settings->parts == NULL) /* for parts, the outer job logs this */
         bm_keep_keys_log(&context->keep, &context->meter);
     return BM_OK;
 }
 
-/* Count the copies whose text differs, or may differ, from that of their representative. */
+/* Count the copies that do not certainly have the same text as their representative. */
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;
@@ -422,10 +427,11 @@ static uint64_t count_equal(const bm_corpus *corpus)
     return n;
 }
 
-#define SHINGLES_OPH 10u /* shingles for each word that make the words of oph nearly independent */
+#define SHINGLES_OPH 10u /* so many shingles per word make the words of oph nearly independent */
 
-/* Two documents with the same signature are checked by their numbers of shingles if the smaller has
- * at least this many. An imported document without a count has 1. */
+/* The least number of shingles from which warn_of_unlikely can judge a pair. If the smaller
+ * document has fewer shingles, equal signatures are not suspicious. The limit is at least 2, since
+ * an imported document without a count has 1. */
 static uint32_t judged_from(const bm_sketch_options *sketch)
 {
     if (sketch->scheme == BM_SCHEME_CWS)
@@ -433,8 +439,8 @@ static uint32_t judged_from(const bm_sketch_options *sketch)
     return sketch->scheme == BM_SCHEME_OPH ? SHINGLES_OPH * sketch->perms : 2;
 }
 
-/* Warn of pairs of documents that have the same signature, though their numbers of shingles rule
- * out that they are so similar. */
+/* Warn of pairs of documents that have the same signature although their numbers of shingles are
+ * too different for this. */
 static void warn_of_unlikely(const bm_pairing *pairing)
 {
     const bm_match_counts *counts = &pairing->match.result.counts;
@@ -498,8 +504,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* Warn if the only input was read as one document because of its name, and so cannot be compared
- * with others. */
+/* Warn if the only input was read as one document because of its name, so that there is nothing to
+ * compare. */
 static void hint_at_lines(const bm_pairing *pairing)
 {
     bm_job_context *context = &pairing->job->context;
@@ -568,8 +574,8 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* Exact verification is impossible: may the job verify by signature instead? If so, the settings
- * are changed. */
+/* If exact verification has failed, and the job may verify by signature instead, change the
+ * settings accordingly and return true. */
 static bool fall_back(const sources *from, bm_settings *settings, bm_status status,
                       const bm_error *why)
 {

@@ -24,20 +24,21 @@
 
 /* === signature ids ===
  *
- * Recovers the original ids of a directory that `sign --duplicate-ids number` wrote: X for an X#N
- * that sign made from a repeated X.
+ * With --duplicate-ids number, `sign` writes X#N for a repeated id X. This code recovers the
+ * original id X.
  *
- * The originals of several directories are numbered again together, as if all their inputs were
- * read at once, so that commands that read these inputs again (filter, explain) see the same ids.
- * Numbered ids are not marked: an X#N counts as numbered if X occurs before it and N is the next
- * number that X would get. An original id of this form cannot be distinguished (job_filter.c
- * refuses it). A first pass over ids.txt finds the ids of this form and their X; the second pass
- * repeats the numbering. */
+ * Then the original ids of several directories are numbered again, together, as if all their inputs
+ * were read at once. So commands that read these inputs again (filter, explain) see the same ids.
+ *
+ * Numbered ids are not marked. An id X#N counts as numbered if X occurs before it, and if N is the
+ * next number for X. An original id that happens to have this form cannot be distinguished
+ * (job_filter.c refuses it). A first pass over ids.txt collects the ids of the form X#N, and their
+ * X. A second pass repeats the numbering. */
 
 typedef struct signature_ids {
-    bm_id_set known;      /* the ids X#N of the directory, and each such X */
-    bool *seen;           /* for each id: whether it has occurred */
-    bm_next_numbers next; /* for each repeated X */
+    bm_id_set known;      /* all ids of the form X#N in the directory, and their X */
+    bool *seen;           /* for each id in `known`: has it occurred so far? */
+    bm_next_numbers next; /* the next number for each repeated X */
     bm_buf scratch;
 } signature_ids;
 
@@ -76,7 +77,8 @@ out:
     return out->seen != NULL ? BM_OK : bm_fail_nomem(err, out->known.n);
 }
 
-/* Set *is: is `number` what `sign` would give here to a repeat of the id at index `place`? */
+/* Set *is to true if `number` is the number that `sign` would give now to a repetition of the id at
+ * index `place`. */
 static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {
@@ -90,7 +92,7 @@ static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bo
         BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
         BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
-        /* no document has had the id with this number so far, so `sign` would give it */
+        /* no earlier document has this id, so `sign` would give this number */
         if (other == BM_ID_NONE || !ids->seen[other])
             break;
     }
@@ -99,8 +101,8 @@ out:
     return status;
 }
 
-/* Set *original to the original of `id`: `id`, or a part of it. Must be called for all ids in
- * order. BM_ERR_NOMEM. */
+/* Set *original to the original id of `id`, which is `id` itself or its beginning. Must be called
+ * for all ids in order. BM_ERR_NOMEM. */
 static bm_status signature_ids_original(signature_ids *ids, bm_str id, bm_str *original,
                                         bm_error *err)
 {
@@ -134,16 +136,16 @@ static void signature_ids_reset(signature_ids *ids)
 
 /* === signature documents ===
  *
- * Adds the facts of signed documents that are known without their texts: ids and sizes from the
- * arrays; the inputs, and the records skipped in them, from the tables in the directory. The lines
- * of documents are unknown. */
+ * Adds signed documents to the job's table without reading their texts. Ids and sizes are in
+ * ids.txt and the arrays of the directory; sources.tsv and skipped.tsv list the inputs and the
+ * skipped records. The lines of documents are unknown. */
 
-/* The inputs of one directory: numbers first … first+n-1 of the job's inputs. */
+/* The inputs of one directory. They have the numbers first … first+n-1 among the job's inputs. */
 typedef struct sources {
     const bm_sign_dir *dir;
     bm_job_context *context;
     uint32_t first, n;
-    uint64_t *documents, *skipped; /* of each input */
+    uint64_t *documents, *skipped; /* counts of documents and of skipped records per input */
     signature_ids ids;
 } sources;
 
@@ -166,7 +168,7 @@ static bm_status read_sources(sources *s, bm_error *err)
 typedef struct skipping {
     sources *s;
     bm_source_walk rows;
-    uint64_t left, line; /* rows still expected; number of the last row read */
+    uint64_t left, line; /* number of rows still expected; line of the last row read */
 } skipping;
 
 /* A bm_result_row_fn. */
@@ -189,7 +191,8 @@ static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
     return status;
 }
 
-/* Read skipped.tsv: its rows are in input order, and sources.tsv counts them for each input. */
+/* Read skipped.tsv. Its rows are in input order, and sources.tsv has their number for each
+ * input. */
 static bm_status read_skipped(sources *s, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
@@ -232,7 +235,7 @@ static bm_status load_documents(sources *s, bm_error *err)
     uint32_t sizes[IDS_BLOCK];
     uint64_t bytes[IDS_BLOCK] = {0}, hashes[IDS_BLOCK];
     bm_buf text = {0};
-    bm_doc_row row = {0}; /* `file` carries over from document to document */
+    bm_doc_row row = {0}; /* add_document advances row.file from document to document */
     bm_status status = BM_OK;
     uint64_t n_docs = bm_sign_dir_docs(s->dir);
     for (uint64_t at = 0; at < n_docs; at += IDS_BLOCK) {
@@ -285,7 +288,7 @@ out:
 
 /* --- the job --- */
 
-/* Add the manifest's counts of the directory's documents. Impossible numbers are refused. */
+/* Add the counts in the manifest to the job's counts. Impossible numbers are refused. */
 static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir, bm_counts *counts,
                             bm_error *err)
 {
@@ -314,7 +317,7 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     const uint64_t unreadable = bm_sign_dir_unreadable(dir);
     counts->unreadable += unreadable;
     counts->empty -= unreadable < counts->empty ? unreadable : counts->empty;
-    /* `empty` includes these so far, since documents of both kinds have no elements */
+    /* `empty` includes weightless documents so far, because they have no elements either */
     uint64_t weightless = 0;
     if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {
@@ -328,8 +331,8 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
     return BM_OK;
 }
 
-/* Add the counts of entries that were left out of folders when the inputs were signed. This job
- * cannot count them, because it reads files that are named one by one. */
+/* Add the counts of directory entries that were left out when the inputs were signed. This job
+ * cannot count them, because it opens each file by its own path. */
 static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
 {
     for (size_t i = 0; i < BM_N_COUNTS; i++) {
@@ -344,8 +347,8 @@ static void add_left_out(const bm_signature_inputs *inputs, bm_counts *counts)
     }
 }
 
-/* Check that lengths are available if `keep` goes by length. Without texts, they come from
- * n_bytes.npy. BM_ERR_FORMAT: a directory has no n_bytes.npy. */
+/* If a rule of `keep` ranks by length, check that lengths are known. If texts are not read, lengths
+ * are read from n_bytes.npy. BM_ERR_FORMAT: a directory has no n_bytes.npy. */
 static bm_status signature_inputs_check_keep(const bm_signature_inputs *inputs,
                                              const bm_settings *s, bm_error *err)
 {
@@ -376,7 +379,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         const bm_manifest *manifest = inputs->manifests[d];
         s.dir = inputs->dirs[d];
         if (before != NULL && bm_manifest_continues(before, manifest))
-            s.first--; /* this share begins in the file in which the previous one ends */
+            s.first--; /* this share begins in the last file of the previous share */
         if (bm_manifest_n_inputs(manifest) > 0) /* a share may be empty */
             before = manifest;
         BM_TRY_OUT(load_dir(&s, err));
@@ -404,8 +407,9 @@ static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
     return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
 }
 
-/* Put the directories in the order of their documents: shares of the same inputs are placed where
- * the first of them was given, in their own order. Errors name a missing or repeated share. */
+/* Put the directories in the order of their documents. Shares of the same inputs are moved to the
+ * place of the share that was given first, and ordered by their index. BM_ERR_FORMAT: the message
+ * names a missing or repeated share. */
 static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
 {
     bm_sign_dir **ordered = NULL;
@@ -470,9 +474,9 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Choose the verification. Exact verification reads the inputs again; if no option requests it, it
- * may fall back to signatures. Fields for `keep`, and removed records, can only be read from the
- * inputs. */
+/* Choose the verification. Exact verification reads the inputs again. If no option requests it, it
+ * may change to verification by signature, unless the inputs are needed for another reason: fields
+ * for `keep`, and removed records, can only be read from the inputs. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
@@ -488,7 +492,7 @@ static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     BM_TRY_OUT(bm_recipe_find(&inputs->recipe, s, &why));
     return BM_OK;
 out:
-    if (status == BM_ERR_IO) /* the file that is missing is named by our manifest */
+    if (status == BM_ERR_IO) /* the manifest, not the user, names the missing file */
         status = why.status = BM_ERR_FORMAT;
     if (bm_signature_inputs_fall_back(inputs, s, status, &why))
         return BM_OK;
@@ -508,8 +512,8 @@ bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *set
     return true;
 }
 
-/* Resolve the plan from the options and the signatures, and the verification from these and the
- * inputs that exist. */
+/* Resolve the plan from the options and the signatures. Resolve the verification from the options,
+ * the signatures, and the inputs that exist. */
 static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
                          bm_error *err)
 {
@@ -517,7 +521,7 @@ static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_s
     if (asked_perms != 0 && asked_perms != perms)
         return bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
                              asked_perms, perms);
-    /* 0: as many as bands and rows need */
+    /* 0 lets bm_settings_plan choose as many as bands and rows need */
     if (asked_perms == 0 && s->bands.bands != 0)
         s->sketch.perms = 0;
     if (s->pairs.candidates == BM_CANDIDATES_LSH) {
@@ -585,7 +589,7 @@ typedef struct block {
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
-    bm_hash128 *content; /* NULL: at least one directory has no content hashes */
+    bm_hash128 *content; /* NULL if some directory has no content hashes */
 } block;
 
 static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block *b,
@@ -638,7 +642,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     }
 out:
     bm_free_all(b.words, b.n_shingles, b.keys, b.content);
-    if (status != BM_OK) /* if the signatures are bad, verifying by them cannot help */
+    if (status != BM_OK) /* the signatures are bad, so verification by signature cannot help */
         inputs->may_fall_back = false;
     return status;
 }

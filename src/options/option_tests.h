@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_tests.h -- a yes-or-no question about options for each row TEST of rows.def, such as bool
- * bm_input_skips_bad_records(const bm_input_options *): is a bad record left out? */
+/* option_tests.h -- for each row TEST of rows.def, a function that answers a yes-or-no question
+ * about options. For instance, bm_input_skips_bad_records(const bm_input_options *) returns whether
+ * a bad record is left out. */
 #pragma once
 
 #include <bandmill/types.h>
