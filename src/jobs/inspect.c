@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect.c -- describes a file or directory of ours as one JSON object.
+/* inspect.c -- describes a file or directory that Bandmill wrote, as one JSON object:
  *
  *     a directory      kind, version, provenance, plan, counts, its files with bytes and shapes,
- *                      and "digests":"ok" if the SHA-256 of every listed output is right
+ *                      and "digests":"ok" if the digests of all listed outputs are right
  *     an index         as bm_index_inspect
- *     a manifest       as a directory, without files and digests
+ *     a manifest       as a directory, but without files and digests
  *     .npy             type and shape
- *     groups.jsonl     number of groups and of their documents, size of the largest
+ *     groups.jsonl     number of groups and of their documents, size of the largest group
  *     other tables     recognised by their header line: kind, columns, rows; for pairs.tsv also the
  *                      least and greatest similarity
  *     ids.txt, kept_ids.txt   recognised by name: number of ids
  *
- * A file's kind is recognised by its bytes if they suffice, else by its name. Anything else is
- * BM_ERR_FORMAT. Text is read line by line. A row of more than 64 MiB is in no table of ours, but a
- * group may have as many documents as memory allows. A manifest and the text made from it are in
- * memory; their size is checked before the text is written.
+ * The kind of a file is recognised by its bytes if possible, else by its name. Any other file is
+ * BM_ERR_FORMAT. Text is read line by line. A row of more than 64 MiB is refused, since no table of
+ * Bandmill has such rows; but the row of a group may have as many documents as memory allows. A
+ * manifest and its description are in memory. Their size is checked before the description is
+ * written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/index.h>
@@ -52,12 +53,13 @@ typedef struct target {
 
 /* --- lines --- */
 
-/* Called for each line without its newline. Any status except BM_OK ends the reading. */
+/* Called for each line. `line` does not include the newline. Any status except BM_OK ends the
+ * reading. */
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
 typedef struct bound {
-    size_t longest;     /* bytes of the longest line that is allowed */
-    bm_status too_long; /* the status for a longer line */
+    size_t longest;     /* most bytes of a line */
+    bm_status too_long; /* status for a longer line */
 } bound;
 
 static const bound row = {BM_TABLE_ROW_MAX, BM_ERR_FORMAT};
@@ -87,7 +89,7 @@ typedef struct table {
     const target *t;
     size_t columns;
     bool pairs;
-    const char *measure; /* name of the pairs' similarity */
+    const char *measure; /* name of the measure of similarity */
     uint64_t rows, with_value;
     double least, greatest;
 } table;
@@ -177,8 +179,8 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* Bytes of the longest group that fits into memory. The error for a longer line names a sufficient
- * `memory`. */
+/* Most bytes of a line of groups.jsonl, as memory allows. For a longer line, the error message
+ * names a sufficient `memory`. */
 static size_t longest_group(const target *t)
 {
     const uint64_t most = t->memory / 3 * 2;
@@ -217,7 +219,7 @@ static bm_status show_npy(const target *t, bm_error *err)
 {
     bm_npy_header header;
     bm_status status = bm_npy_header_read(t->fd, t->path, &header, err);
-    if (status == BM_ERR_INPUT) { /* here the file is the caller's argument */
+    if (status == BM_ERR_INPUT) { /* the file is an argument of the call, not an input of a job */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -256,8 +258,8 @@ static uint64_t pretty_bytes(bm_str value)
     return bytes;
 }
 
-/* An upper bound of the bytes that show_output writes for a file: a byte of the name may take
- * five. */
+/* An upper bound of the bytes that show_output writes for a file. Escaping turns a byte of the name
+ * into up to five bytes. */
 static uint64_t output_bytes(const char *name)
 {
     uint64_t bytes = 160;
@@ -307,7 +309,7 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
     return BM_OK;
 }
 
-/* Write a key and a path, which is escaped as in our tables. */
+/* Write a key and a path. The path is escaped as in TSV files. */
 static bm_status show_path(bm_json *json, const char *key, const char *path, bm_error *err)
 {
     bm_buf shown = {0};
@@ -339,9 +341,9 @@ out:
     return status;
 }
 
-/* Set *out to the manifest of the directory. If the directory has signatures, *out belongs to
- * *signatures (and the shapes of the arrays are checked), else to *own. The caller closes both; the
- * other one is NULL. */
+/* Set *out to the manifest of the directory. If the directory has signatures, *signatures owns
+ * *out, and the shapes of the arrays are checked. Otherwise, *own owns *out. The caller closes
+ * *signatures and *own; the one that does not own *out is NULL. */
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
 {
@@ -416,8 +418,8 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* If the name does not identify a manifest, look for "tool", a manifest's second member: kept
-     * documents begin with a brace too. */
+    /* If the name is not that of a manifest, look for "tool", the second member of a manifest. An
+     * opening brace is not enough, since kept documents may begin with one too. */
     if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
         (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,
@@ -470,7 +472,7 @@ out:
     if (t.fd >= 0)
         close(t.fd);
     if (status == BM_OK)
-        *json = out.buf.data; /* the caller frees it: bm_alloc uses malloc */
+        *json = out.buf.data; /* the caller can use free, because bm_alloc uses malloc */
     else
         bm_buf_reset(&out.buf);
     return status;

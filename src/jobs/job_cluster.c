@@ -2,12 +2,13 @@
 /* job_cluster.c -- makes groups from any list of pairs, at one threshold or at several in one pass.
  *
  * Components are built while rows are read, and no row stays in memory (lsh/groups.h). Stars need
- * all rows (16 bytes each): these are sorted by similarity once, and each threshold uses a prefix.
+ * all rows in memory (16 bytes each). The rows are sorted once by descending similarity, and each
+ * threshold uses the first rows.
  *
- * Documents are numbered in the order in which the file first names them. If the report of the
- * `dedup` that wrote the file is in the same directory, documents are ordered as in the input of
- * that job, and copies share the links of the first copy (listed_order.h). Then the groups are
- * those of `dedup`. A row without a similarity counts at every threshold. Single-threaded.
+ * Documents are numbered in the order in which the file first names them. If the same directory
+ * contains the report of the `dedup` that wrote the file, documents are put into the input order of
+ * that job, and copies share the links of the first copy (listed_order.h). Then the groups are the
+ * same as those of `dedup`. A row without a similarity counts at every threshold. Single-threaded.
  *
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>
@@ -35,18 +36,19 @@
 
 /* === cluster groups ===
  *
- * Makes groups from the labels of documents, and rows of groups.jsonl from groups. A counting sort:
- * it counts sizes by label, numbers groups in the order of their first members, and then puts each
- * document into its group. Linear time; 8 bytes of scratch for each document. */
+ * Makes groups from the labels of documents, and rows of groups.jsonl from groups. This is a
+ * counting sort: count the documents of each label, number the groups in the order of their first
+ * members, then put each document into its group. Time is linear; scratch memory is 8 bytes per
+ * document. */
 
 #define NO_GROUP UINT32_MAX
 
 typedef struct bm_cluster_groups {
     size_t n;
-    size_t *begins; /* n + 1 indexes into `members` */
-    /* members by group; groups in the order of their first members, and members ascending */
+    size_t *begins; /* members of group i: members[begins[i]] … members[begins[i + 1] - 1] */
+    /* Documents in groups. Groups are in the order of their first members; members ascend. */
     uint32_t *members;
-    uint32_t *kept; /* of each group: the kept document */
+    uint32_t *kept; /* the kept document of each group */
     uint64_t n_members, largest;
 } bm_cluster_groups; /* {0} is empty */
 
@@ -76,8 +78,8 @@ static void cluster_groups_reset(bm_cluster_groups *groups)
     memset(groups, 0, sizeof *groups);
 }
 
-/* Make the groups of two documents and more. labels[i] is the kept document of i's group; it is
- * labelled with itself. */
+/* Make the groups of at least two documents. labels[i] is the kept document of document i's group.
+ * The label of a kept document is that document itself. */
 static bm_status cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
                                      bm_error *err)
 {
@@ -117,8 +119,8 @@ static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
     return bm_id_set_id(ids, numbers != NULL ? numbers[doc] : doc);
 }
 
-/* Write the row of a group. numbers[doc] is the number of document `doc` in `ids`; NULL: `doc`
- * itself. `keeps`: a member of each group is kept. */
+/* Write the row of a group. The id of document `doc` has the number numbers[doc] in `ids`; if
+ * `numbers` is NULL, the number `doc`. `keeps`: one member of each group is kept. */
 static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
                                     const uint32_t *numbers, size_t group, bool keeps,
                                     bm_rows *rows, bm_error *err)
@@ -134,7 +136,7 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }
 
-/* rows between two reports of progress and checks for cancellation */
+/* After so many rows, progress is reported, and cancellation is checked. */
 #define ROWS_A_LOOK  65536u
 #define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read */
 
@@ -142,9 +144,9 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
 typedef struct listed_pairs {
     bm_manifest *report;
     bm_listed *listed;   /* NULL: no report lists the file, and the members below are unused */
-    double threshold;    /* threshold of the `dedup` that wrote the pairs */
-    bool against;        /* it compared with known documents, whose pairs are not in the file */
-    bool stars;          /* it made stars */
+    double threshold;    /* the threshold of the `dedup` that wrote the pairs */
+    bool against;        /* this `dedup` had known documents; their pairs are not in the file */
+    bool stars;          /* this `dedup` made stars */
     bm_listed_docs docs; /* the documents named in the file */
 } listed_pairs;
 
@@ -154,10 +156,10 @@ typedef struct cluster {
     bm_pair_levels levels;
     bm_id_set ids;
     listed_pairs ours; /* from the report beside the file */
-    /* maps documents to places in the input; empty without a report: a document's place is then its
-     * number */
+    /* Maps the number of a document to its place in the input. Without a report, this is empty, and
+     * the place of a document is its number. */
     bm_listed_order order;
-    bm_keep_rank rank; /* rank of each place in the input */
+    bm_keep_rank rank; /* rank of the document at each place in the input */
     bm_pair *pairs;    /* only for stars */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;
@@ -199,7 +201,8 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
     return BM_OK;
 }
 
-/* Set *out to the report in the directory of the file `path`. NULL: there is no report of ours. */
+/* Set *out to the report in the directory of the file `path`. NULL: the directory has no report of
+ * Bandmill. */
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;
@@ -219,8 +222,8 @@ out:
     return status;
 }
 
-/* Look for a report of `dedup` in the directory of `path` that lists the file under its name.
- * out->listed stays NULL if there is none. Borrows `path` until close_listed. */
+/* In the directory of `path`, look for a report of `dedup` that lists the file by its name. If none
+ * is found, out->listed stays NULL. Borrows `path` until close_listed. */
 static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -290,7 +293,7 @@ static bm_status check_listed(const cluster *c, bm_error *err)
 static void warn(cluster *c)
 {
     const bm_cluster_options *o = c->options;
-    /* the groups are only counted: their order does not matter */
+    /* the groups are only counted, so their order does not matter */
     const bool counts_alone = c->levels.n > 1 && !c->star;
     if (c->ours.listed == NULL && !counts_alone)
         bm_meter_log(&c->meter, BM_LOG_WARNING,
@@ -304,7 +307,7 @@ static void warn(cluster *c)
                          c->ours.threshold, o->thresholds[i]);
 }
 
-/* Read the rows of the file. If a report lists the file, it must match the report. */
+/* Read the rows of the file. If a report lists the file, the file must match the report. */
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
@@ -328,7 +331,7 @@ static bool keeps_some(const cluster *c)
     return c->options->keep != BM_KEEP_NONE;
 }
 
-/* Map the numbers of documents to places in the input. */
+/* Map the numbers of documents to their places in the input. */
 static bm_status order_documents(cluster *c, bm_error *err)
 {
     if (c->ours.listed == NULL)
@@ -357,7 +360,7 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-/* Set labels[i] to the document that is kept of i's group. */
+/* Set labels[i] to the kept document of document i's group. */
 static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
                                   bm_error *err)
 {
@@ -390,8 +393,8 @@ out:
     return status;
 }
 
-/* Make the groups of one level, whose threshold `n_pairs` rows reach. Sets the level's counts and,
- * if it is the only level, writes its groups. */
+/* Make the groups of one level. `n_pairs`: number of rows that reach the threshold of the level.
+ * Sets the result of the level, and, if it is the only level, writes its groups. */
 static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
                               bm_error *err)
 {

@@ -2,8 +2,8 @@
 /* job_dedup.c -- the `dedup` command: finds groups of documents, and writes removed and kept
  * documents.
  *
- * Reads, signs, buckets, verifies and groups the documents. Then the inputs are read a second time,
- * and the kept records are copied unchanged.
+ * The documents are read, signed, put into buckets, verified and grouped. Then the inputs are read
+ * a second time, and the kept records are copied unchanged.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
@@ -121,7 +121,7 @@ static bm_status pair_units(bm_settings *of_units, bm_error *err)
     return bm_pairing_job(of_units, end_units, &none, err);
 }
 
-/* Run `dedup` on parts of documents. Signatures are refused, since parts need texts. */
+/* Run `dedup` on parts of documents. Signatures are refused, since finding parts needs texts. */
 static bm_status dedup_units(bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bool is_signatures = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_filter.c -- the `filter` command: copies the kept documents from the inputs of a directory
- * that `dedup` wrote, so that finding and removing are two steps.
+ * that `dedup` wrote. So finding and removing duplicates can be two steps.
  *
- * The tables of the directory list the records to leave out. The inputs are read once, and the
- * other records are copied. If records are known only by their ids, or if only ids are kept for a
- * format, the inputs are first read for their ids. Inputs are matched to those of the report by
- * position, so files may have been moved; but their digests must be the same.
+ * The tables of the directory list the records to leave out. The inputs are read once, and all
+ * other records are copied. If records are identified by their ids, the inputs are read once more
+ * before that, to find the ids. The inputs are matched by position to the inputs listed in the
+ * report. So files may have been moved, but their digests must be unchanged.
  *
  * With `annotate`, every record is written, including removed ones, together with its group.
  *
@@ -47,19 +47,20 @@
 
 /* === filter drops ===
  *
- * The records to leave out: those that `dedup` removed, and those that it skipped.
+ * The drops are the records to leave out: records that `dedup` removed, and records that it
+ * skipped.
  *
- * removed.tsv and skipped.tsv list the records in input order, and sources.tsv counts them for each
- * input. So the input of a row is known even if two inputs have the same name.
+ * removed.tsv and skipped.tsv list the records in input order, and sources.tsv has their numbers
+ * for each input. So the input of a row is known even if two inputs have the same name.
  *
- * A record is identified by its line if no two records can begin in the same line. It is identified
- * by its id (`by_id`) if they can, if there are no lines (dedup had only signatures), or if only
- * ids are kept. Then the inputs are read once for their ids, and a place is the number of a record
- * among the records of all inputs, from 0. */
+ * Usually a record is identified by its line. It is identified by its id (`by_id`) in three cases:
+ * several records can begin in one line, the lines are unknown because `dedup` had only signatures,
+ * or only ids are written. Then the inputs are read once more, for their ids, and the place of a
+ * record is its number, from 0, among the records of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
-    uint64_t place; /* line of the record; if by_id, its number */
+    uint64_t place; /* the line of the record; if by_id, its number */
 } bm_drop;
 
 /* Records in input order. */
@@ -70,23 +71,24 @@ typedef struct bm_drop_list {
 
 typedef struct bm_drops {
     bool by_id;
-    bool no_lines; /* dedup had only signatures */
-    /* if no_lines: for each removed document whose id is X#N, the id X */
+    bool no_lines; /* `dedup` had only signatures */
+    /* If no_lines: the id X of each removed document that has an id of the form X#N. */
     bm_id_set bases;
     const bm_settings *settings; /* borrowed; has the memory limit */
-    /* if by_id, both kinds are in `removed`, found while the inputs are read */
+    /* If by_id, `removed` contains both removed and skipped records, which are added while the
+     * inputs are read for their ids. */
     bm_drop_list removed, skipped;
-    bm_id_set ids; /* if by_id: ids of the removed documents */
+    bm_id_set ids; /* if by_id: the ids of the removed documents */
     uint64_t n_removed, n_skipped;
     uint64_t bytes; /* upper bound of the memory of the drops */
 } bm_drops;         /* {0} is empty, except for `settings` */
 
-/* Loads the tables into the drops, one after another. */
+/* State of loading the tables into the drops, one table after another. */
 typedef struct loading {
     bm_drops *out;
     bm_source_walk rows;
-    bool removed;             /* true: removed.tsv; false: skipped.tsv */
-    uint64_t n;               /* rows of this table read so far */
+    bool removed;             /* the current table: removed.tsv if true, else skipped.tsv */
+    uint64_t n;               /* rows of the current table read so far */
     uint64_t budget;          /* bytes available; 0: no limit */
     uint64_t n_ids, id_bytes; /* number and bytes of the ids so far */
 } loading;
@@ -105,13 +107,13 @@ static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
     return BM_OK;
 }
 
-/* Bytes of the rows, which are known after sources.tsv was read. Ids take more. */
+/* Memory of the rows, without ids. It is known once sources.tsv is read. */
 static uint64_t bytes_of_rows(const bm_drops *drops)
 {
     return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
 }
 
-/* Add an id. Once the ids no longer fit into memory, only count its bytes. */
+/* Add an id. Once the ids no longer fit into memory, they are only counted. */
 static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
 {
     uint32_t number;
@@ -142,7 +144,7 @@ static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
         bm_source_walk_row(&now->rows, row, now->removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err));
     bm_drop drop = {.file = (uint32_t)now->rows.file};
     now->n++;
-    /* if the first row has no line, no row has a line */
+    /* if the first row has no line, none has */
     if (now->removed && list->n == 0 && row->fields[line].len == 0)
         out->by_id = out->no_lines = true;
     if (out->by_id)
@@ -182,10 +184,10 @@ static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
                                         out->bytes, err);
 }
 
-/* Read the tables of the directory whose report is open as `manifest`. If the caller has set
- * out->by_id, records are identified by id in any case. BM_ERR_FORMAT: the message names file and
- * line, or a file that does not match its digest in the report. BM_ERR_NOMEM: the message names a
- * sufficient `memory`. */
+/* Read the tables of the directory. `manifest`: its open report. The caller may set out->by_id
+ * before the call; otherwise the tables decide. BM_ERR_FORMAT: the message names file and line, or
+ * a file that does not match its digest in the report. BM_ERR_NOMEM: the message names a sufficient
+ * `memory`. */
 static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
     loading now = {.out = out};
@@ -193,7 +195,7 @@ static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
-    /* both sums are read first, since they determine the memory of the rows */
+    /* read the sums first, because they determine the memory of the rows */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_budget(out, &now, err));
@@ -221,8 +223,8 @@ static void drops_reset(bm_drops *drops)
 
 /* --- the lists --- */
 
-/* Only if by_id: add a record to leave out, which was found in the input `name`. BM_ERR_INPUT:
- * there are more such records than the tables list. */
+/* Only if by_id: add a record to leave out. `name`: the input that contains the record.
+ * BM_ERR_INPUT: the inputs have more such records than the tables list. */
 static bm_status drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
     if (drops->removed.n >= drops->n_removed + drops->n_skipped)
@@ -240,20 +242,21 @@ static bool match_next(bm_drop_list *list, bm_drop here)
     return true;
 }
 
-/* Is this record left out? Records must be passed in input order. */
+/* Is the record at place `here` left out? Records must be passed in input order. */
 static bool drops_match(bm_drops *drops, bm_drop here)
 {
     return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
 }
 
-/* Number of records that drops_match has found so far. */
+/* Number of records for which drops_match has returned true. */
 static uint64_t drops_matched(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
 }
 
-/* If lines are unknown: is it unclear whether the document of this id, of the form X#N, is removed,
- * because the input may have the id, or `sign` may have made it from a repeated X? */
+/* Is it unclear whether the document with this id was removed? This can happen only if lines are
+ * unknown and the id has the form X#N: the id may be from the input, or `sign` may have made it
+ * from a repeated X. */
 static bool drops_doubt(const bm_drops *drops, bm_str id)
 {
     bm_str base;
@@ -263,7 +266,7 @@ static bool drops_doubt(const bm_drops *drops, bm_str id)
             bm_id_set_find(&drops->bases, id) != BM_ID_NONE);
 }
 
-/* Is a document of this id removed? */
+/* Is a document with this id removed? */
 static bool drops_has_id(const bm_drops *drops, bm_str id)
 {
     return drops->ids.n > 0 && bm_id_set_find(&drops->ids, id) != BM_ID_NONE;
@@ -271,8 +274,8 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
 
 /* === annotation ===
  *
- * Adds the group to a record: as one more field at the end of a JSON object, or as four more
- * columns at the end of a row of tsv or csv. All other bytes are unchanged.
+ * Adds the group to a record: as a new field at the end of a JSON object, or as four new columns at
+ * the end of a row of tsv or csv. All other bytes are unchanged.
  *
  *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"size":2,
  *                                  "kept":false,"jaccard":0.843750}}
@@ -280,31 +283,31 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
  *                                  bandmill_jaccard
  *     a,...                    ->  a,...,1,2,false,0.843750
  *
- * Arrow and other table files get one more column, a struct of the four; the text inserted for them
- * is a bm_table_label.
+ * Arrow and Parquet files get one new column, a struct of the four values. The bytes inserted into
+ * their records are a bm_table_label.
  *
- * Unknown values, and the group and size of a document in no group, are null or an empty field. If
- * a row is shorter than the header (without a header: than the first row of its file), empty fields
- * are inserted before the columns. BM_ERR_INPUT: a longer row, a record that already has the field,
- * or a header that already has one of the columns. */
+ * An unknown value becomes null or an empty field; so do the group and size of a document in no
+ * group. If a row is shorter than the header (without a header: than the first row of its file),
+ * empty fields are inserted before the new columns. BM_ERR_INPUT: a row is longer, a record already
+ * has the field, or a header already has one of the columns. */
 
 typedef struct bm_annotation {
     bool table;           /* the inputs are tsv or csv */
     bool labels;          /* the inputs are table files */
     bm_row_syntax syntax; /* syntax of the rows, if `table` */
-    bm_json_exact *json;  /* for JSON: finds out whether a record already has the field */
-    bool begun;           /* n_columns is valid: it is the number of columns of `file` */
+    bm_json_exact *json;  /* for JSON: looks for the new field in a record */
+    bool begun;           /* the first row of `file` was read, and n_columns is set */
     uint32_t file;
-    size_t n_columns;
-    bm_buf text; /* the text to insert */
+    size_t n_columns; /* number of columns of `file` */
+    bm_buf text;      /* the text to insert */
 } bm_annotation;
 
 /* A record to be written. */
 typedef struct bm_annotated {
-    /* a readable document, a header row, or the brackets and commas of an array */
+    /* A readable document, a header row, or the brackets and commas of an array. */
     const bm_record *record;
     const char *file;            /* name of the record's file, for messages */
-    const bm_group_label *label; /* NULL: a header */
+    const bm_group_label *label; /* NULL: the record is no document */
 } bm_annotated;
 
 #define FIELD   "bandmill"
@@ -314,7 +317,8 @@ static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GR
                                       FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* Begin to annotate. BM_ERR_USAGE: records of the inputs' format have no place for a group. */
+/* Prepare to annotate. BM_ERR_USAGE: in the format of the inputs, a record has no place for a
+ * group. */
 static bm_status annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
 {
     static const char *const path[] = {FIELD};
@@ -338,7 +342,7 @@ static void annotation_close(bm_annotation *a)
     memset(a, 0, sizeof *a);
 }
 
-/* Add "0.843750", for example, or the text `unknown`. */
+/* Add a similarity such as "0.843750", or the text `unknown`. */
 static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unknown, bm_error *err)
 {
     return millionths == BM_JACCARD_UNKNOWN
@@ -347,7 +351,7 @@ static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unkno
                                    millionths % 1000000);
 }
 
-/* Add the number of a group, or its size; if it is 0, the text `none`. */
+/* Add the number or the size of a group. If it is 0, add the text `none` instead. */
 static bm_status add_number(bm_buf *out, uint64_t number, const char *none, bm_error *err)
 {
     return number == 0 ? bm_buf_add_text(out, none, err)
@@ -396,7 +400,7 @@ static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_
     const bm_record *record = what->record;
     BM_TRY(check_field(a, what, err));
     const char *const data = record->raw.data;
-    size_t at = record->raw.len; /* before the brace that closes the object */
+    size_t at = record->raw.len; /* becomes the offset of the brace that closes the object */
     while (data[at - 1] != '}')
         at--;
     size_t before = --at;
@@ -417,7 +421,7 @@ static bool is_column(const bm_cell *cell)
     return false;
 }
 
-/* Count the cells of a row, and check the number against the file's first row. */
+/* Count the cells of a row, and check that it does not have more than the first row of the file. */
 static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
 {
     const bm_record *record = what->record;
@@ -446,7 +450,7 @@ static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t 
                             *n, a->n_columns);
 }
 
-/* Insert the separators before the first of our columns. */
+/* Insert the separators before the first new column. */
 static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                                bm_error *err)
 {
@@ -516,16 +520,16 @@ static bm_status annotation_find(bm_annotation *a, const bm_annotated *what, bm_
     return status;
 }
 
-/* --- cuts, where parts of documents were compared --- */
+/* --- cuts from documents (`dedup` with `unit`) --- */
 
-/* Reads cuts.tsv in step with the inputs, since it is in their order. */
+/* Reads cuts.tsv while the inputs are read. Its rows are in input order. */
 typedef struct filter_cuts {
-    bm_tsv_table table; /* {0}: there is none */
-    bool more;          /* a row is loaded into the members below */
-    uint32_t file;      /* number of the row's input */
-    uint64_t line;      /* line of the row's record in that input */
+    bm_tsv_table table; /* {0}: the directory has no cuts.tsv */
+    bool more;          /* the next row is loaded into the members below */
+    uint32_t file;      /* number of the input that the row names */
+    uint64_t line;      /* line of the row's record in this input */
     bm_text_range range;
-    bm_buf ranges; /* the ranges to cut from the record that was read last */
+    bm_buf ranges; /* the ranges to cut from the last record that was read */
 } filter_cuts;
 
 typedef struct filter {
@@ -534,7 +538,7 @@ typedef struct filter {
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
-    /* With `annotate`: */
+    /* `labels` and `annotation` are used only with `annotate`. */
     bm_group_labels labels;
     bm_annotation annotation;
     filter_cuts cuts;
@@ -547,11 +551,11 @@ static bool annotates(const filter *f)
     return f->job->context.settings->results.annotate;
 }
 
-/* --- the ids of documents, as dedup saw them --- */
+/* --- the pass for ids --- */
 
-/* A bm_record_fn for the pass for ids. An id depends on all ids before it (repeated ones may be
- * numbered), so every document is added to the table of documents. Records to leave out (removed
- * ones, and bad ones) are added to the drops, by number. */
+/* A bm_record_fn for the pass for ids. All documents are added to the table of documents, so that
+ * repeated ids are numbered as in `dedup`. Records to leave out (removed documents and bad records)
+ * are added to the drops, by number. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;
@@ -617,8 +621,8 @@ static bm_status open_cuts(filter *f, bm_error *err)
     return next_cut(f, err);
 }
 
-/* Does the loaded cut belong to this document? Several elements of an array may begin in one line,
- * so ids of elements are compared too. */
+/* Does the loaded cut belong to document `doc`? Several elements of an array may begin in one line,
+ * so for elements, ids are compared too. */
 static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
 {
     const filter_cuts *c = &f->cuts;
@@ -630,8 +634,8 @@ static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
     return id.len == of.len && memcmp(id.data, of.data, id.len) == 0;
 }
 
-/* Collect the cuts of a record. Cuts are in the order of the records, and ascending in each
- * record. */
+/* Collect the cuts of a record. cuts.tsv lists cuts in the order of the records, and in ascending
+ * order within a record. */
 static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
 {
     filter_cuts *c = &f->cuts;
@@ -646,7 +650,7 @@ static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_ranges_fn: returns the ranges of the record that keep_record was called for last. */
+/* A bm_ranges_fn. The ranges are those of the record in the last call of keep_record. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const bm_buf *ranges = &((const filter *)ctx)->cuts.ranges;
@@ -667,8 +671,8 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     return f->cuts.table.n_columns > 0 ? gather_cuts(f, record, err) : BM_OK;
 }
 
-/* Insert the group of a record that is written. The documents were read once before, in the same
- * order. */
+/* A bm_insert_fn: insert the group of the record. The pass for ids has read the documents in the
+ * same order. */
 static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
 {
     filter *f = ctx;
@@ -684,7 +688,7 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the file changed while it was read (the same records twice)");
     const bm_group_label label = bm_group_labels_find(&f->labels, bm_doc_table_id(docs, doc));
-    context->counts.kept -= !label.kept; /* keep_record counted it as kept */
+    context->counts.kept -= !label.kept; /* keep_record counted the record as kept */
     what.label = &label;
     return annotation_find(&f->annotation, &what, out, err);
 }
@@ -703,7 +707,7 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
     }
 out:
     f->job->context.counts.records += f->drops.n_skipped;
-    f->drops.removed.next = f->drops.removed.n; /* all that were found in the pass for ids */
+    f->drops.removed.next = f->drops.removed.n; /* the pass for ids has found these records */
     return status;
 }
 
@@ -780,14 +784,15 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 
 /* --- opening --- */
 
-/* Formats whose records are identified by id. In JSON, elements of an array may begin in the same
- * line; for files and arrays of hashes, only ids are written. */
+/* Are records of this format identified by id? In JSON, several elements of an array may begin in
+ * one line. For files and arrays of hashes, only ids are written. */
 static bool only_ids_tell(bm_format format)
 {
     return format == BM_FORMAT_JSON || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES;
 }
 
-/* Take from the report how dedup read its inputs, and find these inputs, or use those given now. */
+/* Take the settings with which `dedup` read its inputs from the report. Then find these inputs, or,
+ * if the caller gave paths, use those. */
 static bm_status resolve(filter *f, const bm_filter_options *options, bm_settings *settings,
                          bm_error *err)
 {
@@ -843,7 +848,7 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* Check that no output is the directory or one of the inputs given. */
+/* Check that no output is the directory or one of the caller's inputs. */
 static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
                                bm_error *err)
 {
@@ -863,7 +868,7 @@ static bm_status check_outputs(const bm_filter_options *options, const bm_settin
 bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    bm_weighed weighed = {0}; /* read from the directory's manifest */
+    bm_weighed weighed = {0}; /* is read from the report of the directory */
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_filter(options, &settings, err));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_sign.c -- the `sign` command: writes the signatures of documents into a directory.
  *
- * Each thread writes the rows that it made to their offsets in signatures.npy, content_hash.npy
- * (and band_keys.npy). Ids, text lengths and shingle counts stay in memory and are written at the
- * end. One rename makes the complete directory appear.
+ * Each thread writes its rows at their offsets in signatures.npy, content_hash.npy and
+ * band_keys.npy (if requested). Ids, text lengths and shingle counts stay in memory, and are
+ * written at the end. When all files are complete, the directory is renamed into place.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
@@ -23,7 +23,7 @@
 
 typedef struct sign_out {
     const bm_settings *settings;
-    bm_npy_writer words, content, keys; /* `keys` has no file if keys are not written */
+    bm_npy_writer words, content, keys; /* keys.file NULL: band keys are not requested */
 } sign_out;
 
 static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
@@ -34,8 +34,8 @@ static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
     return bm_npy_writer_flush(&out->keys, &sums->of[BM_ARRAY_BAND_KEYS], err);
 }
 
-/* Create an array file. If an interrupted job began it, open it and check that its saved rows are
- * unchanged. */
+/* Create an array file. If an interrupted job has begun the file, open it instead, and check that
+ * its saved rows are unchanged. */
 static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array *array,
                             bm_checkpoint_array which, bm_npy_writer *out, bm_error *err)
 {
@@ -71,15 +71,15 @@ static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first
     return BM_OK;
 }
 
-/* Close the array. Returns `status` if that is a failure, else the status of closing. */
+/* Close the array. If `status` is a failure, return it, else the status of closing. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
     return status == BM_OK ? closed : status;
 }
 
-/* A member of the document table's rows that is written as an array. The last of `columns` is
- * written only if there are texts. */
+/* An array that consists of one member of all rows of the document table. The last one in `columns`
+ * is written only if the inputs have texts. */
 typedef struct row_column {
     bm_npy_array array;
     size_t at, bytes; /* offset and size of the member in bm_doc_row */
@@ -140,9 +140,9 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     if (status == BM_OK)
         status = bm_checkpoint_ingest(checkpoint, &request, err);
     if (status != BM_OK && !checkpoint->loading)
-        bm_checkpoint_save_ended(checkpoint, status); /* needs open arrays */
+        bm_checkpoint_save_ended(checkpoint, status); /* before the arrays are closed */
     checkpoint->flush = NULL;
-    /* Saved work needs the arrays, even if their last bytes cannot be written. */
+    /* Saved work needs the arrays, so they stay even if closing them fails. */
     if (checkpoint->saved.docs_records > 0)
         bm_out_dir_preserve(checkpoint->dir, true);
     status = close_array(&out.words, status, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_table.c -- signatures in memory: the ingest computes words and keys directly into columns;
- * other columns have the other facts of the documents.
+/* sign_table.c -- signs a table, and keeps the signatures in memory. The ingest computes the words
+ * of signatures and the band keys directly in columns. Other columns store the other facts about
+ * the documents.
  *
  * Tests: tests/unit/jobs/test_signed.c */
 #include <bandmill/arrow.h>
@@ -29,16 +30,16 @@
 
 /* Signatures in memory (bandmill/signed.h), and facts about their documents. */
 struct bm_signed {
-    bm_settings settings;    /* without an output */
-    bm_signed_arrays arrays; /* points into the columns below once all documents are signed */
+    bm_settings settings;    /* have no output */
+    bm_signed_arrays arrays; /* point into the columns below once all documents are signed */
     bm_column words, keys, n_shingles, n_bytes, content, texts;
-    bm_doc_table docs; /* the ids; for a table without ids, empty until they are requested */
-    bool has_table;    /* `docs` holds all documents */
+    bm_doc_table docs; /* the ids; for a table without ids, empty until ids are requested */
+    bool has_table;    /* `docs` contains all documents */
     bm_id_kind ids;    /* type of the ids */
     bm_counts counts;  /* counts of the documents */
     bm_stage_clock clock;
-    double seconds;      /* seconds that signing took */
-    bm_summary *summary; /* without outputs */
+    double seconds;      /* duration of signing */
+    bm_summary *summary; /* summary of signing; it lists no outputs */
 };
 
 #define FIRST_DOCS UINT64_C(1024)
@@ -46,7 +47,7 @@ struct bm_signed {
 /* --- arrays --- */
 
 #define N_COLUMNS 6u
-#define N_SIGNED  2u /* words and keys, which the ingest grows itself */
+#define N_SIGNED  2u /* the first columns, words and keys: the ingest itself grows them */
 
 typedef struct array_column {
     bm_column *column;
@@ -65,7 +66,7 @@ static array_column column_of(bm_signed *made, size_t i)
     return columns[i];
 }
 
-/* Make room for n_docs documents in total, in the columns from `first` on. */
+/* In the columns from `first` on, make room for n_docs documents in total. */
 static bm_status reserve(bm_signed *made, size_t first, uint64_t n_docs, bm_error *err)
 {
     for (size_t i = first; i < N_COLUMNS; i++) {
@@ -84,7 +85,8 @@ typedef struct table_sink {
     const char *name; /* name of the table */
 } table_sink;
 
-/* A sink's `place`, called in order: count the documents and make room for them. */
+/* The `place` function of the sink, called for batches in input order: count the documents, and
+ * make room for them. */
 static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -100,7 +102,8 @@ static bm_status place_batch(void *ctx, const bm_ingest_batch *batch, size_t fir
     return reserve(made, N_SIGNED, n_docs, err);
 }
 
-/* A sink's `put`, called on any thread: store all facts of documents except words and keys. */
+/* The `put` function of the sink, called on any thread: store all facts about the documents except
+ * words and keys. */
 static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -133,8 +136,8 @@ static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 
 /* --- the call --- */
 
-/* Only the native CPU computes in place; other devices need a job. On failure the table still
- * belongs to the caller. */
+/* Only the native CPU can compute directly in the columns. Refuse other devices; they need a job
+ * that writes files. On failure, the caller still owns the table. */
 static bm_status check_devices(bm_job *job, bm_error *err)
 {
     BM_TRY(bm_job_context_pick(&job->context, err));
@@ -236,13 +239,13 @@ const char *bm_signed_json(const bm_signed *made)
     return made != NULL ? bm_summary_json(made->summary) : NULL;
 }
 
-/* Makes ids, and writes the arrays in memory to the directory that a job with the same settings and
- * an output would write. */
+/* The functions below make ids, and write the arrays in memory to a directory. The directory is the
+ * same as that of a job with the same settings and an output. */
 
 /* --- ids --- */
 
-/* Make the ids of a table that has none: the row number from settings.input.row_ids - 1 on, or the
- * name of the table and the row from 1 on. */
+/* Make ids for a table that has none. If settings.input.row_ids is not 0, ids are row numbers, from
+ * row_ids - 1 on. Else an id is the name of the table and the row number, from 1 on. */
 static bm_status make_docs(bm_signed *made, bm_error *err)
 {
     const char *name = made->settings.input.stream_name;
@@ -352,7 +355,7 @@ static bm_status write_all(bm_signed *made, bm_job *job, bm_error *err)
         err);
 }
 
-/* The release function of the stream that takes the place of the consumed table. */
+/* The release function of the empty stream that replaces the consumed table. */
 static void release_nothing(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
@@ -367,7 +370,7 @@ bm_status bm_signed_save(bm_signed *made, const bm_output_options *output, bm_su
     if ((out == NULL || output == NULL || output->path == NULL))
         BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the summary given")
                            : bm_fail_field(err, "output", "no output given (`output`)"));
-    bm_settings settings = made->settings; /* a shallow copy: `made` still owns what it points to */
+    bm_settings settings = made->settings; /* a shallow copy: `made` still owns the data */
     settings.output = *output;
     settings.input.stream = &stream;
     settings.device.device = "cpu";
