@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.c -- writes and checks blocks. A block is checked as a whole before any of it is used,
- * since its bytes may come from anywhere.
+/* block.c -- writes and checks blocks. The whole block is checked before its contents are used,
+ * since its source is not trusted.
  *
  * Tests: tests/unit/distributed/test_joiner.c, tests/unit/distributed/test_splitter.c */
 #include "distributed/block.h"
@@ -21,7 +21,7 @@
 #define SETTINGS  16
 #define DIGEST    64
 #define ENTRY     13u /* bytes of an entry */
-#define TREE_LINK 16u /* bytes of a link of a forest */
+#define TREE_LINK 16u /* bytes of a link in a forest */
 
 size_t bm_block_bytes(const bm_block_head *head)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.h -- the format of a block; bandmill/distributed.h defines its bytes. */
+/* block.h -- reads and writes blocks. bandmill/distributed.h defines their format. */
 #pragma once
 
 #include <bandmill/distributed.h>
@@ -17,7 +17,8 @@ typedef struct bm_block_head {
 
 /* Bytes of a block, including the header. */
 size_t bm_block_bytes(const bm_block_head *head);
-/* Write the header of a block whose body was written before. */
+/* Write the header of a block. Its body must already be written, because the header contains the
+ * digest. */
 void bm_block_seal(const bm_block_head *head, char *block);
 /* Read the header of the block at the beginning of `size` bytes at `data`, and check the whole
  * block. BM_ERR_FORMAT. */
@@ -32,20 +33,21 @@ static inline void bm_joiner_counts_add(bm_joiner_counts *to, const bm_joiner_co
     to->shingles += of->shingles;
 }
 
-/* block_rows -- blocks as rows of an Arrow array. */
+/* block_rows -- an Arrow array with one block per row. */
 
 typedef struct bm_block_rows {
-    int32_t *parts;   /* part of each block; NULL if with_parts is false */
+    int32_t *parts;   /* the part of each block; NULL if with_parts is false */
     int64_t *offsets; /* n + 1 offsets in `data` */
     char *data;
     size_t n, cap, cap_offsets, len, cap_data;
     bool with_parts;
 } bm_block_rows;
 
-/* Append a block of `bytes` bytes, which the caller fills. *block is valid until the next call. */
+/* Append a block of `bytes` bytes. The caller must fill it at *block, which is valid until the next
+ * call. */
 bm_status bm_block_rows_add(bm_block_rows *rows, size_t part, size_t bytes, char **block,
                             bm_error *err);
-/* Move the rows into an Arrow array. `rows` is empty afterwards, also on failure. */
+/* Move the rows into an Arrow array. Afterwards `rows` is empty, even on failure. */
 bm_status bm_block_rows_take(bm_block_rows *rows, struct ArrowSchema *schema,
                              struct ArrowArray *array, bm_error *err);
 void bm_block_rows_reset(bm_block_rows *rows);
@@ -54,7 +56,8 @@ void bm_block_rows_reset(bm_block_rows *rows);
 
 typedef struct bm_made_column {
     const char *format, *name;
-    /* from bm_alloc; the array owns them, and they are freed on failure; no validity buffer */
+    /* Buffers from bm_alloc, without a validity buffer. bm_columns_take takes ownership of them:
+     * the Arrow array owns them, or, on failure, they are freed. */
     void *buffers[2];
     size_t n_buffers;
 } bm_made_column;

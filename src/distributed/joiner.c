@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* joiner.c -- bm_joiner: makes a forest of the documents that share a key, from blocks.
+/* joiner.c -- bm_joiner: reads blocks, and makes a forest that links the documents that share a
+ * key. A block contains entries (key, id hash of the document) and ids, or a forest.
  *
- *     entries   go to one of 256 heaps, by bits 32 to 39 of their keys, as the blocks come. At the
- *               end, a table for each heap finds the first entry of every key and links the others
- *               to it: n - 1 links for a key with n documents
- *     ids       go to a heap by the lowest byte of their hashes; hashes that repeat are recorded
- *     forests   their links are added at once
+ *     entry     is put into one of 256 heaps, by bits 32 to 39 of its key. When all blocks are read,
+ *               a hash table for each heap finds the first entry of each key, and links all other
+ *               entries of the key to it: a key with n documents makes n - 1 links
+ *     id        is put into a heap by the lowest byte of its hash. When all blocks are read, hashes
+ *               that occur more than once are recorded
+ *     forest    its links are added at once
  *
- * Memory: 12 bytes for each entry and 8 for each document, up to half as much again while heaps
- * grow, and up to 26 bytes for each linked document. The result is made in place: the table is
- * freed first, the hashes of the documents become the first column, and the rows are sorted where
- * they are.
+ * Memory: 12 bytes per entry and 8 per document, up to half as much again while heaps grow, and up
+ * to 26 bytes per linked document. The result is made in place: first the hash table is freed, then
+ * the array of id hashes becomes the first column, and the rows are sorted without a copy.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>
@@ -30,21 +31,22 @@
 #define FOREST_LINKS ((BM_BLOCK_BYTES - BM_BLOCK_HEAD) / 16u) /* links that fit into a block */
 
 typedef struct heap {
-    uint32_t *keys; /* low 32 bits of the key of each entry */
-    uint64_t *hashes;
+    uint32_t *keys;   /* low 32 bits of the key of each entry */
+    uint64_t *hashes; /* id hash of each entry's document */
     uint64_t *ids;
     size_t n, cap_keys, cap_hashes, n_ids, cap_ids;
 } heap;
 
-/* The linked documents, which are the nodes. `hashes` has the id hash of each. */
+/* The nodes of the forest are the linked documents. */
 typedef struct forest {
-    bm_hash_table table;
-    uint64_t *hashes;
-    bm_union_find sets; /* n nodes; the root of a set is its smallest number */
+    bm_hash_table table; /* id hash -> number of the node */
+    uint64_t *hashes;    /* id hash of each node */
+    bm_union_find sets;  /* the root of a set is the node with the smallest number */
     size_t cap_hashes, cap_parents;
 } forest;
 
-/* Id hashes that came more than once; a hash may be listed repeatedly until they are sorted. */
+/* Id hashes that occurred more than once. Until the array is sorted, it may list a hash several
+ * times. */
 typedef struct repeats {
     uint64_t *hashes;
     size_t n, cap;
@@ -54,7 +56,7 @@ struct bm_joiner {
     bm_joiner_counts counts;
     uint64_t settings;
     bool begun; /* a block was added */
-    bool ended; /* the result was made of what the forest held */
+    bool ended; /* the result was made, so the forest is gone */
     heap heaps[HEAPS];
     forest forest;
     repeats repeats;
@@ -254,7 +256,7 @@ static void heap_reset(heap *h)
     *h = (heap){0};
 }
 
-/* Sort the hashes, and drop repeats. Sets *n to how many are left. */
+/* Sort the hashes, and remove duplicates. *n becomes the number of remaining hashes. */
 static bm_status sort_distinct(uint64_t *hashes, size_t *n, bm_error *err)
 {
     uint64_t *scratch = NULL;
@@ -285,7 +287,8 @@ out:
 
 /* --- the result --- */
 
-/* The nodes in ascending order of their hashes, each with the least hash of its component. */
+/* The nodes of the forest, in ascending order of their hashes. least[i] is the least hash in the
+ * component of node i. */
 typedef struct tree_rows {
     uint64_t *hashes, *least;
     size_t n;
@@ -296,7 +299,7 @@ static void tree_rows_reset(tree_rows *rows)
     bm_free_all(rows->hashes, rows->least);
 }
 
-#define FEW_ROWS 24 /* so few are sorted by insertion */
+#define FEW_ROWS 24 /* up to so many rows are sorted by insertion */
 
 static void swap_rows(const tree_rows *rows, size_t a, size_t b)
 {
@@ -318,8 +321,9 @@ static void insert_rows(const tree_rows *rows)
     }
 }
 
-/* Sort rows that agree in all bits above the byte at `shift`, in place: a radix sort that swaps
- * each row into the range of its byte, then sorts the ranges by the byte below. */
+/* Sort rows in place by a radix sort. The hashes of the rows agree in all bits above the byte at
+ * `shift`. Each row is swapped into the range of its byte at `shift`. Then each range is sorted by
+ * the next lower byte. */
 static void sort_rows(const tree_rows *rows, unsigned shift)
 {
     size_t at[256] = {0}, end[256], n = 0;
@@ -345,13 +349,13 @@ static void sort_rows(const tree_rows *rows, unsigned shift)
                   shift - 8);
 }
 
-/* Make the rows of a forest out of its arrays; it is empty afterwards. */
+/* Convert the forest to rows, which take over its arrays. Afterwards the forest is empty. */
 static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
 {
     const size_t n = f->sets.n;
     uint64_t *least;
     bm_hash_table_reset(&f->table);
-    BM_TRY(bm_grow_array(&f->hashes, &f->cap_hashes, 1, err)); /* there may be no nodes */
+    BM_TRY(bm_grow_array(&f->hashes, &f->cap_hashes, 1, err)); /* not NULL, even without nodes */
     BM_TRY(bm_new(&least, n + 1, err));
     if (n > 0)
         memcpy(least, f->hashes, n * sizeof *least);
@@ -360,7 +364,7 @@ static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
         if (f->hashes[i] < least[root])
             least[root] = f->hashes[i];
     }
-    for (size_t i = 0; i < n; i++) /* a root is the smallest number of its set */
+    for (size_t i = 0; i < n; i++) /* the root comes first, so least[root] keeps its value */
         least[i] = least[bm_union_find_root(&f->sets, (uint32_t)i)];
     *out = (tree_rows){f->hashes, least, n};
     f->hashes = NULL;
@@ -370,8 +374,9 @@ static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
     return BM_OK;
 }
 
-/* Append a block of the next links and repeats, from begins[0] and begins[1] on. Sets taken[] to
- * how many of each it has. */
+/* Append a block with the next links, from index begins[0] on, and the next repeats, from index
+ * begins[1] on. Sets taken[0] to the number of links in the block, and taken[1] to that of
+ * repeats. */
 static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, const size_t begins[2],
                             bm_block_rows *rows, size_t taken[2], bm_error *err)
 {
@@ -419,7 +424,7 @@ bm_status bm_joiner_forest(bm_joiner *joiner, struct ArrowSchema *schema, struct
     bm_status status = BM_OK;
     BM_TRY_OUT(order_nodes(&joiner->forest, &nodes, err));
     size_t n = 0;
-    for (size_t i = 0; i < nodes.n; i++) /* the least node of a component needs no link */
+    for (size_t i = 0; i < nodes.n; i++) /* drop the least node of each component: it has no link */
         if (nodes.hashes[i] != nodes.least[i]) {
             nodes.hashes[n] = nodes.hashes[i];
             nodes.least[n++] = nodes.least[i];

@@ -2,13 +2,14 @@
 /* splitter.c -- bm_splitter: makes entries from documents, and blocks from entries.
  *
  *     rows -> texts -> signer: band keys -> entries (part, key, hash of the id), by document
- *          -> sorted by part (counting) -> blocks
+ *          -> sorted by part (counting sort) -> blocks
  *
- * An entry's key is its band key mixed with the number of its band. The upper 24 bits choose the
- * part, and the lower 40 are sent. The hash of every document's id is also sent by itself, to the
- * part that it determines, so that repeated ids come to the same part.
+ * The band key is mixed with the number of its band. The upper 24 bits of the result choose the
+ * part, and the lower 40 bits are the key of the entry. In addition, the id hash of each document
+ * is sent once, to a part chosen by this hash. So equal ids reach the same part.
  *
- * Memory: 16 bytes for each waiting entry, and the blocks in addition while they are taken.
+ * Memory: 16 bytes for each entry that is not taken yet. While blocks are taken, they need memory
+ * too.
  *
  * Tests: tests/unit/distributed/test_splitter.c */
 #include <bandmill/distributed.h>
@@ -34,8 +35,8 @@
 #define PARTS_MAX  65536u
 #define SIGN_DOCS  8192u /* documents signed at once */
 #define ID_SEED    42    /* the seed of Spark's xxhash64 */
-#define PART_SHIFT 40    /* the bits below it are the key of an entry */
-#define SHOWN      64    /* characters of an id in a message */
+#define PART_SHIFT 40    /* the lower 40 bits are the key of an entry */
+#define SHOWN      64    /* most bytes of an id in a message */
 
 /* --- columns --- */
 
@@ -119,22 +120,22 @@ bm_status bm_hash_texts(const struct ArrowSchema *schema, const struct ArrowArra
 /* --- the splitter --- */
 
 typedef struct entry {
-    uint64_t key; /* the bits from PART_SHIFT on choose the part; the bits below are the key */
+    uint64_t key; /* bits from PART_SHIFT on: choose the part; lower bits: the key to send */
     uint64_t id_hash;
 } entry;
 
 struct bm_splitter {
     bm_signer *signer;
-    bm_shingle_options shingling; /* for texts without shingles */
-    char *stop_words;             /* owned copy of the name of the file; NULL: none */
+    bm_shingle_options shingling; /* used by count_unreadable */
+    char *stop_words;             /* owned copy of the path of the stop words; NULL: none */
     uint32_t bands, parts;
-    bm_input_options reading; /* what makes a row a bad record; the other members are defaults */
+    bm_input_options reading; /* has the rules for bad records; other members are defaults */
     uint64_t known;           /* BM_ID_HASH_KNOWN, or 0 */
-    bm_block_head head;       /* settings, and the counts of waiting documents */
-    entry *entries;           /* waiting entries, one for each band of a document */
-    uint64_t *ids;            /* waiting id hashes, one for each document */
+    bm_block_head head;       /* settings, and counts of the documents that are not taken yet */
+    entry *entries;           /* entries not taken yet: one per document and band */
+    uint64_t *ids;            /* id hashes not taken yet: one per document */
     size_t n_entries, cap_entries, n_ids, cap_ids;
-    /* For one call of the signer: */
+    /* Arguments and results of one call of the signer. */
     bm_str texts[SIGN_DOCS];
     uint64_t hashes[SIGN_DOCS];
     uint32_t n_shingles[SIGN_DOCS];
@@ -144,7 +145,7 @@ struct bm_splitter {
 BM_OPTIONS_INIT(splitter, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS, .parts = 1,
                 .resources = BM_RESOURCE_DEFAULTS)
 
-/* Set *out to a hash of the settings that must be the same in all blocks of a join. */
+/* Set *out to a hash of the settings that must be equal in all blocks that are joined. */
 static bm_status settings_of(const bm_splitter_options *o, uint64_t *out, bm_error *err)
 {
     bm_text_options text = o->text;
@@ -273,7 +274,8 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Texts in another encoding have no shingles; count them separately from empty ones. */
+/* A text in another encoding has no shingles, like an empty text. Count such unreadable texts
+ * separately from empty ones. */
 static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err)
 {
     bm_str *texts = splitter->texts;
@@ -358,15 +360,16 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
     return (uint32_t)((hash >> PART_SHIFT) * splitter->parts >> (64 - PART_SHIFT));
 }
 
-/* All waiting entries and ids, sorted by part. The entries of part p are entries[entry_begins[p]] …
- * entries[entry_begins[p + 1] - 1]; the same for ids by id_begins. */
+/* All entries and ids, sorted by part. The entries of part p are entries[entry_begins[p]] …
+ * entries[entry_begins[p + 1] - 1]. Its ids are ids[id_begins[p]] … ids[id_begins[p + 1] - 1]. */
 typedef struct sorted {
     entry *entries;
     uint64_t *ids;
     size_t *entry_begins, *id_begins;
 } sorted;
 
-/* Turn counts into offsets: before, counts[p + 1] is the size of part p; afterwards, its end. */
+/* Convert sizes to offsets. Before the call, counts[p + 1] is the size of part p; after the call,
+ * it is the end of part p. */
 static void add_up(size_t *counts, size_t n)
 {
     for (size_t p = 0; p < n; p++)
@@ -385,7 +388,7 @@ static void sort_by_part(const bm_splitter *s, sorted *out)
         out->entries[out->entry_begins[part_of(s, s->entries[i].key)]++] = s->entries[i];
     for (size_t i = 0; i < s->n_ids; i++)
         out->ids[out->id_begins[part_of(s, s->ids[i])]++] = s->ids[i];
-    /* Now each begin is that of the next part: shift them back. */
+    /* Now entry_begins[p] and id_begins[p] are the begins of part p + 1. Shift them by one. */
     memmove(out->entry_begins + 1, out->entry_begins, s->parts * sizeof *out->entry_begins);
     memmove(out->id_begins + 1, out->id_begins, s->parts * sizeof *out->id_begins);
     out->entry_begins[0] = out->id_begins[0] = 0;
@@ -407,8 +410,8 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Append the blocks of one part, each of at most BM_BLOCK_BYTES. The first block of all has the
- * counts, unless splitter->known is set. */
+/* Append the blocks of one part. A block has at most BM_BLOCK_BYTES. The first block of the first
+ * part has the counts, unless splitter->known is set. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.c -- dividing --memory into shares.
+/* budget.c -- divides --memory into shares.
  *
- * A batch takes about BATCH_FOLD times its text: the text, its hashes (8 bytes for about 6), rows,
- * keys, and unused capacity of the arrays. All batches together get a quarter of the memory, so
- * from 128M on they have their usual size; the arena gets an eighth. */
+ * A batch takes about BATCH_FOLD times the bytes of its text: text, hashes (8 bytes for about 6
+ * bytes of text), rows, keys, and unused capacity of arrays. All batches together get a quarter of
+ * the memory, so from 128M on they have their usual size. The arena gets an eighth. */
 #include "sign/budget.h"
 
 #include "base/error.h"
 
 #define MIB              ((uint64_t)1 << 20)
-#define DEVICE_BATCHES   10u /* ring places for each device */
+#define DEVICE_BATCHES   10u /* places in the ring for each device */
 #define BATCH_FOLD       5u
 #define BATCH_LEAST      ((size_t)64 << 10)
 #define BATCH_DOCS_LEAST 64u
@@ -19,8 +19,8 @@
 #define ARENA_MOST       (256 * MIB)
 #define KEPT_MOST        (4 * MIB)
 #define AHEAD_BYTES                                                                                \
-    (256 * MIB) /* for each thread; little of it is used unless reading is the bottleneck */
-#define GROWS_LEAST (4 * MIB) /* least bytes for what grows with documents */
+    (256 * MIB) /* per thread; little of it is used unless reading is the bottleneck */
+#define GROWS_LEAST (4 * MIB) /* least bytes for data that grow with documents */
 
 uint64_t bm_budget_batches(const bm_budget *budget)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.h -- how --memory is divided.
+/* budget.h -- divides --memory:
  *
- *     total = batches of the ingest + arena (sets read back) + fixed + what grows with documents
+ *     total = batches of the ingest + arena (sets read back) + fixed + data that grow with documents
  *
  * The process stays within `total` plus 64 MB for the program itself, its libraries, and the
- * overhead of the allocator. Nothing here changes a result. */
+ * overhead of the allocator. The division does not change results. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -30,18 +30,17 @@ uint64_t bm_budget_batches(const bm_budget *budget);
 uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
-/* The least `total` that leaves `rows` bytes for rows. Call it when budget->total is too small for
- * that. */
+/* The least `total` that leaves `rows` bytes for rows. Meant for a budget that leaves less. */
 uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
-/* Bytes of computed draws of weighted elements that each thread may keep; all threads together get
- * a 32nd of `total`. */
+/* The most bytes of computed draws for weighted elements that each thread may keep. All threads
+ * together may keep a 32nd of `total`. */
 size_t bm_budget_kept(uint64_t total, uint32_t threads);
-/* Places in the ring of the ingest: batches that may exist at once. */
+/* The number of places in the ring of the ingest: the most batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* The most bytes of text in a batch. */
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window);
-/* The most documents in a batch of `batch_bytes`, if each takes `doc_bytes` besides its text and
- * hashes. They may use what text and hashes leave of the batch's share, but at least a quarter of
- * it. */
+/* The most documents in a batch with batch_bytes of text. `doc_bytes`: memory per document besides
+ * its text and hashes. Together, documents may use the rest of the batch's share of the memory that
+ * texts and hashes leave, but at least a quarter of the share. */
 uint32_t bm_budget_batch_docs(const bm_budget *budget, uint64_t window, size_t batch_bytes,
                               uint64_t doc_bytes);

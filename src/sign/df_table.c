@@ -2,13 +2,14 @@
 /* df_table.c -- a sorted list of keys and their frequencies, in a column (base/column.h).
  *
  *     entries   [ key, df | key, df | ... ]   12 bytes each, keys ascending
- *     starts    [ 0 | 7 | 19 | ... ]          for each value of the leading bits, where its keys
- *                                             begin
+ *     starts    [ 0 | 7 | 19 | ... ]          for each value of the leading bits, the index of the
+ *                                             first entry whose key has this value
  *
- * Keys are mixed, so their leading bits are spread evenly, and a look-up scans the few entries from
- * one start to the next. The column is in memory until the list exceeds table_memory, and then
- * entirely in a file, with fewer starts. Look-ups in a file sort their hashes first, so that the
- * entries between two starts are read only once, from the page cache if they are there.
+ * Keys are mixed, so their leading bits are spread evenly. So a look-up has to scan only the few
+ * entries from one start to the next. The column is in memory until the list exceeds table_memory.
+ * Then all of it is moved to a file, with fewer starts. For look-ups in a file, hashes are sorted
+ * first, so that the entries between two starts are read only once. The operating system may have
+ * them in its page cache.
  *
  * Tests: tests/unit/sign/test_df_count.c, tests/unit/sign/test_weigh.c */
 #include "sign/df_table.h"
@@ -26,14 +27,14 @@
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
 
-#define CHUNK ((size_t)1 << 16) /* entries that space is made for at a time */
-#define AHEAD ((size_t)16)      /* look-ups that are interleaved */
-/* about how many entries there are between starts in memory */
+#define CHUNK ((size_t)1 << 16) /* the column grows by so many entries */
+#define AHEAD ((size_t)16)      /* number of look-ups that are interleaved */
+/* Approximate number of entries from one start to the next, if the list is in memory. */
 #define PER_START     ((size_t)8)
-#define PER_FILED     ((size_t)256) /* and in a file */
+#define PER_FILED     ((size_t)256) /* the same, if the list is in a file */
 #define STEP_OF_COUNT UINT64_C(0x9E3779B97F4A7C15)
 
-typedef struct entry { /* only 12 bytes, since there are many */
+typedef struct entry { /* two halves of the key, so that an entry takes only 12 bytes */
     uint32_t key[2], df;
 } entry;
 
@@ -43,10 +44,10 @@ struct bm_df_table {
     bm_column entries;
     uint64_t *starts; /* n_starts + 1 indexes into `entries` */
     size_t n_starts, per_start;
-    unsigned shift; /* shifts a key right to the index of its start */
+    unsigned shift; /* key >> shift is the index of the key's start */
 };
 
-/* The key of a shingle hash: its 64 bits, mixed well for any given hashes. */
+/* The key of a shingle hash: its 64 bits, mixed. Given hashes may be spread unevenly. */
 static uint64_t df_key(uint64_t hash)
 {
     return bm_fmix64(hash);
@@ -100,8 +101,7 @@ uint64_t bm_df_table_bytes(const bm_df_table *table)
 
 /* --- adding --- */
 
-/* Move the entries to a file, since the list takes too much memory. Later entries are added to the
- * file. */
+/* Move the list to a file, because it takes too much memory. Later entries are added there. */
 static bm_status move_to_file(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -122,7 +122,7 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Make space for CHUNK more entries. */
+/* Make room for CHUNK more entries. */
 static bm_status make_room(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed + CHUNK;
@@ -133,7 +133,7 @@ static bm_status make_room(bm_df_table *table, bm_error *err)
     return bm_column_grow(&table->entries, n * sizeof(entry), NULL, err);
 }
 
-/* Add the next shingle in order of ascending keys; `df` is at least 1. */
+/* Add a shingle. Shingles must be added in ascending order of keys. `df` is at least 1. */
 static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
@@ -151,7 +151,7 @@ static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_
     return BM_OK;
 }
 
-/* Find where the keys with each value of the leading bits begin. */
+/* For each value of the leading bits, find the first entry whose key has this value. */
 static bm_status make_starts(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -172,8 +172,8 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* End adding. `n_docs`: number of documents whose shingles were added. `run_bytes`: bytes written
- * to temporary files of runs. */
+/* End adding. `n_docs`: number of counted documents. `run_bytes`: bytes of sorted runs in temporary
+ * files. */
 static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes,
                               bm_error *err)
 {
@@ -189,10 +189,10 @@ static bm_status df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_
 
 /* --- looking up --- */
 
-/* The frequency in the entry of `key` among n entries; 1 if there is none. */
+/* Find `key` among n entries, and return its frequency; 1 if it is not listed. */
 static uint32_t find(const entry *e, size_t n, uint64_t key)
 {
-    while (n > PER_START) { /* entries of a file, or keys crafted to be close together */
+    while (n > PER_START) { /* the list is in a file, or keys were crafted to be close together */
         const size_t middle = n / 2;
         const bool below = key_of(&e[middle]) < key;
         e += below ? middle + 1 : 0;
@@ -210,8 +210,8 @@ static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
     return find(entries_of(table) + start[0], (size_t)(start[1] - start[0]), key);
 }
 
-/* Look up at most AHEAD hashes. Each look-up waits for memory twice; interleaved, they wait at the
- * same time. */
+/* Look up at most AHEAD hashes. Each look-up waits for memory twice. The look-ups are interleaved,
+ * so that they wait at the same time. */
 static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_t n, uint32_t *df)
 {
     uint64_t keys[AHEAD];
@@ -236,7 +236,7 @@ static int by_key(const void *x, const void *y)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Entries that were read from the list in a file. */
+/* Entries begin … begin+n-1 of a list in a file, which were read from there. */
 typedef struct window {
     size_t begin, n;
     entry entries[2 * PER_FILED];
@@ -248,7 +248,8 @@ static bm_status read_entries(const bm_df_table *table, entry *to, size_t begin,
     return bm_column_read_file(&table->entries, to, n * sizeof *to, begin * sizeof *to, err);
 }
 
-/* Read the entries among which the key is, if it is listed, unless the window has them already. */
+/* Set the window to the entries that contain `key` if it is listed. If the window already has these
+ * entries, nothing is read. */
 static bm_status read_window(const bm_df_table *table, uint64_t key, window *w, bm_error *err)
 {
     const uint64_t *start = &table->starts[key >> table->shift];
@@ -288,7 +289,7 @@ out:
     return status;
 }
 
-/* Set df[i] to the number of documents that have hashes[i], for n hashes. BM_ERR_NOMEM, BM_ERR_IO,
+/* For n hashes, set df[i] to the number of documents that have hashes[i]. BM_ERR_NOMEM, BM_ERR_IO,
  * BM_ERR_FORMAT. */
 static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                   uint32_t *df, bm_error *err)
@@ -307,21 +308,23 @@ static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hash
 
 /* === df count ===
  *
- * Counts in 64 hash tables, each with a lock, that spill to sorted runs.
+ * Counts shingles in 64 hash tables, the parts. Each part has a lock. A full part is moved to
+ * sorted runs.
  *
- *     hash -> key (mixed) -> table by its leading 6 bits -> slot by the bits below
+ *     hash -> key (mixed) -> part by the leading 6 bits of the key -> slot by lower bits
  *
- *     table is full -> its keys and counts are added to the runs, and it is emptied
- *     end           -> all keys in ascending order, counts of equal keys added up -> df_table
+ *     part is full -> its keys and counts are added to the runs, and the part is emptied
+ *     end          -> all keys in ascending order, counts of equal keys added up -> df_table
  *
- * A thread sorts the keys of a batch by table first, so each lock is taken once for each batch. A
- * table doubles while its share of the memory allows it. Three quarters of the memory are for the
- * tables, one quarter for the runs. Slots of 12 bytes store key and count directly: that takes 16
- * to 32 bytes for each key, while base/hash_table.h would take 22 to 40, and 1.17 times the CPU of
- * `sign --weights tfidf`.
+ * For each batch, a thread first sorts the keys by part, so it locks each part only once. A part
+ * doubles as long as its share of the memory allows. The parts may use three quarters of the
+ * memory, and the runs one quarter. A slot of 12 bytes stores key and count directly, so a key
+ * takes 16 to 32 bytes. With base/hash_table.h it would take 22 to 40, and `sign --weights tfidf`
+ * would use 1.17 times the CPU time.
  *
- * If no table was ever full, only keys that were counted at least twice go through the runs. Keys
- * that were counted once are not listed, and are added to the digest directly. */
+ * If no part was ever full, only keys that were counted at least twice are added to the runs. Keys
+ * that were counted once are not listed in the table: only their digest is needed, and it does not
+ * depend on order. */
 
 #define PART_BITS   6u
 #define PARTS       (1u << PART_BITS)
@@ -334,7 +337,7 @@ typedef struct part {
     uint64_t *keys;
     uint32_t *counts; /* 0: the slot is free */
     size_t n, n_slots;
-    /* seed, patience and n_steps protect against crafted keys, as in base/hash_table.h */
+    /* Protection against crafted keys, as in base/hash_table.h. */
     uint64_t seed;
     int64_t patience;
     uint64_t n_steps;
@@ -346,7 +349,7 @@ struct bm_df_count {
     uint64_t part_bytes; /* most bytes of a part; 0: no limit */
     pthread_mutex_t runs_lock;
     bm_sorted_runs *runs;
-    bool spilled; /* some part was full and was emptied */
+    bool spilled; /* some part was full, and was moved to the runs */
     atomic_ullong n_docs;
 };
 
@@ -451,7 +454,7 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
     return status;
 }
 
-/* Make space for one more key; a free slot is left after that. */
+/* Make room for one more key, and for at least one free slot besides. */
 static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
@@ -460,7 +463,7 @@ static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
         return resize(p, p->n_slots, err);
     if ((p->n + 1) * 4 <= p->n_slots * 3)
         return BM_OK;
-    /* Both tables exist while keys move from one to the other. */
+    /* While the part is doubled, the old and the new table exist, with 3 * n_slots in all. */
     if (count->part_bytes == 0 || 3 * p->n_slots * SLOT_BYTES <= count->part_bytes)
         return resize(p, 2 * p->n_slots, err);
     return spill(count, p, err);
@@ -509,7 +512,7 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
         ends[(df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
         ends[p + 1] += ends[p];
-    /* moves each entry of `ends` from the part's begin to its end */
+    /* this advances ends[p] from the begin of part p to its end */
     for (size_t i = 0; i < n; i++) {
         const uint64_t key = df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;
@@ -525,8 +528,8 @@ out:
 
 /* --- the end --- */
 
-/* Move the contents of all parts to the runs. If no part was ever full, keys that were counted once
- * are added to the table directly. */
+/* Move the contents of all parts to the runs, and free the parts. If no part was ever full, keys
+ * that were counted once are added to the table directly. */
 static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -589,14 +592,14 @@ out:
 
 /* === weigh ===
  *
- * The frequencies of a whole batch are looked up at once. Then each document's elements are sorted
- * by their hashes and written back in place, without those of weight 0.
+ * The frequencies of a whole batch are looked up at once. Then the elements of each document are
+ * sorted by their hashes, and written back to the batch. Elements of weight 0 are dropped.
  *
- * The hashes of n elements are spread nearly evenly. So each element is put into one of n buckets
- * by the upper half of its hash, and an insertion sort moves it past a few neighbours at most. If
- * the hashes are not spread evenly, qsort sorts them. */
+ * Hashes are usually spread evenly. So each of the n elements of a document is put into one of n
+ * buckets, by the upper half of its hash. Then an insertion sort moves each element past a few
+ * neighbours at most. If the hashes are spread unevenly, qsort sorts them instead. */
 
-#define KNOWN_IDF 64u /* logarithms of smaller frequencies are computed once: most are small */
+#define KNOWN_IDF 64u /* most frequencies are below this; their logarithms are computed once */
 
 typedef struct element {
     uint64_t hash;
@@ -604,11 +607,11 @@ typedef struct element {
 } element;
 
 typedef struct weighing {
-    uint32_t *df;               /* of all hashes of the batch */
-    element *elements, *placed; /* space for the longest document */
-    uint32_t *ends;             /* n + 1: the end of each bucket of a document */
+    uint32_t *df;               /* frequency of each hash of the batch */
+    element *elements, *placed; /* memory for the elements of the longest document */
+    uint32_t *ends;             /* ends of the buckets of a document: n + 1 numbers */
     double n_docs;
-    double idf[KNOWN_IDF]; /* for frequencies 1, 2 …; [0] is not used */
+    double idf[KNOWN_IDF]; /* idf[df] is the logarithm for frequency df; idf[0] is not used */
 } weighing;
 
 static int by_hash(const void *x, const void *y)
@@ -617,15 +620,15 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-#define CROWDED 16u /* most elements of a bucket for insertion sort */
+#define CROWDED 16u /* insertion sort is used only if no bucket has more elements */
 
 static size_t place_of(uint64_t hash, size_t n)
 {
     return (size_t)((hash >> 32) * n >> 32);
 }
 
-/* Put the n elements into `placed`, ordered by bucket. False: a bucket is crowded, and `placed` is
- * not filled. */
+/* Put the n elements into `placed`, ordered by bucket. If a bucket has more than CROWDED elements,
+ * returns false, and `placed` is not filled. */
 static bool put_into_places(weighing *w, size_t n)
 {
     uint32_t most = 0, end = 0;
@@ -643,7 +646,8 @@ static bool put_into_places(weighing *w, size_t n)
     return true;
 }
 
-/* Sort the elements by their hashes, which are distinct. Returns the sorted array. */
+/* Sort the elements by their hashes, which are distinct. Returns the sorted array: `placed` or
+ * `elements`. */
 static const element *sort_elements(weighing *w, size_t n)
 {
     if (n >> 32 != 0 || !put_into_places(w, n)) {
@@ -675,8 +679,9 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* Write the weighted elements of document i to the batch from index `to` on, which is at most
- * `begin`, the index where they were. Returns their number. */
+/* Write the weighted elements of document i to the batch, from index `to` on. `begin`: index of the
+ * document's first element before the call; `to` is at most `begin`. Returns the number of elements
+ * written. */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

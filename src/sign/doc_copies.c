@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doc_copies.c -- hash tables of rows by content hash; see doc_copies.h.
+/* doc_copies.c -- finds copies by hash tables from content hash to row (doc_copies.h).
  *
  * Tests: tests/unit/corpus/test_corpus_copies.c, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/sign/test_ingest_order.c */
@@ -19,7 +19,7 @@ static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
     return hash_of(((const bm_doc_copies *)owner)->content[row], seed);
 }
 
-/* By their hashes, is the document of `row` a copy of the document of row *key? */
+/* By size and content hash, is the document of `row` a copy of the document of row *key? */
 static bool is_copy(const void *owner, uint32_t row, const void *key)
 {
     const bm_doc_copies *copies = owner;
@@ -33,13 +33,15 @@ static bm_hash_table *shard_of(bm_doc_copies *copies, size_t row)
     return &copies->shards[bm_doc_shard(copies->content[row].lo)];
 }
 
-/* Prefetch the slot of a row whose content hash will soon be looked up; it is rarely in a cache. */
+/* Prefetch the slot for the content hash of `row`, which will soon be looked up. Slots are rarely
+ * in a cache. */
 static void expect(bm_doc_copies *copies, size_t row)
 {
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* If the document of `row` is a copy, mark it so. *found tells whether it is one. */
+/* If the document of `row` is a copy of an earlier document, mark it as a copy. *found: is it
+ * one? */
 static bm_status find_one(bm_doc_copies *copies, uint32_t row, bool *found, bm_error *err)
 {
     bm_hash_table *shard = shard_of(copies, row);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_maker.c -- makes sets again with a parser and a shingler, like a worker of the ingest.
+/* set_maker.c -- makes the shingle sets of documents again from their texts, with a parser and a
+ * shingler, as a worker thread of the ingest does.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "sign/ingest.h"
@@ -68,7 +69,7 @@ bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, 
     maker->n = n;
     bm_shingle_batch_clear(&maker->made);
     BM_TRY(maker->parser->ops->parse_again(maker->parser, places, n, on_record, maker, err));
-    if (maker->made.n_docs < n) /* a record was replaced by a blank line */
+    if (maker->made.n_docs < n) /* a blank line has replaced a record */
         return bm_set_maker_changed(&maker->recipe, &places[maker->made.n_docs], err);
     *out = &maker->made;
     return BM_OK;
