@@ -2,9 +2,9 @@
 /* joiner.c -- bm_joiner: reads blocks, and makes a forest that links the documents that share a
  * key. A block contains entries (key, id hash of the document) and ids, or a forest.
  *
- *     entry     is put into one of 256 heaps, by bits 32 to 39 of its key. When all blocks are read,
- *               a hash table for each heap finds the first entry of each key, and links all other
- *               entries of the key to it: a key with n documents makes n - 1 links
+ *     entry     is put into one of 256 heaps, by bits 32 to 39 of its key. When all blocks are
+ *               read, a hash table for each heap finds the first entry of each key, and links all
+ *               other entries of the key to it: a key with n documents makes n - 1 links
  *     id        is put into a heap by the lowest byte of its hash. When all blocks are read, hashes
  *               that occur more than once are recorded
  *     forest    its links are added at once

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* budget.h -- divides --memory:
  *
- *     total = batches of the ingest + arena (sets read back) + fixed + data that grow with documents
+ *     total = batches of the ingest + arena (sets read back) + fixed + data per document
  *
  * The process stays within `total` plus 64 MB for the program itself, its libraries, and the
  * overhead of the allocator. The division does not change results. */
@@ -12,21 +12,20 @@
 
 typedef struct bm_budget {
     uint64_t total;   /* 0: no limit */
-    uint64_t batches; /* for batches of the ingest that are read and not yet delivered, which
-                       * includes ... */
-    uint64_t ahead;   /* ... this, for inputs that are unpacked ahead (input/input_ahead.h) */
-    uint64_t arena;   /* for sets that are read back from a file, and for other scratch memory of a
-                     * step */
-    uint64_t fixed;   /* stacks, tables of the steps, write buffers */
+    uint64_t batches; /* for batches of the ingest that are read and not yet delivered; includes
+                       * `ahead` */
+    uint64_t ahead;   /* for data of inputs that are decompressed ahead (input/input_ahead.h) */
+    uint64_t arena;   /* for sets that are read back from a file, and for other scratch memory */
+    uint64_t fixed;   /* for stacks, tables of the steps, write buffers */
 } bm_budget;
 
-/* Divide `total` for these numbers of threads and devices. BM_ERR_NOMEM: too little; the message
- * names the least that suffices. */
+/* Divide `total` for these numbers of threads and devices. BM_ERR_NOMEM: `total` is too small;
+ * the message names a sufficient one. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
-/* The part of `batches` left without `ahead`, and the bytes that `threads` threads may unpack
- * ahead. */
+/* The bytes of `batches` without `ahead`. */
 uint64_t bm_budget_batches(const bm_budget *budget);
+/* The bytes for data that this number of threads may decompress ahead. */
 uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);

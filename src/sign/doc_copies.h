@@ -9,9 +9,9 @@
  *
  * Copies are found by the ingest or by a sink:
  *
- *     ingest, before a batch is in turn    bm_doc_copies_fill on any thread, then
- *                                          bm_doc_copies_enter for each shard, batches in order
- *     sink, while a batch is in turn       bm_doc_copies_note, then bm_doc_copies_find
+ *     ingest, before a batch is placed    bm_doc_copies_fill on any thread, then
+ *                                         bm_doc_copies_enter for each shard, batches in order
+ *     sink, when it places a batch        bm_doc_copies_note, then bm_doc_copies_find
  *
  * The ingest finds the copies of batches that the sink allows (bm_ingest_early), while it enters
  * ids into tables that are divided into shards too. The owner of a bm_doc_copies allocates the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a
- * thread, its device worker.
+/* ingest.c -- the threads of the ingest. Workers read, parse and sign; in addition, each device has
+ * a thread, its device worker.
  *
- * One mutex guards reading, and threads that wait for it help to unpack input that will be read;
- * another guards the order (ingest_order.h). A failure to read becomes a batch of its own, so it is
- * reported after all batches that were read before it.
+ * One mutex protects reading. Threads that wait for it help to decompress data that will be read. A
+ * second mutex protects the order of batches (ingest_order.h). If reading fails, an extra batch
+ * carries the failure, so that failures of earlier batches are reported first.
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
  *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
@@ -37,29 +37,29 @@
 
 /* === ingest entries ===
  *
- * A cache of the shingles of dictionary entries, so that a worker shingles each entry once: a file
- * of a few kB may have a long text in every row.
+ * Each worker caches the shingles of dictionary entries, so that it shingles an entry only once. A
+ * file of a few kB with a dictionary may have a long text in every row.
  *
- *     slots    entry -> document          entries whose numbers have the same last bits share a
- *                                         slot, which holds the latest of them
- *     made     documents of a batch       when they would take more than `most_bytes`, the cache
- *                                         is emptied
+ *     slots    entry -> document      an entry has the slot of its number modulo SLOTS; a slot has
+ *                                     the latest of its entries
+ *     made     shingles of the        if these would take more than `most_bytes`, the cache is
+ *              documents              emptied
  *
- * Inputs without dictionaries cost nothing. */
+ * For inputs without dictionaries, nothing is allocated. */
 
 #define SLOTS ((size_t)4096)
 
 typedef struct bm_ingest_entry {
-    uint64_t number; /* bm_record.entry; 0: none */
+    uint64_t number; /* bm_record.entry; 0: the slot is empty */
     uint32_t doc;    /* number of the document in `made` */
-    bool is_short;   /* it was counted as short */
+    bool is_short;   /* the document was counted as short */
 } bm_ingest_entry;
 
 typedef struct bm_ingest_entries {
     size_t most_bytes;
-    bm_ingest_entry *slots; /* NULL while there was no entry */
+    bm_ingest_entry *slots; /* NULL: no entry was stored yet */
     bm_shingle_batch made;
-    uint64_t n_short; /* short documents of the batch before the last document that was looked up */
+    uint64_t n_short; /* n_short of the batch at the last call of ingest_entries_add */
 } bm_ingest_entries;  /* {0} with most_bytes set is empty */
 
 static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry)
@@ -67,7 +67,7 @@ static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry
     return &entries->slots[entry % SLOTS];
 }
 
-/* Append a document of `from` to `to`; both have the same `counted`. */
+/* Append document `doc` of `from` to `to`. from->counted must equal to->counted. */
 static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_batch *to,
                           bm_error *err)
 {
@@ -99,7 +99,7 @@ static bm_status ingest_entries_add(bm_ingest_entries *entries, uint64_t entry,
     return BM_OK;
 }
 
-/* Reserve memory for a document of n shingles. False: it cannot be stored. */
+/* Make room for a document of n shingles. False: the document cannot be stored. */
 static bool reserve_doc(bm_ingest_entries *entries, size_t n)
 {
     const size_t doc_bytes = sizeof(bm_hash128) + sizeof(uint64_t),
@@ -117,8 +117,8 @@ static bool reserve_doc(bm_ingest_entries *entries, size_t n)
     return true;
 }
 
-/* Store the last document of `batch` for `entry` (0: none), which was not found in the cache. If
- * there is not enough memory, it is not stored. */
+/* Store the last document of `batch` as that of `entry`, which is not in the cache (0: the document
+ * has no entry, and is not stored). If there is not enough memory, it is not stored either. */
 static void ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                                 const bm_shingle_batch *batch)
 {
@@ -134,7 +134,7 @@ static void ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                                                  .is_short = batch->n_short > entries->n_short};
 }
 
-/* frees */
+/* Free the cache. */
 static void ingest_entries_reset(bm_ingest_entries *entries)
 {
     bm_free(entries->slots);
@@ -144,14 +144,15 @@ static void ingest_entries_reset(bm_ingest_entries *entries)
 
 /* === ingest text ===
  *
- * Batches that are sent to a device as texts: checking and finishing them, or hashing them on the
- * CPU after all. Rows, words and keys are the same either way.
+ * Batches that a device receives as texts: finishing them, or hashing them on the CPU instead.
+ * Rows, words and keys are the same in both cases.
  *
- * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
- * comes back from the device as if it were empty, and the native CPU signs it into its row. Such
- * documents are few; else the worker hashes the whole batch. */
+ * Some documents are left to the host: those that have a shingle of more than BM_TEXT_SHINGLE_MAX
+ * bytes, such as a long line of base64. The device signs such a document as if it were empty; then
+ * the native CPU signs it, and overwrites its row. Such documents are usually few. If they are
+ * many, the worker hashes the whole batch. */
 
-#define HOST_SHARE 8u /* the host hashes all if more than 1/8 is left to it */
+#define HOST_SHARE 8u /* if more than 1/8 is left to the host, it hashes the whole batch */
 
 /* Is so much of the batch left to the host that the host should hash all of it? */
 static bool ingest_text_pointless(const bm_ingest_batch *batch)
@@ -159,8 +160,8 @@ static bool ingest_text_pointless(const bm_ingest_batch *batch)
     return batch->text.host_bytes.len > batch->text.bytes.len / HOST_SHARE;
 }
 
-/* Turn a batch of texts into a batch of hashes: for the native CPU, or if a device cannot take the
- * texts. */
+/* Convert a batch of texts to a batch of hashes. This is done if the native CPU signs the batch, or
+ * if a device cannot take the texts. */
 static bm_status ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
 {
     bm_shingle_batch_clear(&batch->shingles);
@@ -172,7 +173,7 @@ static bm_status ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler,
     return BM_OK;
 }
 
-/* Hash and sign a document that was left to the host. */
+/* Hash and sign a document that is left to the host. */
 static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, size_t doc,
                           bm_shingler *shingler, bm_error *err)
 {
@@ -191,8 +192,8 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
     return bm_device_set_sign_cpu(device_set, &task, err);
 }
 
-/* Finish a batch that the device has signed: copy the counts of shingles to the rows, and hash and
- * sign the documents that were left to the host. */
+/* Finish a batch that a device has signed: copy the numbers of shingles to the rows, and hash and
+ * sign the documents that are left to the host. */
 static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
                                     bm_shingler *shingler, bm_error *err)
 {
@@ -206,17 +207,17 @@ static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *
 
 /* === ingest read ===
  *
- * The size of batches, and reading them. One thread at a time. */
+ * Chooses the size of batches, and reads them. One thread at a time. */
 
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* in English text; affects only the size of batches */
 #define BATCH_BYTES_MIN       (64u << 10)
-#define BATCH_BYTES_MAX       (2u << 20)   /* a larger one causes page faults each time */
-#define IN_PLACE_BYTES        (256u << 10) /* a second-level cache holds them with their hashes */
+#define BATCH_BYTES_MAX       (2u << 20)   /* a larger batch would cause page faults each time */
+#define IN_PLACE_BYTES        (256u << 10) /* fits into a second-level cache with its hashes */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
 #define PARTS_OF_RECORD       64u /* assumed number of parts of a record */
-#define FILES_SHOWN           5u  /* files of another format that are listed */
+#define FILES_SHOWN           5u  /* most files of another format that are logged */
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
@@ -230,15 +231,15 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-/* Bytes that are read at once and then divided into several batches. */
+/* Most bytes of a range, which is read at once and then divided into several batches. */
 static size_t range_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
     const size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
     return most < RANGE_BYTES_MAX ? most : RANGE_BYTES_MAX;
 }
 
-/* Bytes that one document needs in a batch besides its text and hashes. The reason of a bad record
- * may need as many. */
+/* Bytes that one document needs in a batch, besides its text and hashes. At least REASON_BYTES,
+ * since a bad record needs memory for its reason instead. */
 static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
 {
     uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
@@ -262,8 +263,9 @@ static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t byt
     return most < bytes ? most : cfg->batch_docs; /* a document has at least one byte */
 }
 
-/* Begin reading, in batches that suit the devices and the budget; up to `window` of them may exist
- * at once. `gate` grants memory to long documents and is borrowed until bm_batch_source_end. */
+/* Begin reading, with a size of batches that suits the devices and the budget. `window`: the most
+ * batches that may exist at once. `gate` grants memory to long documents, and is borrowed until
+ * bm_batch_source_end. */
 static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate,
                                    uint64_t window, bm_error *err)
 {
@@ -280,8 +282,8 @@ static bm_status ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate 
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
-/* Read the next batch into `batch`, which is empty, and remains empty unless *got is READ.
- * BM_ERR_FORMAT: the inputs have fewer records than are to be skipped. */
+/* Read the next batch into `batch`, which must be empty. It stays empty unless *got becomes
+ * BM_BATCH_READ. BM_ERR_FORMAT: the inputs have fewer than skip_records records. */
 static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                   bm_batch_got *got, bm_error *err)
 {
@@ -295,8 +297,8 @@ static bm_status ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
     return status;
 }
 
-/* Fill the batch by bm_batch_source_fill, on the thread that read it, while others continue
- * reading. A failure is stored in batch->status. */
+/* Fill the batch (bm_batch_source_fill), on the thread that read it, while other threads read the
+ * next batches. A failure is stored in batch->status. */
 static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn)
 {
     batch->status = bm_batch_source_fill(cfg->source, batch->raw, in_turn, &batch->error);
@@ -306,23 +308,24 @@ static void ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, d
 
 /* === ingest long ===
  *
- * Documents that are longer than a batch, and the memory granted to them.
+ * Grants memory to documents that are longer than a batch.
  *
  * The worst-case memory of a document is computed from its bytes: the record, its text, joined
- * text, a hash of each shingle and the table that finds the distinct ones.
+ * text, a hash of each shingle, and the table that finds the distinct hashes. Three cases:
  *
- *     fits into the share of batches    it waits until enough of the share is free, and is then
- *                                       processed like others
- *     else                              it is *alone*: everything before it is delivered first, and
- *                                       nothing more is read until it is delivered itself. It may
- *                                       then use all memory that no other batch holds, and its real
- *                                       need is counted while it is shingled
- *     more than that                    BM_ERR_NOMEM, naming the document and the memory needed
+ *     it fits into the memory for       the document waits until enough of this memory is free, and
+ *     batches (budget.batches)          is then processed like other documents
+ *     it does not fit                   the batch is *alone*: all earlier batches are delivered
+ *                                       first, and no later batch is read until this one is
+ *                                       delivered. It may use all free memory of the job. While it
+ *                                       is shingled, the memory that it really needs is counted
+ *     it needs more than all free       BM_ERR_NOMEM; the message names the document and a
+ *     memory                            sufficient `memory`
  *
- * Only the reader waits for memory, and batches before it only release memory, so there is always a
- * thread that can go on. */
+ * There is no deadlock: only the reader waits for memory, and earlier batches only release
+ * memory. */
 
-/* The memory granted to the batch that is being read; one thread at a time. */
+/* The memory granted to the batch that is being read. Used by one thread at a time. */
 typedef struct bm_ingest_long {
     const bm_ingest_cfg *cfg;
     bm_ingest_order *order;
@@ -333,14 +336,14 @@ typedef struct bm_ingest_long {
 
 #define MIB ((uint64_t)1 << 20)
 
-/* Worst-case bytes of memory for a byte of a record: the byte, two copies on the way to joined
- * text, and for each shingle 8 bytes for its hash and at most 16 for the table. Words have at most
- * one shingle for every two bytes, unless some are empty. */
+/* Worst-case bytes of memory per byte of a record: the byte itself, two copies that are made for
+ * joined text, and for each shingle 8 bytes for its hash and at most 16 for the table. With words,
+ * there is at most one shingle for every two bytes, unless some words are empty. */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
-/* Given hashes need memory for themselves, the distinct ones and the table. */
+/* Given hashes need memory for all hashes, for the distinct hashes, and for the table. */
 #define HASH_FOLD 4u
-/* A bag needs 4 more bytes for the count of each shingle. */
+/* A bag needs 4 more bytes per shingle, for its count. */
 #define BAG_WORD_FOLD 2u
 #define BAG_BYTE_FOLD 4u
 #define BAG_HASH_FOLD 1u
@@ -355,8 +358,9 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Bytes for a record and its text; `held_bytes` is its length with the bytes read after it.
- * Normalising rarely makes a text longer; that is counted when it happens. */
+/* Bytes for a record and its text. `held_bytes`: the length of the record, including bytes read
+ * after it. Normalising rarely makes a text longer; if it does, the additional bytes are counted
+ * then. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
@@ -365,7 +369,7 @@ static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, u
     return held_bytes + (copies + 1) * record_bytes + MIB;
 }
 
-/* Bytes held for a record of `record_bytes`, with the bytes read after it. */
+/* The most bytes held for a record of record_bytes, including bytes read after it. */
 static uint64_t ingest_long_held(uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8;
@@ -376,15 +380,14 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, ingest_long_held(record_bytes));
 }
 
-/* The least bytes of memory for a record of which `bytes` have been read so far. The reader may
- * have read up to a sixteenth beyond the end of the record (reader.c), which does not count as its
- * text. */
+/* The least memory, in bytes, for a record of which `bytes` have been read so far. The reader may
+ * have read up to a sixteenth more than the record (reader.c); these bytes do not count as text. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
 }
 
-/* Staging memory of devices: about a batch for each batch in flight. */
+/* Memory for staging batches for devices: about one batch for each batch in flight. */
 static uint64_t device_part(const bm_ingest_cfg *cfg, uint64_t total)
 {
     return cfg->device_set != NULL && cfg->device_set->n_device_workers > 0 ? total / 16 : 0;
@@ -431,13 +434,13 @@ static bm_status reserve_memory(void *ctx, uint64_t bytes, bool *may, bm_error *
     }
     if (!now->share.alone)
         status = wait_until_alone(now, err);
-    if (status == BM_OK && now->share.free < cost) /* if not enough: more may have become free */
+    if (status == BM_OK && now->share.free < cost) /* more bytes may have become free */
         status = free_bytes(cfg, cost, &now->share.free, err);
     *may = least_so_far(cfg, bytes) <= now->share.free;
     return status;
 }
 
-/* Fail with BM_ERR_NOMEM: a document would need `needed` bytes besides memory held by others. */
+/* Return BM_ERR_NOMEM, because a document needs `needed` bytes. */
 static bm_status ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
                                     const bm_long_record *record, uint64_t needed, bm_error *err)
 {
@@ -463,8 +466,8 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
     return ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
 }
 
-/* Bytes that the shingler may use for a document of a batch that is alone, while `held_bytes` of
- * its record are held. */
+/* Bytes that the shingler may use for a document of a batch that is alone, while the record takes
+ * `held_bytes`. */
 static uint64_t ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
 {
     return share->free > held_bytes ? share->free - held_bytes : 1;
@@ -476,7 +479,7 @@ static void ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, b
     *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, reserve_memory, refuse}};
 }
 
-/* Called when batch number `n` begins to be read. */
+/* Call this before batch number `n` is read. */
 static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 {
     now->number = n;
@@ -485,21 +488,22 @@ static void ingest_long_begin(bm_ingest_long *now, uint64_t n)
 
 /* === ingest parse ===
  *
- * From a raw batch to documents with their shingles. With `--on-error fail` a bad record ends the
- * batch; the documents before it remain, since an earlier repeated id must be reported first. */
+ * Converts a raw batch to documents with their shingles. With `--on-error fail`, a bad record ends
+ * the batch. The documents before it stay in the batch, because a repeated id among them must be
+ * reported first. */
 
 /* The scratch of one worker. */
 typedef struct bm_ingest_worker {
     const bm_ingest_cfg *cfg;
     bm_batch_parser *parser;
-    bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no texts */
+    bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no hashes are needed */
     bm_shingler *shingler;  /* NULL if the source has no texts */
     void *lane;             /* the worker's lane of cfg->scan; NULL: none yet */
     bm_set_shingler sets;   /* for given shingle hashes */
-    bm_ingest_batch *batch; /* being filled by the parser's callback */
+    bm_ingest_batch *batch; /* the batch that on_record fills */
     bm_ingest_entries entries;
-    size_t joined;         /* 1 + the document whose joined text is not hashed yet; 0: none */
-    uint64_t joined_entry; /* entry of its record */
+    size_t joined;         /* 1 + the document that has joined text, not hashed yet; 0: none */
+    uint64_t joined_entry; /* entry of this document's record */
 } bm_ingest_worker;
 
 static void ingest_worker_close(bm_ingest_worker *worker)
@@ -573,8 +577,8 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 
 /* --- a batch that is alone --- */
 
-/* Report that a document does not fit into memory, if that is why the shingler failed; `held` bytes
- * of its record are still held. */
+/* If the shingler failed because a document does not fit into its limit, report this. `held`: bytes
+ * that the document's record still takes. */
 static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
                                  bm_error *err)
 {
@@ -587,7 +591,8 @@ static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *
                                             needed + held, err);
 }
 
-/* Hash the pending joined text, if there is one; `held` bytes of its record are still held. */
+/* If there is joined text that is not hashed yet, hash it. `held`: bytes that records still
+ * take. */
 static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -607,8 +612,8 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
     return status;
 }
 
-/* Make joined text of the last added record; it is hashed when the record is no longer held, or
- * when another record follows. */
+/* Make the joined text of the record that was just added. It is hashed later: once the record is
+ * freed, or when another record follows. */
 static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -623,7 +628,7 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     return status;
 }
 
-/* End the parsing of a batch that is alone: its record is no longer needed. */
+/* End the parsing of a batch that is alone. Its records are freed by now. */
 static void end_alone(bm_ingest_worker *worker)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -640,8 +645,8 @@ static void end_alone(bm_ingest_worker *worker)
 
 /* --- any batch --- */
 
-/* Add the given band keys of a document without shingles; it counts as empty if it is in no
- * bucket. */
+/* Add the given band keys of a document, which has no shingles. If all its keys are BM_NO_BAND_KEY,
+ * it counts as empty. */
 static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n, bm_error *err)
 {
     bm_shingle_batch *shingles = &batch->shingles;
@@ -679,7 +684,8 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
                               err);
 }
 
-/* The hash of a text before repair, computed while the text is in cache. */
+/* The hash of a text as read, before invalid UTF-8 is repaired. It is computed here because the
+ * text is still in cache. */
 static uint64_t hash_text(const bm_ingest_worker *worker, const bm_record *record)
 {
     const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
@@ -710,7 +716,7 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
 static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
-    /* the first number of an id; less in the ids of parts that an interrupted job read */
+    /* first number in the ids of parts; it makes them differ from those of an interrupted job */
     const uint64_t skipped = worker->cfg->skip_records;
     bm_record part = *record;
     char id[64];
@@ -770,7 +776,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 
-/* Weigh the batch. Documents may have fewer elements afterwards, so their counts are updated. */
+/* Weigh the shingles of the batch. This may drop shingles, so n_shingles of the rows is updated. */
 static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_shingle_batch *shingles = &batch->shingles;
@@ -784,7 +790,7 @@ static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
         batch->docs[i].row.n_shingles = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
 }
 
-/* Parse and shingle the batch; failures go to batch->status. */
+/* Parse and shingle the batch. A failure is stored in batch->status. */
 static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
 {
     const bm_ingest_cfg *cfg = worker->cfg;
@@ -815,27 +821,28 @@ static void ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
 
 /* === ingest sign ===
  *
- * The native CPU and the threads of devices.
+ * Signing by the native CPU and by the device workers.
  *
- *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
- *                                 oldest: a device ends its tasks in the order they came
+ *     queue ->  in_flight [2] [1] [0]  -> the batch's place in the ring, where a worker delivers it
+ *                                 oldest batch: a device ends its tasks in the order of submission
  *
- * A worker copies its batch into a place of some device (bm_backend_stage), and that device must
- * sign it. If no place is free, any device may take the batch, and its thread copies the batch. */
+ * A worker copies its batch into a place of some device (bm_backend_stage). Then this device must
+ * sign the batch. If no place is free, any device may take the batch, and its device worker copies
+ * it. */
 
 #define DEPTH_MAX 8u
 
-/* A device and the batches that it holds. */
+/* A device, and its batches in flight. */
 typedef struct device_run {
     bm_ingest_order *order;
     const bm_ingest_cfg *cfg;
     bm_device_worker *device;
     bm_ingest_batch *in_flight[DEPTH_MAX]; /* the oldest first */
     uint32_t n;
-    bool stopped; /* a dead device is not used any more */
+    bool stopped; /* the device is dead, and no longer used */
 } device_run;
 
-/* Sign a batch that has a task on the native CPU, whatever its form. */
+/* Sign a batch on the native CPU. The batch has a task, and consists of hashes or of texts. */
 static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                  bm_shingler *shingler, bm_error *err)
 {
@@ -849,8 +856,8 @@ static bm_status ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* The device of the batch is dead: sign the batch on the CPU, or fail it with the error of the
- * device. The device's lock is held. */
+/* The device of the batch is dead. Sign the batch on the native CPU, or let it fail with the error
+ * of the device. The lock of the device is held. */
 static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
                        bm_ingest_batch *batch)
 {
@@ -860,9 +867,9 @@ static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
         batch->status = ingest_sign_cpu(cfg, batch, device->shingler, &batch->error);
 }
 
-/* Settle a batch that a device has signed: check a sample, and sign texts that were left to the
- * host. If the check fails, the native CPU signs the whole batch, or the batch fails. The device's
- * lock is held on entry and released. */
+/* Settle a batch that a device has signed: check a sample of the results, and sign the documents
+ * that are left to the host. If the check fails, the native CPU signs the whole batch, or the batch
+ * fails. The caller has locked the device; this unlocks it. */
 static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     bm_device_worker *device = batch->turn.device;
@@ -885,7 +892,7 @@ static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Sign or fail all batches that a dead device has in flight (do_without). */
+/* Call do_without for all batches that a dead device has in flight, and place them in the ring. */
 static void fall_back(device_run *run)
 {
     pthread_mutex_lock(&run->device->lock);
@@ -898,7 +905,7 @@ static void fall_back(device_run *run)
         bm_ingest_order_place(run->order, run->in_flight[i]);
 }
 
-/* A stuck device keeps its batches for ever: go on with new batches of the same documents. */
+/* A stuck device never returns its batches. Replace them by new batches of the same documents. */
 static void replace_batches(device_run *run)
 {
     bm_error error = {0};
@@ -917,8 +924,8 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* Stop using a dead device. First end its work, since it may still write into its buffers. It is
- * closed together with the set, since other threads may still use its places. */
+/* Stop using a dead device. Its work is ended first, since it may still write into its buffers. It
+ * is closed only with the device set, since other threads may still use its places. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
@@ -984,11 +991,12 @@ static uint32_t depth_of(const bm_device_worker *device)
     return depth < 1 ? 1 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
 }
 
-/* The thread of one device: take batches from order->queue, keep up to the device's depth in
- * flight, and place each finished batch in the order, until the queue is closed or aborted.
+/* Run a device worker: take batches from order->queue, keep as many in flight as the device's depth
+ * allows, and place each finished batch in the ring, until the queue is closed or aborted.
  *
- * A device that fails is stopped. Its batches and all later ones are signed on the CPU, or fail
- * with the device's error if that device was requested (bm_device_set_worker_failed decides). */
+ * If the device fails, it is stopped. Its batches, and all later batches that it receives, are
+ * signed on the native CPU; but if the device was requested, they fail with the error of the device
+ * (bm_device_set_worker_failed decides). */
 static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 {
     device_run run = {.order = order, .cfg = order->cfg, .device = device};
@@ -1017,26 +1025,26 @@ static void ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 typedef struct ingest {
     const bm_ingest_cfg *cfg;
     bm_ingest_order order;
-    pthread_mutex_t read_lock; /* guards the source and the four below */
+    pthread_mutex_t read_lock; /* protects the source and the next four members */
     bool read_end;
     bm_ingest_long now; /* memory granted to the batch being read */
-    uint64_t n_read;    /* number of batches to parse */
-    uint64_t n_records; /* their records, if they are signed in place */
+    uint64_t n_read;    /* number of batches read so far */
+    uint64_t n_records; /* number of records in these batches, if they are signed in place */
 
-    bm_queue *queue; /* queue to the device workers; NULL: none */
+    bm_queue *queue; /* queue to the device workers; NULL: no devices */
     uint32_t n_workers, n_device_workers;
-    atomic_uint workers_left, turn; /* `turn`: which device is asked for a place first */
+    atomic_uint workers_left, turn; /* turn modulo n_device_workers: the device to try first */
 } ingest;
 
-/* One thread that reads, parses and signs. */
+/* A worker: a thread that reads, parses and signs. */
 typedef struct host_worker {
     ingest *in;
     bm_ingest_worker worker;
     bm_ingest_times times;
-    double mark; /* start of the time that is not in `times` yet */
+    double mark; /* the time up to which `times` is complete */
 } host_worker;
 
-/* Make room in the columns for n_docs documents. read_lock is held. */
+/* Make room for n_docs documents in the columns of cfg->in_place. read_lock is held. */
 static bm_status make_room(const bm_ingest_cfg *cfg, uint64_t n_docs, bm_error *err)
 {
     const bm_ingest_in_place *to = &cfg->in_place;
@@ -1048,7 +1056,7 @@ static bm_status make_room(const bm_ingest_cfg *cfg, uint64_t n_docs, bm_error *
     return keys == 0 ? BM_OK : bm_column_grow(to->keys, (size_t)n_docs * keys, NULL, err);
 }
 
-/* Let the task write its words and keys to their places in the columns. */
+/* Let the task write words and keys directly to their places in the columns. */
 static void sign_in_place(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_ingest_in_place *to = &cfg->in_place;
@@ -1073,7 +1081,8 @@ static bm_status number(ingest *in, bm_ingest_batch *batch, bm_error *err)
     return status;
 }
 
-/* A batch to parse; NULL at the end or when the ingest stops. read_lock is held. */
+/* Set *out to the next batch to parse; NULL: the inputs have ended, or the ingest stops. read_lock
+ * is held. */
 static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
 {
     bm_ingest_batch *batch = bm_ingest_order_new_batch(&in->order);
@@ -1085,7 +1094,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
         ingest_long_begin(&in->now, in->n_read);
         if (status == BM_OK)
             status = ingest_read_next(in->cfg, batch, &got, err);
-        if (got == BM_BATCH_PASSED) /* the batch was dropped: release its memory */
+        if (got == BM_BATCH_PASSED) /* the records were skipped, and the batch is empty */
             bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
@@ -1100,8 +1109,8 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
     return status;
 }
 
-/* Reading failed: make a batch that reports it in its turn, so that failures of earlier batches
- * come first. */
+/* Reading has failed. Make a batch that carries this failure, so that failures of earlier batches
+ * are reported first. */
 static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, const bm_error *error)
 {
     bm_ingest_batch *last = bm_alloc_zero(1, sizeof *last);
@@ -1115,7 +1124,7 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
     bm_ingest_order_deliver(&in->order, last);
 }
 
-/* The next batch of input, read; NULL at the end or when the ingest stops. */
+/* Read the next batch. NULL: the inputs have ended, or the ingest stops. */
 static bm_ingest_batch *read_next(host_worker *w)
 {
     ingest *in = w->in;
@@ -1154,8 +1163,8 @@ static void parse(host_worker *w, bm_ingest_batch *batch)
     bm_ingest_lap(&w->times.text, &w->mark);
 }
 
-/* Stage the batch in a device and return the device's number; BM_QUEUE_ANYBODY: none has a free
- * place. */
+/* Stage the batch in a device, and return the number of the device. BM_QUEUE_ANYBODY: no device has
+ * a free place. */
 static uint32_t stage(ingest *in, bm_ingest_batch *batch)
 {
     const bm_device_worker *workers = in->cfg->device_set->device_workers;
@@ -1170,7 +1179,8 @@ static uint32_t stage(ingest *in, bm_ingest_batch *batch)
     return BM_QUEUE_ANYBODY;
 }
 
-/* Push the batch to the queue of devices; false: this thread keeps it. */
+/* Push the batch to the queue of the devices. False: it is not in the queue, and this thread still
+ * owns it. */
 static bool push(ingest *in, bm_ingest_batch *batch)
 {
     const uint32_t whose = stage(in, batch);
@@ -1181,7 +1191,8 @@ static bool push(ingest *in, bm_ingest_batch *batch)
                                         : bm_queue_push(in->queue, batch);
 }
 
-/* Sign the batch on this thread (true), or pass it to a device (false: the device owns it). */
+/* Sign the batch on this thread, or pass it to a device. Returns true if this thread still owns the
+ * batch. */
 static bool sign(host_worker *w, bm_ingest_batch *batch)
 {
     ingest *in = w->in;
@@ -1191,7 +1202,7 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
     batch->status = bm_ingest_batch_make_task(in->cfg, batch, &batch->error);
     if (batch->status != BM_OK)
         return true;
-    /* A batch that is alone is signed by the CPU, which needs no staging. */
+    /* The native CPU signs a batch that is alone, because this needs no memory for staging. */
     if (in->queue != NULL && !batch->turn.share.alone &&
         !bm_device_set_is_for_cpu(device_set, &batch->task)) {
         const bool taken = push(in, batch);
@@ -1218,7 +1229,7 @@ static void run_worker(ingest *in)
     bm_ingest_batch *batch;
     while (status == BM_OK && (batch = read_next(&w)) != NULL) {
         parse(&w, batch);
-        /* Deliver this batch, or those that devices have finished. */
+        /* Deliver this batch, if this thread owns it, and batches that devices have finished. */
         bm_ingest_order_deliver(&in->order, sign(&w, batch) ? batch : NULL);
         w.mark = bm_clock_seconds(); /* delivery is timed separately */
     }
@@ -1275,8 +1286,8 @@ static void ingest_close(ingest *in)
     pthread_mutex_destroy(&in->read_lock);
 }
 
-/* After reading: did all inputs have their expected format? If bad records are skipped, a file of
- * another format only causes a warning. */
+/* After reading, check that all inputs had their expected format. If bad records are skipped, a
+ * file of another format only causes a warning. */
 static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
 {
     bm_batch_source *source = cfg->source;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingest_order.c -- the ring of batches and the steps of each batch; see ingest_order.h. Where a
- * function says "the lock is held", its caller holds order->lock.
+/* ingest_order.c -- the ring of batches, and the steps of each batch (ingest_order.h). "The lock is
+ * held" means that the caller of the function holds order->lock.
  *
  * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c,
  *        tests/unit/sign/test_ingest_times.c */
@@ -38,7 +38,7 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times)
     const double device_workers = times->device_workers > 0 ? times->device_workers : 1;
     const struct {
         const char *name;
-        double busy; /* seconds of one thread that can do the stage */
+        double busy; /* seconds, divided by the number of threads that can do the step */
     } stages[] = {{"read", times->read + times->fill / workers},
                   {"text", times->text / workers},
                   {"sign", times->sign / workers},
@@ -59,7 +59,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Swap the output arrays of the batch with the arrays of the place it is staged in. */
+/* Swap the output arrays of the batch with the arrays of the place where it is staged. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;
@@ -183,7 +183,7 @@ bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch)
     other->made = (bm_ingest_made){0};
     other->capacity.words = other->capacity.keys = other->capacity.n_shingles =
         other->capacity.content = 0;
-    other->task.staged = NULL; /* never unstaged: the device may still write there */
+    other->task.staged = NULL; /* the place stays staged, since the device may still write there */
     other->shared_with_device = true;
     return other;
 }
@@ -222,9 +222,9 @@ static bm_status grow_lists(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm
                : bm_grow_array(contents, &batch->capacity.by_content, batch->n_docs, err);
 }
 
-/* Prepare a finished batch for its place in the ring: reserve the lists for sorting its documents
- * by shard, and compute its sums. If there is not enough memory, the batch fails, without
- * documents. */
+/* Prepare a finished batch for the ring: allocate the lists for sorting its documents by shard, and
+ * compute its sums. If there is not enough memory, the batch fails, and its documents are
+ * dropped. */
 static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_status status = grow_lists(cfg, batch, &batch->error);
@@ -244,7 +244,7 @@ static void prepare(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     }
 }
 
-/* Copy rows and ids to the places reserved for them. */
+/* Copy the rows and ids of the batch to their reserved places in the table. */
 static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
 {
     const uint64_t text = batch->turn.first_text;
@@ -257,7 +257,7 @@ static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
     }
 }
 
-/* Note that the document repeats the id of an earlier row. */
+/* Record that the document repeats the id of an earlier row, unless an earlier document does so. */
 static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
 {
     const uint64_t again = bm_pair_key(doc, row);
@@ -266,7 +266,7 @@ static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
         ;
 }
 
-/* Enter the ids of one shard, which is marked busy. */
+/* Enter the ids of one shard. The shard must be marked busy. */
 static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t shard,
                            bm_error *err)
 {
@@ -286,7 +286,7 @@ static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t
     return BM_OK;
 }
 
-/* --- the ordered end, for one batch --- */
+/* --- delivering one batch --- */
 
 /* Add the documents to the table one by one. */
 static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
@@ -302,7 +302,7 @@ static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch
     return BM_OK;
 }
 
-/* Accept documents whose rows were reserved and filled. */
+/* Accept the documents of a batch whose rows are reserved and filled. */
 static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const uint64_t again = atomic_load(&batch->entry.again);
@@ -323,15 +323,15 @@ static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped,
                  nth == WARNINGS_MAX ? "; no more of these are reported" : "");
 }
 
-/* Warn of a record that was skipped together with lines after it, if it is one of the first few:
- * where a quote is never closed, such a record may be most of a file. */
+/* If a record was skipped together with lines after it, and it is one of the first such records,
+ * warn. If a quote is never closed, such a record may be most of a file. */
 static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
 {
     if (skipped->n_behind > 0 && cfg->docs->n_swallowing <= WARNINGS_MAX)
         warn_of_skipped(cfg, skipped, cfg->docs->n_swallowing);
 }
 
-/* Warn of the first unreadable document. Others are not named: if there are many, the inputs are in
+/* Warn of the first unreadable document. No other one is named: if there are many, the inputs have
  * another encoding. */
 static void warn_of_unreadable(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch)
 {
@@ -360,7 +360,7 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
             BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
             warn_of_swallowed(cfg, skipped);
             skipped->reason = NULL;                       /* the table owns it now */
-        } else if (cfg->counts->skipped < WARNINGS_MAX) { /* skipped records are not listed */
+        } else if (cfg->counts->skipped < WARNINGS_MAX) { /* without a table, no list is kept */
             warn_of_skipped(cfg, skipped, cfg->counts->skipped + 1);
         }
         cfg->counts->skipped++;
@@ -369,8 +369,9 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-/* Deliver a batch: add its documents to the table unless they are there, its bad records to the
- * list of skipped ones, and its counts. Returns the batch's own status if that is not BM_OK. */
+/* Deliver a batch: add its documents to the table (or, if their rows are entered, accept them), its
+ * bad records to the list of skipped records, and its counts. If the batch itself has failed,
+ * returns its failure. */
 static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     const size_t first_row = cfg->docs != NULL ? cfg->docs->n : 0;
@@ -382,14 +383,14 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink.place != NULL) {
         batch->turn.all_put = true;
-        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* finds an earlier error */
+        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* may find an error */
     }
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;
         if (err != NULL)
             *err = batch->error;
     }
-    if (status != BM_OK) { /* undo this batch, so that earlier ones can be saved */
+    if (status != BM_OK) { /* undo this batch, so that the earlier batches can be saved */
         if (cfg->docs != NULL)
             bm_doc_table_cut(cfg->docs, first_row, first_skipped);
         *cfg->counts = before;
@@ -411,7 +412,7 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
     return BM_OK;
 }
 
-/* Pass the delivered batch to the sink. BM_NOT_FOUND: all before it must be put first. */
+/* Pass the delivered batch to the sink. BM_NOT_FOUND: all earlier batches must be put first. */
 static bm_status place_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bool all_put,
                              bm_error *err)
 {
@@ -491,7 +492,7 @@ bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order)
     return batch != NULL ? batch : bm_alloc_zero(1, sizeof *batch);
 }
 
-/* Give back a batch's share of the memory. The lock is held. */
+/* Release the share of memory of a batch. The lock is held. */
 static void release_share(bm_ingest_order *order, bm_ingest_share *share)
 {
     order->shares.taken -= share->cost;
@@ -500,7 +501,7 @@ static void release_share(bm_ingest_order *order, bm_ingest_share *share)
     *share = (bm_ingest_share){0};
 }
 
-/* Take back a finished batch, whether it succeeded or failed, for reuse. The lock is held. */
+/* Take back a batch that has left the ring, for reuse, or free it. The lock is held. */
 static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     const bm_ingest_share *share = &batch->turn.share;
@@ -515,8 +516,8 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
     pthread_cond_broadcast(&order->moved);
 }
 
-/* Do `bytes` of the share of batches fit besides the batches in flight before number n? The first
- * batch always fits. The lock is held. */
+/* Do `bytes` more fit into the memory for batches, besides the batches in flight before number n?
+ * True if no batch is in flight before number n. The lock is held. */
 static bool fits(const bm_ingest_order *order, uint64_t n, uint64_t bytes)
 {
     const bm_ingest_shares *shares = &order->shares;
@@ -545,8 +546,8 @@ static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
     return &order->ring[n % order->window];
 }
 
-/* Pass the first waiting batch to the sink's `put`. The lock is held, but released during that
- * call. */
+/* Pass the first delivered batch that is not put yet to the sink's `put`. The lock is held, but
+ * released during this call. */
 static void put_one(bm_ingest_order *order)
 {
     const bm_ingest_sink *sink = &order->cfg->sink;
@@ -575,7 +576,7 @@ static bool may_put(bm_ingest_order *order)
 }
 
 /* Put all delivered batches, and wait until other threads have put theirs. The lock is held, but
- * released meanwhile. */
+ * released while batches are put. */
 static void put_all(bm_ingest_order *order)
 {
     while (order->done < order->next) {
@@ -586,16 +587,16 @@ static void put_all(bm_ingest_order *order)
     }
 }
 
-/* Batch n, if it is in the ring and settled; else NULL. Its slot in the ring may still hold an
- * earlier batch, already delivered. The lock is held. */
+/* Batch n, if it is in the ring and settled; else NULL. Its place may still contain an earlier
+ * batch, which is delivered but not put. The lock is held. */
 static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
 {
     bm_ingest_batch *batch = *place_of(order, n);
     return batch != NULL && batch->turn.sequence == n && batch->turn.device == NULL ? batch : NULL;
 }
 
-/* Remove from the ring the first unsettled batch whose device no thread is using, and return it
- * with the device's lock held; NULL: there is none. The lock is held. */
+/* Find the first unsettled batch whose device is not locked, lock the device, and remove the batch
+ * from the ring. NULL: there is no such batch. The lock is held. */
 static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
 {
     const uint64_t end = order->reserve + order->window;
@@ -611,8 +612,8 @@ static bm_ingest_batch *take_unsettled(bm_ingest_order *order)
     return NULL;
 }
 
-/* Settle one batch; false: there is none. The lock is held, but released while the batch is
- * settled. */
+/* Settle one batch. False: no batch can be settled now. The lock is held, but released while the
+ * batch is settled. */
 static bool settle(bm_ingest_order *order)
 {
     bm_ingest_batch *batch = take_unsettled(order);
@@ -631,8 +632,8 @@ static bool settle(bm_ingest_order *order)
     return true;
 }
 
-/* Does the sink claim the batch, whose rows are about to be reserved? Also true if the sink claims
- * no batches at all. */
+/* Just before the rows of the batch are reserved: does the sink claim the batch? Also true if the
+ * sink has no `claim` function. */
 static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bool first)
 {
     const bm_ingest_early *early = &order->cfg->early;
@@ -640,9 +641,9 @@ static bool claim(const bm_ingest_order *order, const bm_ingest_batch *batch, bo
            early->claim(early->ctx, batch, order->cfg->docs->reserved.docs, first);
 }
 
-/* Reserve rows for the next batch, if it is in the ring; false: nothing was done. A batch that
- * cannot have rows or cannot be claimed waits until all batches before it are delivered; then it
- * goes on without rows or unclaimed. The lock is held. */
+/* If the next batch is in the ring, reserve its rows. If the rows cannot be reserved, or the sink
+ * does not claim the batch, the batch waits until all earlier batches are delivered; then it
+ * continues without rows, or unclaimed. Returns false if nothing was done. The lock is held. */
 static bool reserve(bm_ingest_order *order)
 {
     bm_doc_table *docs = order->cfg->docs;
@@ -682,15 +683,16 @@ static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
     return atomic_load(&order->ready[n % order->window]) == n + 1;
 }
 
-/* Enter the batch's ids and contents of one shard, which is marked busy. */
+/* Enter the ids of one shard, and, if the batch is claimed, its content hashes. The shard must be
+ * marked busy. */
 static bm_status enter(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, uint32_t s, bm_error *err)
 {
     BM_TRY(enter_ids(cfg->docs, batch, s, err));
     return batch->turn.claimed ? bm_doc_copies_enter(cfg->early.copies, batch, s, err) : BM_OK;
 }
 
-/* Enter the shard's next batch, which is ready. The shard is marked busy. A failure is stored in
- * the batch. */
+/* Enter the next batch into the shard. The batch must be ready, and the shard marked busy. A
+ * failure is stored in the batch. */
 static void enter_shard(bm_ingest_order *order, uint32_t s)
 {
     bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
@@ -706,7 +708,8 @@ static void enter_shard(bm_ingest_order *order, uint32_t s)
     atomic_fetch_sub(&batch->entry.left, 1);
 }
 
-/* Enter what is ready in all shards, starting from a different shard for each batch. */
+/* Enter the ready batches into all free shards. `from`: number of a batch; it decides with which
+ * shard to begin, so that threads begin with different shards. */
 static void enter_shards(bm_ingest_order *order, uint64_t from)
 {
     for (uint32_t i = 0; i < BM_DOC_SHARDS; i++) {
@@ -727,8 +730,8 @@ static bool may_deliver(bm_ingest_order *order)
            atomic_load(&batch_at(order, order->next)->entry.left) == 0;
 }
 
-/* Enter the first batch that has rows and was not entered. The lock is held, but released
- * meanwhile. */
+/* Enter the next batch (order->enter). The lock is held, but released while the batch is
+ * entered. */
 static void enter_one(bm_ingest_order *order)
 {
     const uint64_t n = order->enter++;
@@ -745,7 +748,7 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
     order->times.enter += spent;
-    if (may_deliver(order)) /* another thread may have to deliver it */
+    if (may_deliver(order)) /* wake other threads, since this thread may not deliver it */
         pthread_cond_broadcast(&order->moved);
 }
 
@@ -754,8 +757,8 @@ static bool may_enter(const bm_ingest_order *order)
     return !order->stop && order->enter < order->reserve;
 }
 
-/* Pause if cfg.pause asks for it. No other thread delivers. The lock is held, but released
- * meanwhile. */
+/* Call cfg.pause, and pause if it returns true. No other thread delivers. The lock is held, but
+ * released during the pause. */
 static void pause_if_due(bm_ingest_order *order)
 {
     const bm_ingest_pause *pause = &order->cfg->pause;
@@ -771,8 +774,8 @@ static void pause_if_due(bm_ingest_order *order)
     order->in_turn = false;
 }
 
-/* Put all delivered batches. No other thread delivers. False: it failed, and the failure was
- * reported. */
+/* Put all delivered batches. No other thread delivers. False: putting failed, and the failure is
+ * recorded. */
 static bool put_before(bm_ingest_order *order)
 {
     pthread_mutex_lock(&order->lock);
@@ -812,16 +815,16 @@ static void deliver_one(bm_ingest_order *order)
     order->in_turn = false;
     if (status == BM_OK) {
         pause_if_due(order);
-    } else { /* a failed batch is not put, and later ones are not delivered */
+    } else { /* a failed batch is not put, and later batches are not delivered */
         *place = NULL;
         put_back(order, batch);
     }
     order->delivering = false;
-    pthread_cond_broadcast(
-        &order->moved); /* this thread may not be the one that delivers the next batch */
+    pthread_cond_broadcast(&order->moved); /* another thread may have to deliver the next batch */
 }
 
-/* Do one step of some batch, if there is one to do. The lock is held, but released meanwhile. */
+/* If some batch has a step that can be done now, do it, and return true. The lock is held, but may
+ * be released meanwhile. */
 static bool help(bm_ingest_order *order)
 {
     if (may_deliver(order))
