@@ -82,7 +82,7 @@ void bm_device_list_close(bm_device_list *list)
     bm_free(list);
 }
 
-/* device_probe -- the library's entry for the probe process (opencl/cl_child.h). */
+/* device_probe -- the function of the library that the probe process calls (opencl/cl_child.h). */
 
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err)
 {
@@ -92,8 +92,8 @@ bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *e
 /* device_self_test -- the public self-test: checks known answers on a device.
  *
  * The self-test signs documents with the same calls as a job, and compares words and keys with the
- * scalar reference, which defines the scheme. The documents have sizes of 0, 1 and around each
- * block size; each scheme is tested with several numbers of permutations. */
+ * scalar reference, which defines the scheme. The documents have 0 hashes, 1 hash, and numbers of
+ * hashes close to each block size. Each scheme is tested with several numbers of permutations. */
 
 /* --- known answers --- */
 
@@ -108,7 +108,7 @@ typedef struct test_case {
     uint64_t *keys;
     const bm_scheme_ops *scheme;
     uint32_t perms, bands, rows;
-    bool stuck; /* a device stopped answering, and may use all of this for ever */
+    bool stuck; /* a device no longer answers, and may use this memory at any time: never freed */
     const char *cache_dir;
     bm_device_settings settings;
     bm_callbacks callbacks;
@@ -203,8 +203,8 @@ static void case_free(test_case *test)
     bm_free_all(test->hashes, test->weights, test->words, test->keys, test);
 }
 
-/* Test every scheme for which the device has kernels, with the numbers of permutations in the
- * scheme's row. */
+/* Test every scheme for which the device has kernels, with the numbers of permutations listed in
+ * the row of the scheme. */
 static bm_status test_device(test_case *test, const bm_device_info *device, uint32_t *n_checks,
                              bm_error *err)
 {

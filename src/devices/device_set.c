@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_set.c -- opens the chosen devices, checks their answers, and gives up those that fail.
+/* device_set.c -- opens the chosen devices, checks their answers, and stops using devices that
+ * fail.
  *
  * Tests: tests/cli/cases/devices.sh, tests/cli/cases/devices_together.sh,
  *        tests/fault/device/answers.sh, tests/fault/device/calls.sh,
@@ -26,15 +27,15 @@
 #include "opencl/known_answers.h"
 #include "text/unit_text.h"
 
-/* device_pick -- each word of the list marks devices; marked devices are opened in the order of the
- * listing. */
+/* device_pick -- each word of the list marks devices. Marked devices are opened in the order of the
+ * list of devices. */
 
 typedef struct listing {
     bm_device_info *devices; /* the native CPU, and the rows of cl_listing.h */
     size_t n;
     bool *marked;
-    bool broken;    /* OpenCL failed; see `note` */
-    char note[640]; /* why there is no OpenCL device; "": there is one */
+    bool broken;    /* OpenCL failed; `note` is the reason */
+    char note[640]; /* the reason why there is no OpenCL device; "": there is one */
 } listing;
 
 static bool word_is(bm_str word, const char *name)
@@ -55,7 +56,7 @@ static bool is_gpu(const bm_device_info *device)
     return device->kind == BM_DEVICE_CL_GPU && device->usable && !bm_cl_is_emulator(device);
 }
 
-/* Describe which other row is the same GPU, and how that is known. */
+/* Describe which other row is the same GPU, and which property shows this. */
 static const char *describe_same(const bm_device_info *device, char *out, size_t cap)
 {
     if (strcmp(device->same_by, "pci") == 0)
@@ -68,7 +69,7 @@ static const char *describe_same(const bm_device_info *device, char *out, size_t
     return out;
 }
 
-/* Why `auto` does not use an OpenCL device; NULL: `auto` uses it. */
+/* The reason why `auto` does not use an OpenCL device; NULL: `auto` uses it. */
 static const char *why_not_auto(const bm_device_info *device, char *words, size_t cap)
 {
     if (!device->usable)
@@ -98,7 +99,7 @@ static bool word_matches(bm_str word, const bm_device_info *device, bool first_c
            (name_contains(device->name, word) || name_contains(device->platform, word));
 }
 
-/* Does the word "opencl:P.D" name a device of this platform, which has no devices? */
+/* Does a word "opencl:P.D" name a device of this platform? */
 static bool is_within(bm_str word, const bm_device_info *platform)
 {
     const size_t len = strlen(platform->spec);
@@ -106,7 +107,7 @@ static bool is_within(bm_str word, const bm_device_info *platform)
            word.data[len] == '.';
 }
 
-/* The row of the same GPU that is preferred to this one; NULL: none. */
+/* Another row of the same GPU that is preferred to this row; NULL: there is none. */
 static const bm_device_info *preferred(const listing *all, const bm_device_info *device)
 {
     for (size_t i = 0; i < all->n && device->same_as[0] != '\0'; i++)
@@ -115,7 +116,8 @@ static const bm_device_info *preferred(const listing *all, const bm_device_info 
     return NULL;
 }
 
-/* Does the word select this row? Of the rows of one GPU it selects the preferred one. */
+/* Does the word select this row? If several rows are the same GPU, it selects only the preferred
+ * row. */
 static bool word_means(const listing *all, bm_str word, const bm_device_info *device, bool first_cl)
 {
     const bm_device_info *other = preferred(all, device);
@@ -126,8 +128,7 @@ static bool word_means(const listing *all, bm_str word, const bm_device_info *de
 static bm_status mark_word(listing *all, bm_str word, bm_error *err)
 {
     bool seen_cl = false, found = false;
-    const bm_device_info *empty = NULL; /* a platform that the word selects but that has no
-                                           device */
+    const bm_device_info *empty = NULL; /* a selected platform without devices */
     for (size_t i = 0; i < all->n; i++) {
         const bm_device_info *device = &all->devices[i];
         if (device->kind == BM_DEVICE_CL_NONE) {
@@ -217,14 +218,14 @@ bool bm_device_is_auto(const char *words)
     return words != NULL && strcasecmp(words, "auto") == 0;
 }
 
-/* Are GPUs all that these words need of OpenCL (`auto`, alone or with `cpu`)? */
+/* Are the words `auto`, alone or with `cpu`? Then only GPUs are needed of all OpenCL devices. */
 static bool names_only_auto(const char *words)
 {
     return bm_device_is_auto(words) || strcasecmp(words, "cpu,auto") == 0 ||
            strcasecmp(words, "auto,cpu") == 0;
 }
 
-/* List the reasons of all platforms; "" if any platform has a device. */
+/* Set `out` to the reasons why the platforms have no devices; "" if any platform has a device. */
 static void note_platforms(const bm_cl_listing *cl, char *out, size_t cap)
 {
     size_t used = 0;
@@ -239,7 +240,7 @@ static void note_platforms(const bm_cl_listing *cl, char *out, size_t cap)
     }
 }
 
-/* List all devices; without those of OpenCL if `options` is NULL. */
+/* List all devices. If `options` is NULL, OpenCL devices are not listed. */
 static bm_status list(bm_cl_need need, const bm_device_options *options,
                       const bm_callbacks *callbacks, const char *cpu, listing *all, bm_error *err)
 {
@@ -335,17 +336,17 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
     return ops->open(&own, out, err);
 }
 
-#define CHECK_ONE_IN  1024u /* check one in so many documents, and at least one in each batch */
-#define CREDIT_ONE_IN 128u  /* each so many signed hashes add one hash of credit */
+#define CHECK_ONE_IN  1024u /* one in so many documents is checked, and at least one per batch */
+#define CREDIT_ONE_IN 128u  /* for so many signed hashes, the credit grows by one hash */
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u
 #define START_SECONDS 0.5     /* seconds to start a driver, the kernels and the trial */
 #define SMALL_WORK    0x1p+26 /* bytes of text times words of a signature */
-#define WORTH_PART    5       /* a device must reach 1 / WORTH_PART of the CPU's rate, ... */
-#define WORTH_GAIN    1.1     /* ... and all devices together this multiple of the CPU's rate */
+#define WORTH_PART    5       /* each device must reach 1 / WORTH_PART of the CPU's rate */
+#define WORTH_GAIN    1.1     /* all devices together must reach this multiple of the CPU's rate */
 #define SOME_WORDS    4u
-/* 768 KiB of hashes: a batch stays in a core's second-level cache. */
+/* 768 KiB of hashes, so that a batch stays in the second-level cache of a core. */
 #define CPU_BATCH_HASHES (96u * 1024u)
 
 static void add_name(bm_device_set *set, const char *name)
@@ -354,9 +355,9 @@ static void add_name(bm_device_set *set, const char *name)
     snprintf(set->names + used, sizeof set->names - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
-/* Convert the failure of a device that was selected by name. A lack of memory that OpenCL reports
- * (err->code is set) is the device's, so it becomes BM_ERR_DEVICE, and so does a failed self-test.
- * A lack of our own memory stays BM_ERR_NOMEM. The message names the device. */
+/* Convert the failure of a device that was selected by name to BM_ERR_DEVICE, with a message that
+ * names the device. This includes a failed self-test, and a lack of memory that OpenCL reports
+ * (err->code is set). A lack of memory of this process stays BM_ERR_NOMEM. */
 static bm_status named_failure(const bm_device_info *device, bm_status status, bm_error *err)
 {
     const bool ours = err == NULL || err->code == 0;
@@ -371,7 +372,7 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
     return BM_ERR_DEVICE;
 }
 
-/* A device being opened, on a thread of its own if there are several. */
+/* A device that is being opened. If there are several, each but the first has its own thread. */
 typedef struct opening {
     const bm_backend_cfg *cfg;
     const bm_device_info *device;
@@ -379,7 +380,7 @@ typedef struct opening {
     bool started;
     bm_status status;
     bm_error error;
-    bm_backend *backend; /* NULL: it did not open, or was passed to a worker */
+    bm_backend *backend; /* NULL: opening failed, or the backend was passed to a worker */
 } opening;
 
 static void *open_one(void *ctx)
@@ -389,8 +390,8 @@ static void *open_one(void *ctx)
     return NULL;
 }
 
-/* Open all devices at once, so that a driver that is slow to start, here and in the trial run,
- * delays the job only once. */
+/* Open all devices at once. Drivers may be slow to start, and this way they delay the job only
+ * once. */
 static void open_all(opening *openings, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -403,8 +404,8 @@ static void open_all(opening *openings, size_t n)
             pthread_join(openings[i].thread, NULL);
 }
 
-/* Take over an opened device, and run the trial on it. If the device is stuck, it may use the
- * trial's memory for ever; *trial then becomes NULL and is leaked. */
+/* Take over an opened device, and run the trial on it. If the device gets stuck, it may use the
+ * memory of the trial at any later time. Then *trial becomes NULL, and the trial is never freed. */
 static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
     bm_backend *backend = opened->backend;
@@ -426,8 +427,8 @@ out:
     return status;
 }
 
-/* Add a worker for a device. If the device did not open or fails in the trial: under `auto` it is
- * left out with a warning, else the call fails. */
+/* Add a worker for a device. If the device did not open, or fails in the trial, `auto` leaves it
+ * out with a warning; if the user named the device, the call fails. */
 static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial **trial,
                             bm_error *err)
 {
@@ -459,7 +460,8 @@ static bm_offload requested_offload(const bm_device_set_cfg *cfg)
     return cfg->settings != NULL ? cfg->settings->text_offload : BM_OFFLOAD_AUTO;
 }
 
-/* Choose between texts and hashes, as far as is possible before a device is opened. */
+/* Choose between texts and hashes for devices, as far as this is possible before they are
+ * opened. */
 static bm_offload resolve_offload(const bm_device_set_cfg *cfg)
 {
     const bm_offload requested = requested_offload(cfg);
@@ -469,20 +471,20 @@ static bm_offload resolve_offload(const bm_device_set_cfg *cfg)
                                         : requested;
 }
 
-/* Are there texts that devices can cut? */
+/* Does the job have texts that devices can cut? */
 static bool has_able_text(const bm_device_set_cfg *cfg)
 {
     return cfg->text != NULL && bm_text_batch_able(cfg->text);
 }
 
-/* Do devices have kernels for the scheme? If not, the native CPU signs everything, whichever
+/* Do devices have kernels for the scheme? If not, the native CPU signs all documents, even if other
  * devices were selected. */
 static bool has_kernels(const bm_device_set *set)
 {
     return set->params.ops->device.sign_cpu != NULL;
 }
 
-/* Should a trial decide whether the devices that `auto` chose pay off? Not if the user decides
+/* Does a trial decide whether the devices that `auto` chose pay off? It does not if the user chose
  * between texts and hashes. */
 static bool compares(const bm_device_set_cfg *cfg)
 {
@@ -490,8 +492,8 @@ static bool compares(const bm_device_set_cfg *cfg)
     return cfg->pick->measured && (requested == BM_OFFLOAD_AUTO || requested == BM_OFFLOAD_TRIAL);
 }
 
-/* Open the trial, if the job needs it to choose between devices and the CPU, or between texts and
- * hashes. */
+/* If the job needs a trial, to choose between devices and the CPU or between texts and hashes, open
+ * it. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
 {
@@ -509,8 +511,8 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
     return any && (texts || compares(cfg)) ? bm_text_trial_open(&trial, out, err) : BM_OK;
 }
 
-/* Would the job end before a device is ready? The bytes of the inputs count as text, with at most
- * one shingle per byte; SMALL_WORK takes a thread at most a fifth of a second. */
+/* Would the job end before a device is ready? All bytes of the inputs count as text, with one
+ * shingle per byte. One thread does SMALL_WORK in at most a fifth of a second. */
 static bool is_small(const bm_device_set *set, const bm_device_set_cfg *cfg,
                      const bm_text_trial *trial)
 {
@@ -527,7 +529,8 @@ static void log_without(const bm_device_set *set, const bm_device_set_cfg *cfg, 
                  why);
 }
 
-/* Remove worker i. No thread has used any worker's lock yet. */
+/* Remove worker i. This moves other workers and their locks, so no thread may have used a lock
+ * yet. */
 static void drop_worker(bm_device_set *set, bm_text_trial *trial, size_t i)
 {
     bm_device_worker *worker = &set->device_workers[i];
@@ -544,8 +547,8 @@ static void drop_worker(bm_device_set *set, bm_text_trial *trial, size_t i)
     bm_text_trial_drop(trial, i);
 }
 
-/* Leave out devices that `auto` chose and that do not pay off: first each one below a fifth of the
- * CPU's rate, then all of them if they do not shorten the job. */
+/* Of the devices that `auto` chose, drop those that do not pay off: first each device below a fifth
+ * of the CPU's rate, then, if they do not shorten the job, all others. */
 static void drop_slow_workers(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_text_trial *trial)
 {
@@ -564,7 +567,7 @@ static void drop_slow_workers(bm_device_set *set, const bm_device_set_cfg *cfg,
         drop_worker(set, trial, i);
 }
 
-/* Choose between texts and hashes, and open what the host needs for texts. */
+/* Choose between texts and hashes for devices. For texts, also open a shingler for each worker. */
 static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg,
                                 const bm_text_trial *trial, bm_error *err)
 {
@@ -596,7 +599,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
     return BM_OK;
 }
 
-/* If no device is left, or none was worth using, sign on the native CPU. */
+/* If no device is used, sign on the native CPU. n_opened: number of devices that opened. */
 static void use_cpu(bm_device_set *set, size_t n_opened)
 {
     if (set->n_device_workers > 0 || set->use_cpu)
@@ -626,7 +629,7 @@ static void add_names(bm_device_set *set, const bm_device_pick *pick)
         add_name(set, set->cpu->info.name);
 }
 
-/* Open every selected device: workers, and the native CPU. */
+/* Open the selected devices as workers, and decide whether the native CPU signs too. */
 static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
 {
@@ -658,7 +661,7 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     add_names(set, cfg->pick);
     status = choose_offload(set, cfg, trial, err);
 out:
-    for (; at < n; at++) /* close the devices after the one that failed */
+    for (; at < n; at++) /* after a failure, close the devices that are not yet workers */
         bm_backend_close(openings[at].backend);
     bm_free(openings);
     bm_text_trial_close(trial);
@@ -725,7 +728,7 @@ size_t bm_device_set_batch_hashes(const bm_device_set *set)
     return hashes;
 }
 
-/* The number of hashes of document d; of a text, an upper bound. */
+/* The number of hashes of document d; for a text, an upper bound. */
 static uint64_t units_of(const bm_sign_task *task, size_t d)
 {
     return task->offsets[d + 1] - task->offsets[d];
@@ -751,11 +754,11 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
     return ops->wait(set->cpu, task, err);
 }
 
-/* The sample check. Its cost is limited, measured in hashes that the native CPU signs again: a
- * worker gains one for each CREDIT_ONE_IN hashes signed by its device. So the check takes less than
- * a hundredth of the time that native code would need for the whole job. */
+/* The sample check. Its cost is limited by a credit, in hashes that the native CPU may sign again.
+ * For every CREDIT_ONE_IN hashes that its device signs, the credit of a worker grows by one. So the
+ * check takes less than a hundredth of the time that native code would need for the whole job. */
 
-/* Document d of a task, and its hashes. */
+/* A document of a task, and its hashes. */
 typedef struct sampled {
     size_t doc;
     uint64_t range[2]; /* offsets of its hashes */
@@ -763,16 +766,16 @@ typedef struct sampled {
     bm_hash128 content; /* content hash, if the task has texts */
 } sampled;
 
-/* Are only four words of document d compared? That is done for long documents that were given as
- * hashes. */
+/* Are only four words of document d compared? This is done for long documents that the device
+ * received as hashes. */
 static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     return task->text == NULL && task->words != NULL && set->params.ops->prefix &&
            set->perms_used > SOME_WORDS && units_of(task, d) > LONG_HASHES;
 }
 
-/* What it costs to check document d, in hashes signed by native code. The reference takes as long
- * for one word as native code for eight. */
+/* The cost of checking document d, in hashes signed by native code. The scalar reference takes as
+ * long for one word as native code for eight words. */
 static uint64_t cost_of(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     const uint64_t n = units_of(task, d);
@@ -784,7 +787,7 @@ static bool is_left_to_host(const bm_sign_task *task, size_t d)
     return task->text != NULL && task->text->docs[d].by_host;
 }
 
-/* The first document from d on that the device signed; n_docs: none. */
+/* The first document from d on that the device has signed; n_docs: there is none. */
 static size_t signed_from(const bm_sign_task *task, size_t d)
 {
     while (d < task->n_docs && is_left_to_host(task, d))
@@ -792,7 +795,8 @@ static size_t signed_from(const bm_sign_task *task, size_t d)
     return d;
 }
 
-/* The document with hashes that is cheapest to check. The device must have signed at least one. */
+/* Of the documents that have hashes, the one that is cheapest to check. The device must have signed
+ * at least one document. */
 static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
 {
     size_t least = signed_from(task, 0);
@@ -803,7 +807,8 @@ static size_t cheapest(const bm_device_set *set, const bm_sign_task *task)
     return least;
 }
 
-/* Get the document's hashes; they are made again if the device got its text. */
+/* Get the hashes of document out->doc. If the device received its text, they are made from the
+ * text. */
 static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, sampled *out,
                            bm_error *err)
 {
@@ -821,7 +826,8 @@ static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, s
     return BM_OK;
 }
 
-/* Do four words of a long document equal the reference? Which four depends on the document. */
+/* Compare four words of a long document with the scalar reference. The document determines which
+ * four. */
 static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
                             const sampled *sample)
 {
@@ -836,7 +842,8 @@ static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
     return memcmp(words, row + first * word_bytes, SOME_WORDS * word_bytes) == 0;
 }
 
-/* Are words, keys, count and content hash of the document equal to the native CPU's? */
+/* Sign the document again with the native CPU. Set *right to true if words, keys, number of
+ * shingles and content hash are equal. */
 static bm_status compare(bm_device_set *set, const bm_sign_task *task, const sampled *sample,
                          bool *right, bm_error *err)
 {
@@ -866,8 +873,7 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     worker->credit += (task->offsets[task->n_docs] - task->offsets[0]) / CREDIT_ONE_IN;
     if (worker->credit > CREDIT_MOST)
         worker->credit = CREDIT_MOST;
-    bool dear = false; /* a document was too expensive and was replaced by the cheapest one; at most
-                          once */
+    bool dear = false; /* a document cost too much, and the cheapest one was checked: the last */
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs && !dear; d += CHECK_ONE_IN) {
         bool right = true;
@@ -892,7 +898,7 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     return BM_OK;
 }
 
-/* Called with the lock held. */
+/* Mark the worker as dead. The lock of the worker is held. */
 static void die(bm_device_set *set, bm_device_worker *worker, bm_status status,
                 const bm_error *error)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_offload.c -- measures the CPU, and devices with texts and with hashes.
+/* text_offload.c -- measures the CPU, and devices that receive texts or hashes.
  *
- * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of 2
- * KiB. Each thread of the host repeatedly makes texts, hashes and words of some of the documents;
- * the first round does not count, since it allocates. Processor time is measured, so that
- * interruptions do not make the loops look slow.
+ * A fixed generator makes the text: a megabyte of words of 1 to 10 letters, in documents of 2 KiB.
  *
- *     a device   a small batch, and larger ones until one takes some milliseconds
- *                batches of that size, staged once and submitted again and again, as many in flight
- *                as the backend's depth; the faster of two stretches counts
+ * The CPU: each thread of the host repeatedly makes texts, hashes and signatures of some of the
+ * documents. The first round does not count, since it allocates memory. Processor time is measured,
+ * so that interruptions do not make the loops look slow.
  *
- * A device that takes long for the small batch, at a rate far below the CPU's, is not tried
- * further.
+ * A device: first it receives a small batch, then larger batches, until a batch takes some
+ * milliseconds. Then batches of this size are staged once, and submitted again and again, with as
+ * many in flight as the backend's depth. The faster of two stretches counts. If a device takes long
+ * for the small batch, at a rate far below the CPU's, it is not tried further.
  *
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"
@@ -28,16 +27,18 @@
 
 #define DOC_BYTES     2048u
 #define TRIAL_DOCS    512u
-#define LANE_DOCS     16u   /* documents of a thread's round: they fit into its caches */
-#define LANE_SECONDS  0.002 /* the least time for which the CPU's work is measured */
+#define LANE_DOCS     16u   /* documents in one round of a thread; they fit into its caches */
+#define LANE_SECONDS  0.002 /* least processor time of a thread's measurement */
 #define LANE_ROUNDS   64u
 #define FIRST_DOCS    8u    /* documents in a device's first batch */
-#define FOLD_MOST     8u    /* factor by which a batch may exceed the one before it */
-#define BATCH_SECONDS 0.004 /* the time that the last batches should take */
-#define SLOW_SECONDS  0.005 /* a device is slow if its first batch takes longer than this, ... */
-#define SLOW_PART     20    /* ... at a rate of less than 1/20 of the CPU's */
-#define DEPTH_MAX     4u
-#define STRETCHES     2u
+#define FOLD_MOST     8u    /* most growth from one batch to the next, as a factor */
+#define BATCH_SECONDS 0.004 /* desired time of a batch */
+/* A device is slow if its first batch takes longer than SLOW_SECONDS, and its rate is less than
+ * 1/SLOW_PART of the CPU's. */
+#define SLOW_SECONDS 0.005
+#define SLOW_PART    20
+#define DEPTH_MAX    4u
+#define STRETCHES    2u
 
 static const bm_text_options given_hashes = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
 
@@ -49,7 +50,7 @@ bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n)
     return BM_OFFLOAD_OFF;
 }
 
-/* Processor seconds for the whole text. */
+/* Processor seconds: to make texts (join), to make hashes, to sign. */
 typedef struct parts {
     double join, hash, sign;
 } parts;
@@ -65,12 +66,12 @@ typedef struct lane {
     uint32_t rounds;
 } lane;
 
-/* The times of one form of input, texts or hashes, on one device. */
+/* The times of one device with one form, texts or hashes. */
 typedef struct form_time {
     double rate;   /* rate of the device, in bytes of text per second */
-    double beside; /* seconds of the host's processors for the whole text, for staging and the
+    double beside; /* processor seconds of the host, for staging the whole text and for the
                       driver */
-    parts host;    /* the host's own work in this time */
+    parts host;    /* processor seconds of the host's own work */
 } form_time;
 
 typedef struct device_time {
@@ -81,17 +82,17 @@ struct bm_text_trial {
     bm_text_trial_cfg cfg;
     bm_text_options options;
     char *bytes;
-    bool made; /* `text` and `hashes` are made */
+    bool made; /* `text` and `hashes` are filled */
     bm_text_batch text;
     bm_shingle_batch hashes;
-    /* Devices write here; a device that failed may do so until it is closed. */
+    /* Devices write their results here. A device that has failed may write until it is closed. */
     uint32_t *words, *counts;
     bm_hash128 *content;
     uint64_t *keys;
     bm_sign_task tasks[DEPTH_MAX];
     lane *lanes;
-    atomic_bool stop; /* stops the threads that work beside a device */
-    parts alone;      /* the host's work without devices */
+    atomic_bool stop; /* stops the threads that work while a device is timed */
+    parts alone;      /* the host's work while no device works */
     device_time *devices;
     size_t n_devices, cap_devices;
     bool same_processors; /* some device is made of the host's processors */
@@ -185,8 +186,8 @@ static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool 
     return BM_OK;
 }
 
-/* Work in rounds until they have taken LANE_SECONDS, at most LANE_ROUNDS; with `beside`, until the
- * device has been timed. */
+/* Work in rounds until LANE_SECONDS or LANE_ROUNDS are reached. With `beside`, work until t->stop
+ * is set, since a device is being timed. */
 static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool beside,
                           bm_error *err)
 {
@@ -206,7 +207,8 @@ static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool b
     return BM_OK;
 }
 
-/* The mean of all threads, for the whole text. false: no round was completed. */
+/* The mean processor time for the whole text, over the rounds of all threads. False: no round was
+ * completed. */
 static bool mean_of(const bm_text_trial *t, parts *out)
 {
     parts sum = {0};
@@ -222,7 +224,7 @@ static bool mean_of(const bm_text_trial *t, parts *out)
         return false;
     *out = (parts){sum.join * fold, sum.hash * fold, sum.sign * fold};
     if (t->cfg.text == NULL)
-        out->hash = 0; /* hashes are given */
+        out->hash = 0; /* the job has given hashes, so none are made */
     return true;
 }
 
@@ -277,14 +279,14 @@ void bm_text_trial_close(bm_text_trial *trial)
                 trial->lanes, trial->devices, trial);
 }
 
-/* The bytes to which rates refer, in documents 0 … n-1. */
+/* The bytes of n documents, as rates count them: bytes of text, or, for given hashes, of hashes. */
 static double bytes_of(const bm_text_trial *t, size_t n)
 {
     return t->cfg.text != NULL ? (double)n * DOC_BYTES
                                : (double)n * (DOC_BYTES - given_hashes.shingle_k + 1) * 8;
 }
 
-/* Bytes per second if the whole text takes `seconds`, which may be 0 with a coarse clock. */
+/* Bytes per second if the whole text takes `seconds` (with a coarse clock, `seconds` may be 0). */
 static double rate_of(const bm_text_trial *t, double seconds)
 {
     return bytes_of(t, TRIAL_DOCS) / (seconds > 0 ? seconds : 1e-9);
@@ -297,7 +299,8 @@ double bm_text_trial_cpu_rate(const bm_text_trial *trial)
 
 /* --- a device --- */
 
-/* Make both batches, and memory for the results of DEPTH_MAX tasks. */
+/* Fill both batches, `text` and `hashes`, and allocate memory for the results of DEPTH_MAX
+ * tasks. */
 static bm_status make_batches(bm_text_trial *t, bm_error *err)
 {
     const size_t docs = (size_t)TRIAL_DOCS * DEPTH_MAX;
@@ -368,9 +371,9 @@ static bm_status time_one(timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Time batches alone on the device, with growing size, until one takes long enough. The first of a
- * size may spend time on allocation, so a long one is timed again. *slow: the device is too slow to
- * go on after the first size. */
+/* Time single batches of growing size on the device, until one takes long enough. The first batch
+ * of a size may spend time on allocation, so a batch that takes long is timed again. *slow becomes
+ * true if the device is so slow with the first size that it is not tried further. */
 static bm_status time_alone(timing *x, bool *slow, bm_error *err)
 {
     *slow = false;
@@ -400,9 +403,9 @@ static void unstage(const timing *x)
     }
 }
 
-/* Set up every task, and stage it if the backend has places for it. A place that is too small grows
- * when a task is submitted, so staging is tried again after that. *seconds: the staging time of one
- * task. */
+/* Set up all tasks, and stage them if the backend has places. If a place is too small, it grows
+ * when the task is submitted, so the task is submitted once, and staging is tried again. *seconds
+ * becomes the time of staging one task. */
 static bm_status stage(const timing *x, double *seconds, bm_error *err)
 {
     *seconds = 0;
@@ -422,7 +425,7 @@ static bm_status stage(const timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Time batches in flight; the faster of two stretches counts. */
+/* Time the device with several batches in flight. The faster of two stretches counts. */
 static bm_status time_flight(const timing *x, double staging, bm_error *err)
 {
     const uint32_t each = x->depth;
@@ -464,15 +467,15 @@ static bm_status time_form(timing *x, bm_error *err)
     if (slow)
         return BM_OK;
     const bm_status status = time_staged(x, err);
-    if (status != BM_ERR_UNSUPPORTED) /* if so, too much for the device's buffers: keep the time of
-                                       * single batches */
+    if (status != BM_ERR_UNSUPPORTED) /* if the device's buffers are too small for several batches,
+                                       * the time of single batches counts */
         BM_TRY(status);
     BM_TRY(x->backend->ops->drain(x->backend, err));
     unstage(x);
     return BM_OK;
 }
 
-/* Thread 0 times the device while the others work. */
+/* Thread 0 times the device while all other threads do the host's work. */
 static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
 {
     timing *x = ctx;
@@ -484,8 +487,8 @@ static bm_status run_beside(void *ctx, uint32_t thread, bm_error *err)
     return status;
 }
 
-/* Time a device that shares memory with the host, while the host works. The driver's processor time
- * cannot be told apart from the threads', so it is not counted. */
+/* Time a device that shares memory with the host, while the host works. The processor time of the
+ * driver cannot be separated from that of the threads, so it is not counted. */
 static bm_status time_beside(timing *x, bm_error *err)
 {
     bm_pool *pool = NULL;
@@ -520,7 +523,7 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
     if (trial->cfg.texts && backend->accepts_text)
         status = try_form(trial, backend, true, &took.text, err);
     if (status == BM_ERR_UNSUPPORTED)
-        took.text = (form_time){.rate = 0}; /* the device does not take such texts: hashes win */
+        took.text = (form_time){.rate = 0}; /* the device does not take texts, so hashes win */
     else
         BM_TRY(status);
     trial->devices[trial->n_devices++] = took;
@@ -537,7 +540,8 @@ void bm_text_trial_drop(bm_text_trial *trial, size_t i)
 
 /* --- the result --- */
 
-/* The rate of a way through host and device (text_offload.h); 0 if one of them has none. */
+/* The rate of a form (text_offload.h), from the rates of host and device; 0 if one of these is
+ * 0. */
 static double text_way_rate(double host_rate, double device_rate, bool same_processors)
 {
     if (host_rate <= 0 || device_rate <= 0)
@@ -552,8 +556,8 @@ static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
     return text ? &t->devices[i].text : &t->devices[i].hashes;
 }
 
-/* The rate with devices `from` … `end`-1. *host and *device: the rates of the host and of these
- * devices. */
+/* The rate of one form with devices `from` … `end`-1. *host becomes the rate of the host, *device
+ * that of these devices. */
 static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
                         double *device)
 {
@@ -563,7 +567,7 @@ static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool te
         const form_time *f = form_of(t, i, text);
         *device += f->rate;
         seconds += text ? f->host.join : f->host.hash;
-        if (!t->same_processors) /* else the device's work would count twice */
+        if (!t->same_processors) /* otherwise the device's work would be counted twice */
             seconds += f->beside;
     }
     *host = rate_of(t, seconds / (double)(end > from ? end - from : 1) / t->cfg.threads);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* version.c -- the library's version; see bandmill/version.h.
  *
- * The digest of the kernels is XXH3_64 over name, length and text of each embedded file, in order.
- * It is constant for a binary, and computed once.
+ * The digest of the kernels is the XXH3_64 of name, length and text of all embedded files, in
+ * order. It is computed once.
  *
  * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/version.h>
