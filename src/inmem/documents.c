@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* documents.c -- checks the documents of a call, and divides them into ranges.
  *
- * The size of a range is a third of the remaining work, divided by the number of threads, within
- * bounds. With two threads and ranges of 256 KiB, the last ranges are 16 KiB, about 25 microseconds
- * of work. One thread waits for the other no longer than that, except for a longer document.
+ * The work of a range is a third of the remaining work, divided by the number of threads, but
+ * within limits. With limits of 256 KiB and 16 KiB, the last ranges have 16 KiB, about 25
+ * microseconds of work. At the end, a thread waits for the others no longer than that, unless a
+ * document is longer.
  *
  * Tests: tests/unit/inmem/test_doc_signer.c, tests/unit/inmem/test_documents.c,
  *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_signer.c */
@@ -22,7 +23,7 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES  2u /* a document with more ranges of work is handed out alone, first */
+#define LONG_RANGES  2u /* a document with more work than so many ranges is long */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 
@@ -61,7 +62,7 @@ static bm_status check_weights(const bm_documents *docs, bm_error *err)
                                (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
             sum += docs->weights[i];
         }
-        if (sum > DBL_MAX / 2) /* comparing two documents adds up their sums */
+        if (sum > DBL_MAX / 2) /* the sums of two documents are added when these are compared */
             return bm_fail(err, BM_ERR_INPUT,
                            "the weights of row %zu add up to %g (at most %g was expected: divide "
                            "all weights by the same number)",
@@ -179,7 +180,7 @@ static bool next_long_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return false;
 }
 
-/* Take the next range of other documents; it ends before a long document. */
+/* Take the next range of documents that are not long. It ends before the next long document. */
 static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     const bm_documents *docs = ranges->docs;
@@ -201,7 +202,7 @@ static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return *end > *begin;
 }
 
-/* Take the next range. false: there are no more. */
+/* Take the next range. False: all documents are handed out. */
 static bool doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     pthread_mutex_lock(&ranges->lock);
@@ -239,7 +240,7 @@ void bm_doc_ranges_end(bm_doc_ranges *ranges)
 
 /* doc_hasher -- copies a text only if it is not valid UTF-8. */
 
-#define KEEP ((size_t)4 << 20) /* bytes kept between documents */
+#define KEEP ((size_t)4 << 20) /* most bytes of `repaired` that stay allocated between documents */
 
 bm_status bm_doc_hasher_init(bm_doc_hasher *hasher, const bm_text_options *options, const char *cpu,
                              bm_error *err)
@@ -263,7 +264,7 @@ static bm_status add_text(bm_doc_hasher *hasher, bm_str text, bm_shingle_batch *
 {
     bm_buf *repaired = &hasher->repaired;
     uint64_t n_replaced = 0;
-    /* data may be NULL */
+    /* with length 0, data may be NULL */
     if (text.len == 0)
         text.data = "";
     if (bm_utf8_valid_prefix(text.data, text.len) == text.len)
@@ -292,11 +293,11 @@ bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, siz
     return bm_shingle_set_add(&hasher->sets, hasher->wide, n, batch, err);
 }
 
-/* doc_signer -- add documents, sign them, read the results; clear, and start again.
+/* doc_signer -- use: add documents, sign them, read the results, clear, and begin again.
  *
- * Hashes are signed before they are sorted, since minima do not depend on order. */
+ * Hashes are signed before they are sorted. The signature does not depend on their order. */
 
-#define KEEP_HASHES ((size_t)1 << 20) /* hashes that stay allocated between documents */
+#define KEEP_HASHES ((size_t)1 << 20) /* most hashes that stay allocated after clear */
 
 bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_error *err)
 {

@@ -35,7 +35,7 @@
 #include "text/distinct.h"
 #include "text/stop_words.h"
 
-/* set_links -- links copies, and passes the other sets to bm_find_pairs. */
+/* set_links -- links copies, and passes all sets that are not copies to bm_find_pairs. */
 
 double bm_six_decimals(double similarity)
 {
@@ -45,7 +45,7 @@ double bm_six_decimals(double similarity)
         return similarity;
     snprintf(text, sizeof text, "%.6f", similarity); /* rounds exactly, unlike a multiplication */
     for (const char *c = text; *c != '\0'; c++)
-        if (*c >= '0' && *c <= '9') /* whatever the locale puts between the digits */
+        if (*c >= '0' && *c <= '9') /* skips the decimal point, which depends on the locale */
             millionths = millionths * 10 + (uint32_t)(*c - '0');
     return millionths / 1e6;
 }
@@ -55,7 +55,7 @@ static bool same_content(const bm_hash128 *x, const bm_hash128 *y)
     return x->hi == y->hi && x->lo == y->lo;
 }
 
-/* Order documents by content, and copies in input order. */
+/* Order documents by content hash, and copies by input order. */
 static int by_content(const void *x, const void *y, void *ctx)
 {
     const bm_hash128 *contents = ctx;
@@ -69,10 +69,10 @@ static int by_content(const void *x, const void *y, void *ctx)
 }
 
 typedef struct rest {
-    uint32_t *order;   /* all sets, ordered by content */
-    uint8_t *copy;     /* for each set: 1 if it is a copy, else 0 */
-    uint32_t *numbers; /* the indexes of the n sets that are not copies */
-    uint64_t *offsets; /* n + 1: offsets of these sets, moved together */
+    uint32_t *order;   /* the numbers of all sets, ordered by content hash */
+    uint8_t *copy;     /* copy[i] is 1 if set i is a copy, else 0 */
+    uint32_t *numbers; /* the numbers of the n sets that are not copies */
+    uint64_t *offsets; /* n + 1 offsets of these sets, once they are moved together */
     size_t n;
 } rest;
 
@@ -95,7 +95,7 @@ static bm_status link_copies(const bm_linked_sets *s, rest *r, bm_set_link_fn fn
     return BM_OK;
 }
 
-/* Move the sets that are not copies together. */
+/* Move the sets that are not copies together, to the beginning of the arrays. */
 static void gather(const bm_linked_sets *s, rest *r)
 {
     r->offsets[0] = 0;
@@ -151,24 +151,24 @@ out:
     return status;
 }
 
-/* hash_sets -- makes sorted sets of distinct hashes of the documents of a call, for
- * bm_shingle_texts and bm_find_pairs.
+/* hash_sets -- for the documents of a call, makes sets of distinct hashes; used by bm_shingle_texts
+ * and bm_find_pairs.
  *
- *     ranges of documents -> the sets of each range, kept as a chunk
+ *     ranges of documents -> the sets of each range, stored as a chunk
  *
- * The number of hashes of a text is known only after it is cut, so the sets of a range stay where
- * they are made. bm_shingle_texts copies each chunk into the result, and frees it. The memory in
- * use is about the size of the result, since pages of the result are touched as pages of chunks are
- * freed. */
+ * The number of hashes of a text is not known before it is cut. So the sets of a range stay in the
+ * chunk where they are made. bm_shingle_texts copies each chunk into the result, and frees the
+ * chunk. So the memory in use is about the size of the result: it grows by pages of the result
+ * while pages of chunks are freed. */
 
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)
 
 struct bm_hash_sets {
     size_t n_docs;
-    uint64_t *offsets; /* n_docs + 1 */
-    uint64_t *hashes;  /* offsets[n_docs] */
-    uint64_t *content; /* n_docs * 2, lo and hi */
+    uint64_t *offsets; /* n_docs + 1 elements */
+    uint64_t *hashes;  /* offsets[n_docs] elements */
+    uint64_t *content; /* content hashes, two elements each: lo, hi */
 };
 
 /* The sets of consecutive documents. */
@@ -179,33 +179,33 @@ typedef struct chunk {
 } chunk;
 
 typedef struct sets_job {
-    const bm_documents *docs; /* accepted as in documents.h; no hashes32 */
+    const bm_documents *docs; /* accepted by bm_documents_accept; have no hashes32 */
     uint64_t work;            /* work of all documents */
     const bm_text_options *text;
     const char *cpu;
-    bool sorted;     /* given hashes are always sorted */
-    uint64_t memory; /* limit for the hashes; 0: no bound */
+    bool sorted;     /* sort the sets of texts; sets of given hashes are always sorted */
+    uint64_t memory; /* most bytes of hashes; 0: no limit */
     bm_pool *pool;
     bm_meter *meter; /* used on the caller's thread */
-    /* Results, one for each document; all but `sizes` may be NULL. */
+    /* Arrays of results for each document. All but `sizes` may be NULL. */
     uint32_t *sizes;
     const uint64_t **sets;
-    uint64_t *content; /* two words for each text */
+    uint64_t *content; /* two elements per document */
 } sets_job;
 
 typedef struct maker {
     const sets_job *job;
     bm_doc_ranges ranges;
-    pthread_mutex_t lock; /* guards the chunks */
+    pthread_mutex_t lock; /* protects the members from `chunks` to `n_hashes` */
     chunk *chunks;
     size_t n_chunks, cap_chunks;
     uint64_t n_hashes;
-    uint64_t *given;   /* if hashes are given, the memory of all chunks; else each chunk has its
-                          own */
+    uint64_t *given;   /* if hashes are given: the memory of all chunks; else NULL, and each chunk
+                          has its own memory */
     bm_hash_sets *out; /* the result of bm_shingle_texts */
 } maker;
 
-/* 64-bit words of memory for a hash: the weights of a set, if there are any, follow its hashes. */
+/* Memory per hash, in 64-bit words. If a set has weights, they follow its hashes. */
 static size_t words_a_hash(const bm_documents *docs)
 {
     return docs->weights != NULL ? 2 : 1;
@@ -225,7 +225,7 @@ static int by_hash(const void *x, const void *y)
     return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-/* Make n hashes a sorted set; returns how many remain. */
+/* Convert n hashes to a sorted set. Returns its number of hashes. */
 static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scratch)
 {
     bm_hashes_sort(set, n, scratch);
@@ -238,8 +238,8 @@ static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scrat
     return bm_hashes_distinct(set, n);
 }
 
-/* Make the sorted set of a document with weights, which follow the hashes; of equal hashes the
- * greatest weight is kept. Returns how many hashes remain. */
+/* Make the sorted set of a document with weights, and put its weights after its hashes. Of equal
+ * hashes, the one with the greatest weight is kept. Returns the number of hashes of the set. */
 static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element *scratch)
 {
     const uint64_t begin = job->docs->offsets[doc];
@@ -260,9 +260,9 @@ static size_t weigh_set(const sets_job *job, size_t doc, uint64_t *set, element 
     return left;
 }
 
-/* Sort the sets of a chunk, and set their sizes in job->sizes. On entry, without weights, c->hashes
- * has the hashes of all documents of the chunk, and job->sizes their numbers; with weights, the
- * hashes are read from the caller's arrays. */
+/* Convert the hashes of a chunk to sorted sets, and set job->sizes to the sizes of the sets. On
+ * entry, job->sizes has the numbers of hashes of the documents. Without weights, the hashes are in
+ * c->hashes; with weights, they are read from the caller's arrays. */
 static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
 {
     const bool weighted = job->docs->weights != NULL;
@@ -285,7 +285,7 @@ static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* Cut the texts of the chunk into shingles. */
+/* Cut the texts of the chunk into shingles. Then c->hashes points into `batch`. */
 static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingle_batch *batch,
                            chunk *c, bm_error *err)
 {
@@ -303,7 +303,7 @@ static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingl
     return BM_OK;
 }
 
-/* Copy the chunk's hashes from the batch to memory of their own. */
+/* Copy the hashes of the chunk from the batch to new memory. */
 static bm_status keep_hashes(chunk *c, bm_error *err)
 {
     const uint64_t *from = c->hashes;
@@ -313,7 +313,7 @@ static bm_status keep_hashes(chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* Make a chunk of given hashes. Hashes with weights are not copied yet. */
+/* Make a chunk of given hashes. Hashes with weights are not copied here, but in sort_chunk. */
 static void copy_hashes(const maker *m, chunk *c)
 {
     const bm_documents *docs = m->job->docs;
@@ -393,7 +393,7 @@ static void chunks_free(maker *m)
     m->chunks = NULL;
 }
 
-/* Make everything that the job requests, in chunks that the caller frees. BM_ERR_NOMEM,
+/* Make all results that the job requests. The caller frees the chunks. BM_ERR_NOMEM,
  * BM_ERR_CANCELLED. */
 static bm_status make_sets(const sets_job *job, maker *m, bm_error *err)
 {
@@ -530,9 +530,9 @@ void bm_hash_sets_free(bm_hash_sets *sets)
 
 /* find_sets -- makes sorted sets of distinct hashes, and band keys.
  *
- * Only the bands * rows words that the plan needs are computed; they are stored only if pairs are
- * verified by signature. The backend returns band keys document by document; they are transposed to
- * band by band while a range is in cache. */
+ * If pairs are verified by signature, all words are computed and stored. Otherwise, only the words
+ * that the band keys need are computed, and they are not stored. The backend returns band keys
+ * document by document. They are reordered band by band while a range is in cache. */
 
 struct bm_pair_set {
     bm_pair *pairs;
@@ -548,19 +548,19 @@ typedef struct finder {
     bm_pool *pool;
     bm_meter meter;
     bm_backend *backend;
-    maker sets;            /* has the hashes */
-    const uint64_t **docs; /* for each document its set, ascending; weights, if any, follow it */
+    maker sets;            /* owns the hashes */
+    const uint64_t **docs; /* the sorted set of each document; its weights, if any, follow it */
     uint32_t *sizes;
-    uint8_t *skip;   /* documents without hashes */
-    uint64_t **keys; /* plan.bands arrays */
-    uint32_t *words; /* under SIGNATURE: bm_scheme_row_uints for each document */
-    uint64_t bytes;  /* bytes of all the above */
+    uint8_t *skip;   /* 1 for documents without hashes */
+    uint64_t **keys; /* for each band, the keys of all documents */
+    uint32_t *words; /* with BM_VERIFY_SIGNATURE, bm_scheme_row_uints per document; else NULL */
+    uint64_t bytes;  /* bytes of these arrays and hashes */
     bm_pair *chunk;  /* pairs being verified */
     size_t cap_pairs;
     bm_pair_set *out;
 } finder;
 
-/* Called before `bytes` are allocated. BM_ERR_NOMEM: `memory` does not allow them. */
+/* Call this before `bytes` are allocated. BM_ERR_NOMEM: the limit `memory` does not allow them. */
 static bm_status reserve(finder *f, uint64_t bytes, bm_error *err)
 {
     const uint64_t memory = f->options->resources.memory;
@@ -571,7 +571,8 @@ static bm_status reserve(finder *f, uint64_t bytes, bm_error *err)
     return BM_OK;
 }
 
-/* Report progress and check for cancellation, on the caller's thread only. */
+/* On the caller's thread, report progress and check for cancellation. On other threads, do
+ * nothing. */
 static bm_status look_up(finder *f, uint32_t thread, size_t n_done, bm_error *err)
 {
     if (thread != 0)
@@ -621,11 +622,11 @@ static bm_status prepare(finder *f, bm_error *err)
     return BM_OK;
 }
 
-/* --- band keys, and words where they are compared --- */
+/* --- band keys and words --- */
 
 static bm_status sign_chunk(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    (void)end; /* the range is one chunk */
+    (void)end; /* a range is always one chunk */
     finder *f = ctx;
     const chunk *c = &f->sets.chunks[begin];
     const size_t n = c->n_docs;
@@ -637,7 +638,7 @@ static bm_status sign_chunk(void *ctx, uint32_t thread, size_t begin, size_t end
     for (size_t i = 0; i < n; i++)
         offsets[i + 1] = offsets[i] + f->sizes[c->first + i];
     uint64_t *keys = offsets + 1 + n;
-    const bool given = f->input.weights != NULL; /* weighted sets are signed from the caller's
+    const bool given = f->input.weights != NULL; /* weighted documents are signed from the caller's
                                                     arrays */
     bm_sign_task task = {.offsets = given ? f->input.offsets + c->first : offsets,
                          .hashes = given ? f->input.hashes : c->hashes,
@@ -680,12 +681,12 @@ static bm_status sign(finder *f, bm_error *err)
     return bm_pool_for(f->pool, (bm_pool_split){f->sets.n_chunks, 1}, sign_chunk, f, err);
 }
 
-/* find_search -- finds verified pairs from band keys, or from all sets, and sorts them. */
+/* find_search -- finds pairs by band keys, or by comparing all sets; verifies and sorts them. */
 
 #define DOC_GRAIN    256u   /* documents in a range */
 #define PAIR_GRAIN   1024u  /* pairs in a range */
 #define CHUNK        65536u /* candidates in a chunk */
-#define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
+#define SHARES_A_BIT 1e-300 /* a threshold that one shared hash reaches */
 
 static bool comes_with_similarity(const finder *f)
 {
@@ -699,7 +700,8 @@ static bm_compared compared(const finder *f, const bm_similarity_rule *rule, uin
     return (bm_compared){f->docs[doc], f->sizes[doc]};
 }
 
-/* A pair that does not reach the threshold gets the similarity -1. */
+/* Set the similarities of a range of pairs. If a pair does not reach the threshold, its similarity
+ * becomes -1. */
 static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
@@ -755,8 +757,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     return keep(f, pairs, n, err);
 }
 
-/* Exact similarities come with the pairs, but not for weighted documents: their pairs are only
- * known to share a hash. */
+/* With exact verification, the pairs have their similarities already. For weighted documents it is
+ * only known that they share a hash, so such pairs are verified like candidates. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     finder *f = ctx;
@@ -810,7 +812,7 @@ static bm_status search(finder *f, bm_error *err)
     return status;
 }
 
-/* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeros. */
+/* One round of a stable counting sort, by a or by b. `begins`: n_docs + 1 zeros. */
 static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_a, size_t *begins)
 {
     for (size_t i = 0; i < f->out->n; i++)
@@ -821,7 +823,7 @@ static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_
         to[begins[by_a ? from[i].a : from[i].b]++] = from[i];
 }
 
-/* Sort by a, then b, in O(pairs + documents). */
+/* Sort the pairs by a, and pairs with equal a by b, in O(pairs + documents). */
 static bm_status order(finder *f, bm_error *err)
 {
     const size_t n_docs = f->input.n_docs, n_pairs = f->out->n;
@@ -843,17 +845,17 @@ static bm_status order(finder *f, bm_error *err)
 /* find_pairs -- bm_find_pairs: finds pairs of similar documents in memory, from texts or sets of
  * hashes.
  *
- *     hashes, sorted, distinct -> sign on the native CPU -> band keys -> candidates -> verify
- *         -> sort
+ *     sets of sorted, distinct hashes -> sign on the native CPU -> band keys -> candidates
+ *         -> verify -> sort
  *
- * Every step works on ranges of documents or pairs, on all threads.
+ * Each step works on ranges of documents or pairs, on all threads.
  *
- * Memory: 8 bytes per hash, 16 with a weight; 8 bytes per band and document (under SIGNATURE, 4 per
- * word and document); 13 bytes per document; 32 per pair found. With a bound, a result that would
- * be larger is refused before it is allocated. Tables of buckets, about 12 bytes per document, are
- * not counted.
+ * Memory: 8 bytes per hash, 16 with a weight; 8 bytes per band and document; with
+ * BM_VERIFY_SIGNATURE, 4 bytes per 32-bit word of all signatures; 13 bytes per document; 32 bytes
+ * per pair found. If there is a limit, a result that would exceed it is refused before it is
+ * allocated. Tables of buckets, about 12 bytes per document, are not counted.
  *
- * A call owns its threads; different calls are independent. */
+ * A call owns its threads. Different calls are independent. */
 
 BM_OPTIONS_INIT(find, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
                 .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
@@ -883,7 +885,7 @@ out:
     return status;
 }
 
-/* Documents with weights need a weighted scheme, and others must not use one. */
+/* Check that the scheme is weighted if the documents have weights, and only then. */
 static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
                                bm_error *err)
 {
@@ -993,14 +995,14 @@ void bm_pair_set_free(bm_pair_set *pairs)
     bm_free_all(pairs->pairs, pairs);
 }
 
-/* compare_pairs -- bm_compare_pairs: exact similarities of pairs chosen by the caller, from sorted
- * sets of hashes.
+/* compare_pairs -- bm_compare_pairs: computes the exact similarities of pairs chosen by the caller,
+ * from sorted sets of hashes.
  *
- * For programs that find candidates themselves, such as a cluster that shuffles band keys: only
- * common hashes remain to be counted. Nothing is copied or sorted; the order of the sets is checked
- * once, since the counting loops rely on it.
+ * This is for programs that find candidates themselves, such as a cluster that shuffles band keys.
+ * Only the common hashes of each pair are counted. Nothing is copied or sorted. The order of the
+ * hashes in each set is checked once, since counting relies on it.
  *
- * A call owns its threads; different calls are independent. */
+ * A call owns its threads. Different calls are independent. */
 
 BM_OPTIONS_INIT(compare, .resources = BM_RESOURCE_DEFAULTS)
 

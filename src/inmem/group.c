@@ -2,8 +2,8 @@
 /* group.c -- bm_group_pairs: groups documents by a list of pairs, and finds the label, the kept
  * document and the members of each group.
  *
- * The rules are those of `dedup` (docs/pairing.md), and the same pairs give the same result. The
- * pairs are checked first; lsh/groups.h does the rest. Memory: about 24 bytes per document. Uses
+ * The rules are those of `dedup` (docs/pairing.md), so the same pairs give the same groups. The
+ * pairs are checked first, then grouped by lsh/groups.h. Memory: about 24 bytes per document. Uses
  * one thread.
  *
  * Tests: tests/unit/inmem/test_group_pairs.c */
@@ -30,7 +30,7 @@ static bm_status check_pairs(bm_pair_list list, bm_error *err)
     return BM_OK;
 }
 
-/* labels[i]: the smallest document in the component of i. */
+/* Set labels[i] to the smallest document in the component of document i. */
 static bm_status label_components(bm_pair_list list, uint32_t *labels, bm_error *err)
 {
     bm_union_find sets;
@@ -52,8 +52,8 @@ struct bm_groups {
 
 BM_OPTIONS_INIT(group, 0)
 
-/* Replace kept[i], any one document of the group of i, by the preferred document of the group.
- * `best`: room for n documents. */
+/* On entry, kept[i] is any one document of the group of document i, the same for all its members.
+ * Replace it by the document of the group that the rank prefers. `best`: memory for n numbers. */
 static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
 {
     bm_keep_rank_best(rank, kept, n, best);
@@ -61,7 +61,8 @@ static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t 
         kept[i] = best[kept[i]];
 }
 
-/* labels[i]: the smallest document with the same kept[i]. */
+/* Set labels[i] to the smallest document that has the same kept document as document i. `first`:
+ * memory for n_docs numbers. */
 static void label(const bm_group_options *options, bm_groups *g, uint32_t *first)
 {
     for (size_t i = 0; i < options->n_docs; i++)
@@ -73,7 +74,8 @@ static void label(const bm_group_options *options, bm_groups *g, uint32_t *first
     }
 }
 
-/* List the members of groups by counting. size: n_docs zeros; next: room for n_docs. */
+/* List the members of groups by a counting sort. `size`: n_docs zeros. `next`: memory for n_docs
+ * numbers. */
 static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *next)
 {
     uint64_t total = 0;

@@ -3,12 +3,12 @@
  * device.
  *
  * Any number of calls may run at once, each on the thread that made it. To sign, a thread takes an
- * idle scratch and gives it back, so small calls share nothing except a few counters. The signer's
- * threads help large calls, in turn.
+ * idle scratch, and gives it back afterwards. So small calls share only a few counters. The
+ * signer's own threads, the helpers, help large calls, one call after another.
  *
- * Scratch memory lives as long as the signer and grows to fit the largest call, so a call allocates
- * nothing if its documents are like earlier ones and no more calls run at once than before. After
- * an error of a device the signer can only be closed.
+ * Scratch memory exists as long as the signer, and grows to the size that the largest call needs.
+ * So a call allocates nothing if its documents are like those of earlier calls, and if no more
+ * calls run at once than before. After an error of its device, the signer can only be closed.
  *
  * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
  *        tests/unit/inmem/test_signer_callers.c, tests/unit/inmem/test_signer_fork.c,
@@ -45,28 +45,29 @@
 
 typedef struct bm_signer_run bm_signer_run;
 
-/* Aligned to cache lines of its own: it is written for every document. */
+/* A batch of documents to sign. It has its own cache lines, because it is written for every
+ * document. */
 typedef struct bm_signer_slot {
     alignas(BM_ALIGNMENT) bm_shingle_batch batch;
     bm_sign_task task;
-    bm_signer_run *run; /* the call whose documents a device signs, while the slot is in flight */
+    bm_signer_run *run; /* while the slot is in flight: the call to which its documents belong */
 } bm_signer_slot;
 
-/* Work memory of one thread, aligned to cache lines of its own. */
+/* Work memory of one thread, on its own cache lines. */
 typedef struct bm_signer_scratch {
     alignas(BM_ALIGNMENT) bm_doc_hasher hasher;
-    bm_signer_slot *slot; /* being filled */
+    bm_signer_slot *slot; /* the slot that the thread fills */
     uint64_t *counted;    /* for counting distinct hashes */
     size_t cap_counted;
 } bm_signer_scratch;
 
-/* Slots for a backend that is not `parallel`. A thread that has filled its slot takes the lock,
- * submits the slot, and continues with a spare one. If `depth` slots are in flight already, the
- * thread first waits for the oldest, while other threads fill theirs. */
+/* Slots for a backend that is not `parallel`. When a thread has filled its slot, it takes the lock,
+ * submits the slot, and continues with a spare slot. If `depth` slots are already in flight, it
+ * first waits for the oldest; meanwhile other threads fill their slots. */
 typedef struct bm_signer_ring {
     pthread_mutex_t lock;
     bm_signer_slot **in_flight,
-        **spare; /* room for `depth` slots each; together they have that many */
+        **spare; /* arrays of `depth` slots; n_in_flight + n_spare is always `depth` */
     size_t depth, oldest, n_in_flight, n_spare;
 } bm_signer_ring;
 
@@ -88,13 +89,13 @@ typedef struct bm_signer_task {
     bm_error error;
 } bm_signer_task;
 
-/* Submitted tasks. They are numbered, and done in this order. */
+/* Submitted tasks. They are numbered, and done in the order of their numbers. */
 typedef struct bm_signer_tasks {
-    pthread_mutex_t lock; /* guards everything below */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
-    uint64_t next_turn, turn; /* the next number to give out; the task being done, or the next to be
-                                 done */
-    bool closing, started;    /* started: `thread` exists */
+    uint64_t next_turn, turn; /* number of the next task to submit; number of the task that is being
+                                 done or is done next */
+    bool closing, started;    /* started: `thread` is running */
     pthread_t thread;         /* does the submitted tasks */
     bm_signer_task tasks[BM_SIGNER_TASKS_MAX];
 } bm_signer_tasks;
@@ -102,29 +103,30 @@ typedef struct bm_signer_tasks {
 struct bm_signer {
     bm_handle handle;
     bm_signer_info info;
-    bm_text_options text; /* its stop words are in `stop_words`, or built in */
+    bm_text_options text; /* text.stopwords is `stop_words`, or built in */
     char *stop_words;
     const char *cpu; /* the library's own string for the instruction set */
     bm_sketch_options sketch;
-    bm_meter meter; /* for opening, and for later messages of the device */
+    bm_meter meter; /* for opening, and for later messages about the device */
     bm_team *team;
     bm_device_set devices;
     bm_backend *backend; /* the backend that signs */
     bm_idle scratch;
     size_t batch_hashes, batch_docs;
-    size_t keep_hashes; /* most hashes that a slot keeps; a larger slot is freed */
+    size_t keep_hashes; /* if a slot has memory for more hashes, the memory is freed */
     bm_range_size text_range, hash_range;
     bm_signer_ring ring;
     bm_signer_tasks tasks;
     atomic_bool closing;
-    atomic_bool failed; /* the device failed; set under the lock of the ring */
-    bool bag;           /* documents are bags, even if given as hashes */
+    atomic_bool failed; /* the device has failed; set under ring.lock */
+    bool bag;           /* documents are bags, even if they are given as hashes */
     pthread_mutex_t low_lock;
     bm_low_halves low; /* low halves of the 64-bit hashes of all calls since the last refused
                         * call */
 };
 
-/* signer_scratch -- created if none is idle, so there are as many as were ever in use at once. */
+/* signer_scratch -- scratches. One is created if none is idle, so their number is the most that
+ * were in use at once. */
 
 static void slot_free(bm_signer_slot *slot)
 {
@@ -177,11 +179,11 @@ static void scratch_give(bm_signer *signer, bm_signer_scratch *scratch)
 
 /* signer_device -- the signer's device.
  *
- * `auto` takes the first GPU, or the CPU if that cannot be opened; any other word must select
- * exactly one device. If the device fails later, that is an error, since nothing here signs its
+ * `auto` takes the first GPU, or, if it cannot be opened, the CPU. Any other word must select
+ * exactly one device. If the device fails later, calls fail, since the signer does not sign its
  * batches again. */
 
-/* options->device.device selects one device; NULL: "cpu". */
+/* Open the device that options->device.device selects (NULL: "cpu"). */
 static bm_status open_device(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
     const char *words = options->device.device;
@@ -220,17 +222,17 @@ static bm_status open_device(const bm_signer_options *options, bm_signer *signer
     return BM_OK;
 }
 
-/* signer_run -- a call in progress, on the caller's stack. */
+/* signer_run -- the state of a call in progress. It is on the caller's stack. */
 
 struct bm_signer_run {
     bm_signer *signer;
     const bm_signer_call *call;
     bm_meter meter;
     bm_doc_ranges ranges;
-    size_t n_in_flight;   /* slots in flight; under the lock of the ring */
-    pthread_mutex_t lock; /* guards status and *err, while several threads work on the call */
-    bm_status status;     /* status of the thread that failed first */
-    bm_error *err;        /* the caller's; NULL: not wanted */
+    size_t n_in_flight;   /* slots of this call in flight; protected by ring.lock */
+    pthread_mutex_t lock; /* protects `status` and *err while several threads work on the call */
+    bm_status status;     /* the first failure of a thread */
+    bm_error *err;        /* from the caller; may be NULL */
 };
 
 static void run_failed(bm_signer_run *run, bm_status status, const bm_error *error)
@@ -254,7 +256,7 @@ static bm_status ring_init(bm_signer_ring *ring, size_t depth, bm_error *err)
     return BM_OK;
 }
 
-/* No slot may be in flight. */
+/* Free the ring. No slot may be in flight. */
 static void ring_reset(bm_signer_ring *ring)
 {
     while (ring->n_spare > 0)
@@ -262,8 +264,8 @@ static void ring_reset(bm_signer_ring *ring)
     bm_free_all(ring->in_flight, ring->spare);
 }
 
-/* Called under the lock of the ring, like the next three functions. Make the oldest slot in flight
- * a spare one. */
+/* Make the oldest slot in flight a spare slot. This function and the next three are called with
+ * ring.lock held. */
 static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
 {
     bm_signer_slot *slot = ring->in_flight[ring->oldest];
@@ -274,9 +276,9 @@ static bm_signer_slot *pop_oldest(bm_signer_ring *ring)
     return slot;
 }
 
-/* A call of the backend for this run has failed. Unless it was a lack of memory, the device has
- * failed too: then all tasks in flight are drained and fail as well. Afterwards only the callers
- * use their arrays, or the device is stuck. */
+/* A call of the backend has failed for this run. A lack of memory fails only this run. Any other
+ * failure is one of the device: all tasks in flight are drained, and fail as well. Afterwards only
+ * the callers use their arrays, unless the device is stuck. */
 static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status status,
                            const bm_error *error)
 {
@@ -291,7 +293,7 @@ static void backend_failed(bm_signer *signer, bm_signer_run *run, bm_status stat
         run_failed(pop_oldest(&signer->ring)->run, BM_ERR_DEVICE, &others);
 }
 
-/* Wait for the oldest slot, possibly of another call. A sample of its results is signed again here
+/* Wait for the oldest slot, which may belong to another call. Then check a sample of its results
  * (device_set.h). */
 static void wait_for_oldest(bm_signer *signer)
 {
@@ -328,7 +330,8 @@ static void submit(bm_signer *signer, bm_signer_run *run, bm_signer_scratch *scr
     scratch->slot = ring->spare[--ring->n_spare];
 }
 
-/* Sign the documents in the scratch's slot, or submit the slot and give the scratch another one. */
+/* Sign the documents in the slot of the scratch, or submit the slot and give the scratch a spare
+ * slot. */
 static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_error *err)
 {
     bm_signer *signer = run->signer;
@@ -343,13 +346,13 @@ static bm_status hand_over(bm_signer_run *run, bm_signer_scratch *scratch, bm_er
     submit(signer, run, scratch);
     pthread_mutex_unlock(&signer->ring.lock);
     pthread_mutex_lock(&run->lock);
-    const bm_status status = run->status; /* its error is in run->err already */
+    const bm_status status = run->status; /* the error is already in *run->err */
     pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-/* Wait until no slot of the call is in flight. Afterwards nobody else uses the caller's arrays,
- * unless the device is stuck. */
+/* Wait until no slot of the call is in flight. Afterwards only the caller uses its arrays, unless
+ * the device is stuck. */
 static void wait_for_all(bm_signer_run *run)
 {
     bm_signer *signer = run->signer;
@@ -363,19 +366,19 @@ static void wait_for_all(bm_signer_run *run)
 
 /* signer_work -- signs the documents of a call, on all threads.
  *
- *     range of documents -> a slot: shingle hashes -> backend -> words and keys, straight into the
+ *     range of documents -> a slot: shingle hashes -> backend -> words and keys, directly into the
  *     caller's arrays
  *
- * A thread takes a range (documents.h) and signs it slot by slot; a slot has whole documents, up to
- * the number of hashes that the backend wants. 64-bit hashes given by the caller are signed in
- * place; 32-bit ones are widened into the slot. The thread that signs a document writes its rows,
- * so nothing needs sorting. A call with less work than SMALL is signed by the caller alone, since
- * waking a thread would cost as much. */
+ * A thread takes a range (documents.h), and signs it slot by slot. A slot has whole documents, up
+ * to the number of hashes that the backend wants. If the caller gives 64-bit hashes, they are
+ * signed where they are; 32-bit hashes are widened and copied into the slot. The thread that signs
+ * a document writes its rows, so results need no sorting. If a call has at most SMALL work, the
+ * caller signs it alone, since waking a thread would cost as much. */
 
 #define SMALL    (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
-#define A_HELPER (UINT64_C(32) << 10) /* work that justifies waking one more helper */
+#define A_HELPER (UINT64_C(32) << 10) /* for each so much work, one more helper is woken */
 
-/* Append a document's 32-bit hashes to the batch, including repeats. */
+/* Append the 32-bit hashes of a document to the batch, including repeated hashes. */
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
 {
     size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
@@ -387,7 +390,7 @@ static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *b
     return BM_OK;
 }
 
-/* Count the distinct hashes of a document, without changing their order. */
+/* Count the distinct hashes of a document. The hashes are not changed. */
 static bm_status count_distinct(bm_signer_scratch *scratch, const uint64_t *hashes, size_t n,
                                 uint32_t *out, bm_error *err)
 {
@@ -415,7 +418,8 @@ static bm_status count_shingles(bm_signer_scratch *scratch, bool distinct, uint3
     return BM_OK;
 }
 
-/* Fill the slot with a batch of documents from range[0] on, and move range[0] past them. */
+/* Fill the slot with documents from range[0] on, up to the size of a batch, and advance
+ * range[0]. */
 static bm_status fill(const bm_signer *signer, bm_signer_scratch *scratch, const bm_documents *docs,
                       size_t range[2], bm_error *err)
 {
@@ -473,7 +477,7 @@ static bm_status sign_range(bm_signer_run *run, bm_signer_scratch *scratch, cons
     return BM_OK;
 }
 
-/* The caller's share of the work: sign ranges until there are no more. */
+/* The caller's share of the work: sign ranges until none is left. */
 static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
 {
     bm_signer_scratch *scratch = NULL;
@@ -486,7 +490,7 @@ static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
     return status;
 }
 
-/* A helper's share: sign one range. false: stop helping. */
+/* A helper's share of the work: sign one range. Returns false if the helper should stop helping. */
 static bool help_sign(void *ctx)
 {
     bm_signer_run *run = ctx;
@@ -506,8 +510,8 @@ out:
     return status == BM_OK;
 }
 
-/* Check the low halves of the hashes of a call, if the scheme signs only these. After a refused
- * call the check starts again, so the caller may go on with other hashes. */
+/* If the scheme signs only the low halves of hashes, check those of a call. After a refused call
+ * the check begins anew, so that the caller can continue with other hashes. */
 static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs, bm_error *err)
 {
     bm_low_halves *seen = &signer->low;
@@ -539,7 +543,7 @@ static void sign_all(bm_signer_run *run, bool alone)
     wait_for_all(run);
 }
 
-/* Sign the documents of a call, on this thread with the help of others. */
+/* Sign the documents of a call, on this thread and, if the call is large, on helpers. */
 static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
 {
     BM_TRY(look_at_low_halves(signer, &call->docs, err));
@@ -571,10 +575,10 @@ static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_err
     return run.status;
 }
 
-/* signer_tasks -- does submitted tasks, one after another in order.
+/* signer_tasks -- does submitted tasks, one after another, in order.
  *
- * A thread of the signer, started by the first task, does them beside the calls of other threads.
- * Tasks are stored in the signer, so submitting allocates nothing. */
+ * The first submitted task starts a thread of the signer that does all tasks. Meanwhile other
+ * threads may call the signer. Tasks are stored in the signer, so submitting allocates nothing. */
 
 static void tasks_init(bm_signer_tasks *tasks)
 {
@@ -582,7 +586,7 @@ static void tasks_init(bm_signer_tasks *tasks)
     pthread_cond_init(&tasks->changed, NULL);
 }
 
-/* Called under the lock. NULL: none. */
+/* Find the task with this state and number; NULL: there is none. tasks->lock is held. */
 static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_t turn)
 {
     for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++)
@@ -591,8 +595,8 @@ static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_
     return NULL;
 }
 
-/* Called under the lock when the signer closes: threads may be waiting for tasks that will not be
- * done. */
+/* When the signer closes, end the tasks that are not done, because threads may be waiting for them.
+ * tasks->lock is held. */
 static void cancel_waiting(bm_signer_tasks *tasks)
 {
     for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++) {
@@ -629,7 +633,7 @@ static void *do_tasks(void *arg)
     return NULL;
 }
 
-/* Called under the lock. */
+/* Start the thread that does tasks, if it is not running. tasks->lock is held. */
 static bm_status start(bm_signer *signer, bm_error *err)
 {
     bm_signer_tasks *tasks = &signer->tasks;
@@ -640,7 +644,7 @@ static bm_status start(bm_signer *signer, bm_error *err)
     return rc == 0 ? BM_OK : bm_fail_thread(rc, err);
 }
 
-/* Submit a call to the signer's thread; *task is its number. */
+/* Submit a call as a task. *task becomes its number. */
 static bm_status enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t *task,
                          bm_error *err)
 {
@@ -695,7 +699,7 @@ static void tasks_close(bm_signer_tasks *tasks)
     pthread_cond_broadcast(&tasks->changed);
 }
 
-/* Called after tasks_close, when no thread waits for a task any more. */
+/* Call this after tasks_close, once no thread waits for a task. */
 static void tasks_reset(bm_signer_tasks *tasks)
 {
     if (tasks->started)
@@ -704,20 +708,21 @@ static void tasks_reset(bm_signer_tasks *tasks)
     pthread_mutex_destroy(&tasks->lock);
 }
 
-#define BATCH_DOCS   65536u /* documents in a batch, which limits batches of empty ones */
-#define BATCH_HASHES 4096u  /* hashes in a batch, at least */
-#define KEEP_BATCHES 8u     /* batches whose memory a slot keeps, if memory is not bounded */
-#define BYTES_A_HASH 16u    /* bytes of a hash in a batch, with its text */
-#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes about the size of an L2 cache */
+#define BATCH_DOCS   65536u /* most documents in a batch; limits batches of empty documents */
+#define BATCH_HASHES 4096u  /* least value of signer.batch_hashes */
+#define KEEP_BATCHES 8u     /* without a memory limit, a slot keeps memory for so many batches */
+#define BYTES_A_HASH 16u    /* bytes of a hash in a batch, including its text */
+#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes, about the size of an L2 cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)
-#define HASH_WORK    4u /* as bm_document_work counts it */
+#define HASH_WORK    4u /* work per hash, as bm_document_work counts it */
 #define WORD_WORK    5u /* approximate bytes of text per shingle of words */
-#define TAIL_SHARE   8u /* the smallest range, as a part of a device's batch */
+#define TAIL_SHARE   8u /* the smallest range is an eighth of a device's batch */
 
 BM_OPTIONS_INIT(signer, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
                 .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
-/* Check and copy the caller's options, and determine perms, and bands and rows for band keys. */
+/* Check and copy the caller's options, and resolve perms. If band keys are wanted, also resolve
+ * bands and rows. */
 static bm_status read_options(const bm_signer_options *options, bm_signer_options *used,
                               bm_error *err)
 {
@@ -756,7 +761,7 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     const uint64_t work = bm_shingle_is_of_words(options->text.shingle) ? WORD_WORK : 1;
     bm_range_size size = {signer->info.threads, RANGE_WORK, LEAST_WORK};
     signer->text_range = signer->hash_range = size;
-    if (device) { /* a device needs batches of its size, and few small ones */
+    if (device) { /* a device needs batches of its own size, and few smaller ones */
         signer->text_range.most = hashes * work;
         signer->hash_range.most = hashes * HASH_WORK;
         signer->text_range.least = signer->text_range.most / TAIL_SHARE;
@@ -764,7 +769,7 @@ static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
     }
 }
 
-/* `used` must come from read_options. */
+/* Open the device, and allocate what all calls share. `used`: options from read_options. */
 static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     bm_isa isa;
@@ -781,7 +786,8 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer *signer, b
     return bm_team_open(signer->info.threads - 1, &signer->team, err);
 }
 
-/* Initialize all that depends on nothing else. Afterwards the signer can be closed. */
+/* Initialize the members that need no device and no scratch. Afterwards the signer can be
+ * closed. */
 static bm_status begin_signer(const bm_signer_options *used, bm_signer *signer, bm_error *err)
 {
     const uint32_t threads = used->resources.threads;
@@ -829,7 +835,7 @@ out:
     return status;
 }
 
-/* Free idle scratches, and everything else that is only memory. */
+/* Free the idle scratches, the stop words, and the signer itself. */
 static void free_memory(bm_signer *signer)
 {
     bm_signer_scratch *scratch;
@@ -838,9 +844,10 @@ static void free_memory(bm_signer *signer)
     bm_free_all(signer->stop_words, signer);
 }
 
-/* Called in a forked child. Other threads may have been in calls when the process forked: what they
- * used is in an unknown state and cannot be freed, and a driver cannot be called at all. Both
- * remain, like other memory of threads that the child does not have. */
+/* Close the signer in a forked child. When the process forked, other threads may have been in
+ * calls. The data that they used are in an unknown state and cannot be freed, and a driver cannot
+ * be called in a child. So these data and the device stay, like other memory of threads that the
+ * child does not have. */
 static void forget(bm_signer *signer)
 {
     bm_team_forget(signer->team);
@@ -858,8 +865,8 @@ static void close_here(bm_signer *signer)
     tasks_reset(&signer->tasks);
     bm_team_close(signer->team);
     if (signer->backend != NULL) {
-        signer->backend->ops->drain(signer->backend, NULL); /* then slots are free ... */
-        stuck = signer->backend->stuck;                     /* ... or never will be */
+        signer->backend->ops->drain(signer->backend, NULL); /* ends all slots in flight */
+        stuck = signer->backend->stuck;                     /* if stuck, slots are never freed */
         bm_device_set_close(&signer->devices);
     }
     if (!stuck)
@@ -894,8 +901,8 @@ const bm_signer_info *bm_signer_describe(const bm_signer *signer)
 
 /* --- calls --- */
 
-/* Check that weights are given exactly if the scheme needs them; documents without hashes need
- * none. */
+/* Check that weights are given if the scheme needs them, and only then. Documents without hashes
+ * need no weights. */
 static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_error *err)
 {
     static const double none = 1;
