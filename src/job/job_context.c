@@ -206,7 +206,8 @@ void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_reco
     const bool elements = format == BM_FORMAT_JSON || format == BM_FORMAT_MIXED;
     *out = (bm_record_budget){
         .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, admit_record, refuse}};
-    if (use != BM_RECORDS_SPLIT || elements) /* splitting parses elements of an array */
+    if (use != BM_RECORDS_SPLIT ||
+        elements) /* elements of an array are parsed, even if the pass only splits records */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
 }
 

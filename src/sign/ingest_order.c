@@ -820,7 +820,8 @@ static void deliver_one(bm_ingest_order *order)
         put_back(order, batch);
     }
     order->delivering = false;
-    pthread_cond_broadcast(&order->moved); /* another thread may have to deliver the next batch */
+    pthread_cond_broadcast(
+        &order->moved); /* another thread than this one may have to deliver the next batch */
 }
 
 /* If some batch has a step that can be done now, do it, and return true. The lock is held, but may
