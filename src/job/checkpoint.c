@@ -45,7 +45,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         return false;
     *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
-        *status = BM_OK; /* the input is not the same; reading it later reports the error */
+        *status = BM_OK; /* counts as changed; if the job reads the input, it reports the error */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     return *status == BM_OK && same;
@@ -128,7 +128,7 @@ static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm
     BM_TRY_OUT(
         bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
     /* A job removes its journal before the final rename. So if a journal exists, the job is not
-     * finished, and the existing output is an older one that it was to replace (`force`). */
+     * finished, and the existing output is an older one, which the job was to replace (`force`). */
     BM_TRY_OUT(bm_out_has_journal(AT_FDCWD, work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
@@ -160,7 +160,7 @@ static const char *noun(const bm_checkpoint *checkpoint)
     return bm_settings_pair_units(checkpoint->owner->settings) ? "part" : "document";
 }
 
-/* Remove all saved work and outputs: the job starts again. */
+/* Remove all saved work and outputs, so that the job starts from the beginning. */
 static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -431,7 +431,7 @@ static bm_status reopen_sets(bm_checkpoint *checkpoint, bm_error *err)
 #define SAVE_FOLD   20.0                 /* least seconds of work per second of saving */
 #define SAVE_LEAST  10.0                 /* least seconds of work between two checkpoints */
 #define EDGE_BYTES  16u                  /* saved per edge; with only_groups, per document */
-#define TIMED_BYTES (UINT64_C(32) << 20) /* the rate is measured only if this many are saved */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* if fewer are saved, the rate is not measured */
 
 static bm_checkpoint_documents documents_of(const bm_checkpoint *checkpoint)
 {
@@ -667,14 +667,15 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         (checkpoint->saved.docs_records > 0 || /* saved before, or much work would be lost */
+         (checkpoint->saved.docs_records >
+              0 || /* a checkpoint exists, or much work would be lost */
           bm_clock_seconds() - checkpoint->last >=
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);
     note_broken(checkpoint, status);
 }
 
-/* === a job within a job === */
+/* === lending the checkpoint to an inner job === */
 
 void bm_checkpoint_lend(bm_checkpoint *from, bm_job_context *job, bm_checkpoint *to)
 {

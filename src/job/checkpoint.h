@@ -33,7 +33,7 @@
  * BM_ERR_USAGE also: results.resume is set, but the inputs cannot be read again. BM_ERR_LOCKED,
  * BM_ERR_IO. On failure nothing needs to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
-/* What the job begins with, for bm_job_context_plan. */
+/* Return how the job starts, for bm_job_context_plan. */
 bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
 /* Load the saved counts into the job, and the saved documents into the job and `corpus`. `corpus`
  * must be empty, and is borrowed until close (NULL: the job has no corpus). If nothing is saved,
@@ -52,9 +52,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
 /* Load the saved results of matching. If there are none, call bm_match_run, and save its results if
  * saving is due. `match` is borrowed until close. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
-/* Save the results of a job that has ended with `status`: the job was cancelled, or failed for a
- * reason that can be repaired before it is resumed. With any other status, nothing is saved.
- * bm_checkpoint_close saves too; call this only if the job frees its data before that. */
+/* Save the results of a job that has ended with `status`. They are saved only if the job was
+ * cancelled, or failed for a reason that the user can repair before the job is resumed.
+ * bm_checkpoint_close does this too; call this function only if the job frees its data before. */
 void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
 /* Remove the checkpoint, and rename the directory into place. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err);

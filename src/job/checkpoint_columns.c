@@ -35,8 +35,8 @@ enum {
     MATCH_HEAD,         /* match_head, in each record */
     MATCH_EDGES,        /* bm_pair */
     MATCH_LABELS,       /* uint32_t: the root of the document's group */
-    MATCH_EARLIER,      /* uint32_t: the earliest document with an edge to the row's; BM_NO_DOC: no
-                           edge */
+    MATCH_EARLIER,      /* uint32_t: the earliest document that has an edge to this document;
+                           BM_NO_DOC: there is no edge to an earlier document */
     MATCH_SIMILARITIES, /* double: the similarity of the edge to MATCH_EARLIER */
     N_MATCH_COLUMNS
 };

@@ -112,7 +112,7 @@ typedef struct bm_checkpoint {
     /* Marks the sets in --temp-dir as owned (sets_holder.h). NULL: no sets are there, or marking
      * them failed. */
     struct bm_sets_holder *holder;
-    bm_checkpoint_saved saved; /* what the journal records */
+    bm_checkpoint_saved saved; /* the progress that the journal records */
     bool reading;              /* documents are being ingested, or the ingest failed */
     bool read_twice;           /* an earlier pass read all inputs, so none may be repaired now */
     bool read_all;             /* all documents were ingested */

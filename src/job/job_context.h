@@ -220,7 +220,7 @@ typedef struct bm_record_budget {
 
 /* What a pass does with records. */
 typedef enum bm_record_use {
-    BM_RECORDS_SPLIT, /* only finds their bounds */
+    BM_RECORDS_SPLIT, /* finds only the bounds of records */
     BM_RECORDS_PARSED,
     BM_RECORDS_SHINGLED /* parsed, and shingled one by one */
 } bm_record_use;

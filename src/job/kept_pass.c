@@ -9,10 +9,11 @@
  *                                                         outputs are written here instead
  *     write                    [0   ]     [1   ]          any thread, at the reserved offsets
  *
- * Splitting a batch yields runs of bytes. Adjacent records of the same copy form one run. If the
- * rule is not by_place, batches are split in input order too. If several batches cannot be read or
- * split, the failure of the first batch is reported. A batch with a record of more than BATCH_BYTES
- * is processed alone, and may use all memory of the job.
+ * A batch is in turn once all earlier batches have had their turns. Splitting a batch yields runs
+ * of bytes. Adjacent records of the same copy form one run. If the rule is not by_place, batches
+ * are split in input order too. If several batches cannot be read or split, the failure of the
+ * first batch is reported. A batch with a record of more than BATCH_BYTES is processed alone, and
+ * may use all memory of the job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
@@ -57,7 +58,7 @@ typedef struct copy {
     bool alone, ended;
     pthread_mutex_t lock; /* protects the members up to `error` */
     pthread_cond_t moved;
-    uint64_t turn;    /* number of the batch that is or will be in turn; batches follow in order */
+    uint64_t turn;    /* number of the batch in turn */
     uint64_t n_done;  /* number of batches written and freed */
     size_t n_writing; /* number of batches between the end of their turn and the end of writing */
     bm_status status; /* the first failure */

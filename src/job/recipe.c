@@ -67,7 +67,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     const char *text = p->texts[row];
     unsigned value = 0;
     switch (field->type) {
-    case BM_FIELD_TYPE_WORD: /* null becomes 0; for `header`, this means: depends on the fields */
+    case BM_FIELD_TYPE_WORD: /* null becomes 0; a `header` of 0 depends on the fields */
         if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
             bad_field(r, field->key, text);
         bm_field_set(field, &parts, value);
@@ -296,8 +296,7 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     return BM_OK;
 }
 
-/* If the input was read in parts, check that all its parts are known. Otherwise, it cannot be read
- * again. */
+/* An input that was read in parts can be read again only if all its parts are known. Check this. */
 static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
 {
     const bm_manifest_input *input = recipe->inputs[index];
@@ -319,7 +318,7 @@ bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *er
     read_input(&r, p, settings);
     read_signed(&r, p,
                 settings->input.format == BM_FORMAT_SIGNATURES
-                    ? hashes_given(p) /* imported signatures may or may not be of given hashes */
+                    ? hashes_given(p) /* imported signatures: the manifest decides */
                     : settings->input.format == BM_FORMAT_HASHES,
                 settings);
     if (r.status == BM_OK)
