@@ -667,8 +667,7 @@ void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         (checkpoint->saved.docs_records >
-              0 || /* a checkpoint exists, or much work would be lost */
+         (checkpoint->saved.docs_records > 0 || /* saved before, or much work would be lost */
           bm_clock_seconds() - checkpoint->last >=
               (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         save_now(checkpoint);

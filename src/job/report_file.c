@@ -171,7 +171,7 @@ static bool is_dominant(uint64_t size, uint64_t n_docs)
 /* Write these members of a report:
  *   group_sizes      [{"size":2,"groups":10}, ...], by ascending size
  *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten; the largest
- *                    first, and of equal groups, the one with the lowest number first
+ *                    first, and of groups of equal size, the one with the lowest number first
  *   chained_share    share of the removed documents that are chained; 0 if none was removed
  *   dominant_group   {"size":5000,"helps":["cluster star", ...]}; only if the largest group is
  *                    dominant */
@@ -758,7 +758,7 @@ void bm_report_setting_value(bm_json *json, const bm_setting *setting)
     }
 }
 
-/* Write the sample, if one was asked for. */
+/* If a sample was requested, write it. */
 static void write_sample(bm_json *json, const bm_job_context *job)
 {
     if (job->settings->pairs.sample == 0)

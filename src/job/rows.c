@@ -643,7 +643,7 @@ static bm_status pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pa
  * copies of each representative that an edge joins with r.
  *
  * Each edge is converted to links. A link leads from a document to a representative. The links are
- * sorted by document (spill/sorted_runs.h). Then the partners b of each document a in turn are
+ * sorted by document (spill/sorted_runs.h). Then the partners b of one document a after another are
  * gathered, sorted and written, so that memory contains the partners of only one document at a
  * time. */
 

@@ -303,7 +303,7 @@ bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings 
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
     bm_unnamed_index index;
-    close_store(against); /* left by a run that fell back to signatures */
+    close_store(against); /* an earlier run may have left it open */
     BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
@@ -892,7 +892,7 @@ static bm_status against_load(bm_against *against, bm_job_context *context, bm_c
     const bm_settings *s = context->settings;
     if (against->dir == NULL)
         return BM_OK;
-    close_store(against); /* left by a run that fell back to signatures */
+    close_store(against); /* an earlier run may have left it open */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
     BM_TRY(bm_verify_reads_sets(s->pairs.verify)
                ? load_exact(against, context, corpus, err)

@@ -77,7 +77,7 @@ typedef struct bm_ingest_made {
 
 /* The memory that a batch with a long document may use (ingest.c). */
 typedef struct bm_ingest_share {
-    uint64_t cost; /* bytes taken from the memory of batches (budget.batches); 0: usual size */
+    uint64_t cost; /* bytes taken from the memory of batches (budget.batches); 0: a usual batch */
     bool alone;    /* no other batch is in flight, and this one may use `free` */
     uint64_t free; /* bytes */
 } bm_ingest_share;

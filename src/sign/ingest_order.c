@@ -383,7 +383,8 @@ static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink.place != NULL) {
         batch->turn.all_put = true;
-        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err); /* may find an error */
+        /* If the sink fails at an earlier record of the batch, that error is the one to report. */
+        status = cfg->sink.place(cfg->sink.ctx, batch, first_row, err);
     }
     if (status == BM_OK && batch->status != BM_OK) {
         status = batch->status;

@@ -18,8 +18,7 @@
  *               call the sink's `place`
  *     put       call the sink's `put`                  any thread, in any order
  *
- * The steps for one batch at a time, reserve and deliver, take constant time for a batch of any
- * size.
+ * Reserve and deliver handle one batch at a time. They take constant time for a batch of any size.
  *
  * Entering. A shard of the document table (model/ids.h) is free or busy. When a thread has made a
  * batch ready to be entered, it visits all shards. If a shard is free, the thread enters the ready
