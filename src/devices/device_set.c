@@ -218,7 +218,7 @@ bool bm_device_is_auto(const char *words)
     return words != NULL && strcasecmp(words, "auto") == 0;
 }
 
-/* Are the words `auto`, alone or with `cpu`? Then only GPUs are needed of all OpenCL devices. */
+/* Are the words `auto`, alone or with `cpu`? If so, GPUs are the only OpenCL devices needed. */
 static bool names_only_auto(const char *words)
 {
     return bm_device_is_auto(words) || strcasecmp(words, "cpu,auto") == 0 ||
@@ -336,8 +336,8 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
     return ops->open(&own, out, err);
 }
 
-#define CHECK_ONE_IN  1024u /* one in so many documents is checked, and at least one per batch */
-#define CREDIT_ONE_IN 128u  /* for so many signed hashes, the credit grows by one hash */
+#define CHECK_ONE_IN  1024u /* of this many documents, one is checked; at least one per batch */
+#define CREDIT_ONE_IN 128u  /* signed hashes for which the credit grows by one hash */
 #define CREDIT_FIRST  (1u << 15)
 #define CREDIT_MOST   (1u << 22)
 #define LONG_HASHES   4096u
@@ -873,7 +873,7 @@ bm_status bm_device_set_check(bm_device_set *set, bm_device_worker *worker,
     worker->credit += (task->offsets[task->n_docs] - task->offsets[0]) / CREDIT_ONE_IN;
     if (worker->credit > CREDIT_MOST)
         worker->credit = CREDIT_MOST;
-    bool dear = false; /* a document cost too much, and the cheapest one was checked: the last */
+    bool dear = false; /* d exceeds the credit; the cheapest document is the last one checked */
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs && !dear; d += CHECK_ONE_IN) {
         bool right = true;

@@ -23,7 +23,7 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES  2u /* a document with more work than so many ranges is long */
+#define LONG_RANGES  2u /* a document with more work than this number of ranges is long */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 
@@ -62,7 +62,7 @@ static bm_status check_weights(const bm_documents *docs, bm_error *err)
                                (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
             sum += docs->weights[i];
         }
-        if (sum > DBL_MAX / 2) /* the sums of two documents are added when these are compared */
+        if (sum > DBL_MAX / 2) /* comparing two documents adds their sums */
             return bm_fail(err, BM_ERR_INPUT,
                            "the weights of row %zu add up to %g (at most %g was expected: divide "
                            "all weights by the same number)",

@@ -20,7 +20,7 @@ typedef struct bm_linked_sets {
  * BM_OK ends the search. */
 typedef bm_status (*bm_set_link_fn)(void *ctx, bm_pair link, bm_error *err);
 /* Find the links. The sets are borrowed and changed: the hashes and weights of copies are removed,
- * and the others moved together. Returns the status of bm_find_pairs, or of `fn`. */
+ * and the other sets are moved together. Returns the status of bm_find_pairs, or of `fn`. */
 bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *sets,
                        bm_set_link_fn fn, void *ctx, bm_error *err);
 

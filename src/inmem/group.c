@@ -52,8 +52,9 @@ struct bm_groups {
 
 BM_OPTIONS_INIT(group, 0)
 
-/* On entry, kept[i] is any one document of the group of document i, the same for all its members.
- * Replace it by the document of the group that the rank prefers. `best`: memory for n numbers. */
+/* On entry, kept[i] is an arbitrary document of document i's group, and all members of the group
+ * have the same one. Replace it by the document of the group that the rank prefers. `best`: memory
+ * for n numbers. */
 static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
 {
     bm_keep_rank_best(rank, kept, n, best);

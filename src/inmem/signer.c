@@ -376,7 +376,7 @@ static void wait_for_all(bm_signer_run *run)
  * caller signs it alone, since waking a thread would cost as much. */
 
 #define SMALL    (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
-#define A_HELPER (UINT64_C(32) << 10) /* for each so much work, one more helper is woken */
+#define A_HELPER (UINT64_C(32) << 10) /* work for which one more helper is woken */
 
 /* Append the 32-bit hashes of a document to the batch, including repeated hashes. */
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)

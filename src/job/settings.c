@@ -166,7 +166,7 @@ static bool asks(const comparison *c, const bm_field_row *field)
     case BM_ROW_STOPWORDS: /* compared only if both settings have stop words; default: English */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
-    case BM_ROW_HEADER: /* for these three fields, the default is no request, even with the bit */
+    case BM_ROW_HEADER: /* for these three, the default is no request, even if the bit is set */
     case BM_ROW_TEXT_FIELDS:
     case BM_ROW_ID_FIELD:
         return bm_field_is_set(field, &parts, true);

@@ -136,7 +136,7 @@ static bm_status cluster_groups_row(const bm_cluster_groups *groups, const bm_id
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }
 
-/* After so many rows, progress is reported, and cancellation is checked. */
+/* Once in this many rows, progress is reported and cancellation is checked. */
 #define ROWS_A_LOOK  65536u
 #define REPORT_BYTES ((uint64_t)1 << 30) /* largest report that is read */
 

@@ -195,7 +195,7 @@ static bm_status drops_load(const bm_manifest *manifest, bm_drops *out, bm_error
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
-    /* read the sums first, because they determine the memory of the rows */
+    /* read these numbers first, because they determine the memory of the rows */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_budget(out, &now, err));

@@ -8,8 +8,8 @@
  * Keys are mixed, so their leading bits are spread evenly. So a look-up has to scan only the few
  * entries from one start to the next. The column is in memory until the list exceeds table_memory.
  * Then all of it is moved to a file, with fewer starts. For look-ups in a file, hashes are sorted
- * first, so that the entries between two starts are read only once. The operating system may have
- * them in its page cache.
+ * first, so that the entries between two starts are read only once. They may be in the page
+ * cache of the operating system.
  *
  * Tests: tests/unit/sign/test_df_count.c, tests/unit/sign/test_weigh.c */
 #include "sign/df_table.h"
@@ -27,7 +27,7 @@
 #include "kernels/affine32.h"
 #include "spill/sorted_runs.h"
 
-#define CHUNK ((size_t)1 << 16) /* the column grows by so many entries */
+#define CHUNK ((size_t)1 << 16) /* entries by which the column grows */
 #define AHEAD ((size_t)16)      /* number of look-ups that are interleaved */
 /* Approximate number of entries from one start to the next, if the list is in memory. */
 #define PER_START     ((size_t)8)
@@ -463,7 +463,7 @@ static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
         return resize(p, p->n_slots, err);
     if ((p->n + 1) * 4 <= p->n_slots * 3)
         return BM_OK;
-    /* While the part is doubled, the old and the new table exist, with 3 * n_slots in all. */
+    /* While the part is doubled, its old and new table together have 3 * n_slots slots. */
     if (count->part_bytes == 0 || 3 * p->n_slots * SLOT_BYTES <= count->part_bytes)
         return resize(p, 2 * p->n_slots, err);
     return spill(count, p, err);

@@ -40,8 +40,8 @@
  * Each worker caches the shingles of dictionary entries, so that it shingles an entry only once. A
  * file of a few kB with a dictionary may have a long text in every row.
  *
- *     slots    entry -> document      an entry has the slot of its number modulo SLOTS; a slot has
- *                                     the latest of its entries
+ *     slots    entry -> document      the slot of an entry is its number modulo SLOTS; a slot
+ *                                     keeps only its latest entry
  *     made     shingles of the        if these would take more than `most_bytes`, the cache is
  *              documents              emptied
  *
@@ -117,8 +117,8 @@ static bool reserve_doc(bm_ingest_entries *entries, size_t n)
     return true;
 }
 
-/* Store the last document of `batch` as that of `entry`, which is not in the cache (0: the document
- * has no entry, and is not stored). If there is not enough memory, it is not stored either. */
+/* Store the last document of `batch` as the document of `entry`, which is not in the cache. Nothing
+ * is stored if `entry` is 0 (the document has no entry), or if memory is short. */
 static void ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                                 const bm_shingle_batch *batch)
 {
@@ -502,7 +502,7 @@ typedef struct bm_ingest_worker {
     bm_set_shingler sets;   /* for given shingle hashes */
     bm_ingest_batch *batch; /* the batch that on_record fills */
     bm_ingest_entries entries;
-    size_t joined;         /* 1 + the document that has joined text, not hashed yet; 0: none */
+    size_t joined;         /* 1 + the document whose joined text is not hashed yet; 0: none */
     uint64_t joined_entry; /* entry of this document's record */
 } bm_ingest_worker;
 
@@ -716,7 +716,7 @@ static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record,
 static bm_status add_parts(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
-    /* first number in the ids of parts; it makes them differ from those of an interrupted job */
+    /* Ids of parts begin with this number, so that they differ from ids of an interrupted job. */
     const uint64_t skipped = worker->cfg->skip_records;
     bm_record part = *record;
     char id[64];
@@ -955,7 +955,7 @@ static void submit(device_run *run, bm_ingest_batch *batch)
     }
     bm_backend *backend = run->device->backend;
     bm_status status = backend->ops->submit(backend, &batch->task, &error);
-    if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text beyond the device's buffers */
+    if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text exceeds the device's buffers */
         pthread_mutex_lock(&run->device->lock);
         status = ingest_text_hash(batch, run->device->shingler, &error);
         pthread_mutex_unlock(&run->device->lock);
