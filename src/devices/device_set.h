@@ -119,7 +119,7 @@ void bm_device_set_close(bm_device_set *set);
 /* The approximate number of hashes that a batch should have. */
 size_t bm_device_set_batch_hashes(const bm_device_set *set);
 /* Does the task have a document with more hashes than doc_hashes of some worker's backend? The CPU
- * signs such a task sooner. */
+ * finishes such a task sooner. */
 bool bm_device_set_is_for_cpu(const bm_device_set *set, const bm_sign_task *task);
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
 /* Sign a sample of a finished task again with the native CPU, and compare the results. Ends at the
