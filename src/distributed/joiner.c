@@ -299,7 +299,7 @@ static void tree_rows_reset(tree_rows *rows)
     bm_free_all(rows->hashes, rows->least);
 }
 
-#define FEW_ROWS 24 /* up to so many rows are sorted by insertion */
+#define FEW_ROWS 24 /* up to this many rows are sorted by insertion */
 
 static void swap_rows(const tree_rows *rows, size_t a, size_t b)
 {

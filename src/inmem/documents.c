@@ -3,8 +3,8 @@
  *
  * The work of a range is a third of the remaining work, divided by the number of threads, but
  * within limits. With limits of 256 KiB and 16 KiB, the last ranges have 16 KiB, about 25
- * microseconds of work. At the end, a thread waits for the others no longer than that, unless a
- * document is longer.
+ * microseconds of work. At the end, a thread waits no longer than that for the other threads,
+ * unless a document is longer.
  *
  * Tests: tests/unit/inmem/test_doc_signer.c, tests/unit/inmem/test_documents.c,
  *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_signer.c */

@@ -710,7 +710,7 @@ static void tasks_reset(bm_signer_tasks *tasks)
 
 #define BATCH_DOCS   65536u /* most documents in a batch; limits batches of empty documents */
 #define BATCH_HASHES 4096u  /* least value of signer.batch_hashes */
-#define KEEP_BATCHES 8u     /* without a memory limit, a slot keeps memory for so many batches */
+#define KEEP_BATCHES 8u     /* batches for which a slot keeps memory, without a memory limit */
 #define BYTES_A_HASH 16u    /* bytes of a hash in a batch, including its text */
 #define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes, about the size of an L2 cache */
 #define LEAST_WORK   (UINT64_C(16) << 10)

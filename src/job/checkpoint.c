@@ -704,7 +704,7 @@ void bm_checkpoint_take_back(bm_checkpoint *from, bm_checkpoint *to)
 /* === loading === */
 
 /* Reopen a file of saved state, with the length that the journal records. The file is that of the
- * documents if `kind` is BM_SPILL_ROWS, else that of the matches. */
+ * documents if `kind` is BM_SPILL_ROWS, else the file of matches. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {

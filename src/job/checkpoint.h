@@ -22,7 +22,7 @@
 /* Open the output directory of a job. The inputs must be open, and the settings complete. `saves`:
  * this kind of job can be saved. The cases, in this order:
  *
- *     results.resume is set, and the existing output is that of this very job: out->done becomes
+ *     results.resume is set, and the existing output is from the same job: out->done becomes
  *     its summary, which the caller owns. No directory is opened, since the job is done.
  *     No documents are saved: remains of an earlier job are removed.
  *     Documents are saved, and results.resume and `saves` are set: the saved documents are checked

@@ -90,8 +90,8 @@ static double weight_of_writing(const bm_job_context *job, bm_records kept)
     return compresses ? 3 : 0.5;
 }
 
-/* The weight of copying is that of writing the kept records, since most records are kept. Only if
- * they are not written, it is that of writing the removed records. */
+/* The weight of copying is the weight of writing the kept records, since most records are kept. If
+ * kept records are not written, it is the weight of writing the removed records. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;

@@ -412,7 +412,7 @@ static bm_status differs(const bm_recipe *recipe, size_t index, const char *path
                       bm_manifest_path(manifest));
 }
 
-/* The source with this index. The index after the last input is that of the file of offsets. NULL:
+/* The source with this index. The index after the last input selects the file of offsets. NULL:
  * there is no file of offsets. */
 static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {

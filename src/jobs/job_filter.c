@@ -650,7 +650,7 @@ static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_ranges_fn. The ranges are those of the record in the last call of keep_record. */
+/* A bm_ranges_fn. Returns the ranges of the record that was passed to keep_record last. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const bm_buf *ranges = &((const filter *)ctx)->cuts.ranges;

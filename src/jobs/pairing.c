@@ -427,7 +427,7 @@ static uint64_t count_equal(const bm_corpus *corpus)
     return n;
 }
 
-#define SHINGLES_OPH 10u /* so many shingles per word make the words of oph nearly independent */
+#define SHINGLES_OPH 10u /* shingles per word from which the words of oph are nearly independent */
 
 /* The least number of shingles from which warn_of_unlikely can judge a pair. If the smaller
  * document has fewer shingles, equal signatures are not suspicious. The limit is at least 2, since

@@ -31,7 +31,7 @@ bm_status bm_pairing_group(const bm_pairing *pairing, bm_grouping *out, bm_error
 /* If the inputs are documents, not signatures: resolve the plan, the verification, and the number
  * of words to compute of each signature. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
-/* Run a job that pairs documents or signatures. `settings` are those of the command's options. The
+/* Run a job that pairs documents or signatures. `settings` are made from the command's options. The
  * plan and the verification are resolved here. If the inputs are directories that `sign` wrote,
  * their manifests determine them. */
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,

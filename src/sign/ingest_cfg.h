@@ -139,7 +139,7 @@ typedef struct bm_ingest_batch {
     bm_skipped *skipped;
     size_t n_skipped;
     uint64_t n_invalid;
-    bm_shingle_batch shingles; /* if as_text, only those of documents that are left to the host */
+    bm_shingle_batch shingles; /* if as_text, only of documents that are left to the host */
     bool as_text;              /* a device cuts and hashes the texts of the documents */
     bm_text_batch text;
     bm_ingest_made made; /* used if as_text */
