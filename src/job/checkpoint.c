@@ -113,10 +113,10 @@ out:
     return status;
 }
 
-/* If the existing output is the finished output of this very job, set *out to its summary, which
- * the caller owns; else to NULL. The report of the output must have the same program, settings and
- * inputs, and all files that it lists must exist. The inputs are compared last, because their
- * digests require reading them. If the job is done, remains of its work directory are removed,
+/* If the existing output is the finished output of the same job, set *out to its summary, which the
+ * caller owns. Otherwise, set *out to NULL. The report of the output must have the same program,
+ * settings and inputs, and all files that it lists must exist. The inputs are compared last, because
+ * their digests require reading them. If the job is done, remains of its work directory are removed,
  * unless a running job holds them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
@@ -703,8 +703,8 @@ void bm_checkpoint_take_back(bm_checkpoint *from, bm_checkpoint *to)
 
 /* === loading === */
 
-/* Reopen a file of saved state, with the length that the journal records. The file is that of the
- * documents if `kind` is BM_SPILL_ROWS, else the file of matches. */
+/* Reopen a file of saved state, with the length that the journal records: the file of documents if
+ * `kind` is BM_SPILL_ROWS, else the file of matches. */
 static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
                         bm_error *err)
 {
