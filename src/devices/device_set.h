@@ -2,11 +2,11 @@
 /* device_set.h -- the devices of a job: the native CPU, and a device worker for each OpenCL device.
  *
  * The results of a device are checked by samples. One document in 1,024, and at least one in each
- * batch, is signed again by the native CPU; if the device received texts, from its text. The cost
- * of the check is limited: at most one hash in 128 is signed again. If the sampled document is too
- * long for this limit, the document of the batch that is cheapest to check is checked instead; if
- * even that costs too much, the batch is not checked. Of a long document only four words are
- * compared.
+ * batch, is signed again by the native CPU. If the device received texts, the CPU signs the text of
+ * the document. The cost of the check is limited: at most one hash in 128 is signed again. If the
+ * sampled document is too long for this limit, the document of the batch that is cheapest to check
+ * is checked instead. If even this document costs too much, the batch is not checked. Of a long
+ * document, only four words are compared.
  *
  * If a device fails or gives a wrong answer, its worker is dead. If `auto` chose the device, the
  * CPU then signs the batches of the worker; else the job ends with BM_ERR_DEVICE. Results never

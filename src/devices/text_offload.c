@@ -9,8 +9,8 @@
  *
  * A device: first it receives a small batch, then larger batches, until a batch takes some
  * milliseconds. Then batches of this size are staged once, and submitted again and again, with as
- * many in flight as the backend's depth. The faster of two stretches counts. If a device takes long
- * for the small batch, at a rate far below the CPU's, it is not tried further.
+ * many in flight as the backend's depth. This is timed twice, and the faster time counts. If a
+ * device takes long for the small batch, at a rate far below the CPU's, it is not tried further.
  *
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"
@@ -425,7 +425,7 @@ static bm_status stage(const timing *x, double *seconds, bm_error *err)
     return BM_OK;
 }
 
-/* Time the device with several batches in flight. The faster of two stretches counts. */
+/* Time the device with several batches in flight. It is timed twice, and the faster time counts. */
 static bm_status time_flight(const timing *x, double staging, bm_error *err)
 {
     const uint32_t each = x->depth;

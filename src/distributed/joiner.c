@@ -2,16 +2,18 @@
 /* joiner.c -- bm_joiner: reads blocks, and makes a forest that links the documents that share a
  * key. A block contains entries (key, id hash of the document) and ids, or a forest.
  *
- *     entry     is put into one of 256 heaps, by bits 32 to 39 of its key. When all blocks are
- *               read, a hash table for each heap finds the first entry of each key, and links all
- *               other entries of the key to it: a key with n documents makes n - 1 links
+ *     entry     is put into one of 256 heaps (unsorted arrays), by bits 32 to 39 of its key. When
+ *               all blocks are read, a hash table for each heap finds the first entry of each key,
+ *               and links all other entries of the key to it: a key with n documents makes n - 1
+ *               links
  *     id        is put into a heap by the lowest byte of its hash. When all blocks are read, hashes
  *               that occur more than once are recorded
  *     forest    its links are added at once
  *
- * Memory: 12 bytes per entry and 8 per document, up to half as much again while heaps grow, and up
- * to 26 bytes per linked document. The result is made in place: first the hash table is freed, then
- * the array of id hashes becomes the first column, and the rows are sorted without a copy.
+ * Memory: 12 bytes per entry and 8 per document, up to one and a half times that while heaps grow,
+ * and up to 26 bytes per linked document. The result is made in place: first the hash table is
+ * freed, then the array of id hashes becomes the first column, and the rows are sorted without a
+ * copy.
  *
  * Tests: tests/unit/distributed/test_joiner.c */
 #include <bandmill/distributed.h>

@@ -8,8 +8,8 @@
  * part, and the lower 40 bits are the key of the entry. In addition, the id hash of each document
  * is sent once, to a part chosen by this hash. So equal ids reach the same part.
  *
- * Memory: 16 bytes for each entry that is not taken yet. While blocks are taken, they need memory
- * too.
+ * Memory: 16 bytes for each entry that is not taken yet. While blocks are taken, the blocks need
+ * additional memory.
  *
  * Tests: tests/unit/distributed/test_splitter.c */
 #include <bandmill/distributed.h>

@@ -158,8 +158,8 @@ out:
  *
  * The number of hashes of a text is not known before it is cut. So the sets of a range stay in the
  * chunk where they are made. bm_shingle_texts copies each chunk into the result, and frees the
- * chunk. So the memory in use is about the size of the result: it grows by pages of the result
- * while pages of chunks are freed. */
+ * chunk. So the memory in use is about the size of the result: while the result is filled page by
+ * page, the pages of chunks are freed. */
 
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)

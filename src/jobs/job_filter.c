@@ -3,8 +3,8 @@
  * that `dedup` wrote. So finding and removing duplicates can be two steps.
  *
  * The tables of the directory list the records to leave out. The inputs are read once, and all
- * other records are copied. If records are identified by their ids, the inputs are read once more
- * before that, to find the ids. The inputs are matched by position to the inputs listed in the
+ * other records are copied. If records are identified by their ids, an earlier pass over the inputs
+ * finds the ids. The inputs are matched by position to the inputs listed in the
  * report. So files may have been moved, but their digests must be unchanged.
  *
  * With `annotate`, every record is written, including removed ones, together with its group.
@@ -286,10 +286,10 @@ static bool drops_has_id(const bm_drops *drops, bm_str id)
  * Arrow and Parquet files get one new column, a struct of the four values. The bytes inserted into
  * their records are a bm_table_label.
  *
- * An unknown value becomes null or an empty field; so do the group and size of a document in no
- * group. If a row is shorter than the header (without a header: than the first row of its file),
- * empty fields are inserted before the new columns. BM_ERR_INPUT: a row is longer, a record already
- * has the field, or a header already has one of the columns. */
+ * An unknown value becomes null or an empty field. A document in no group has neither a group nor a
+ * size, so both become null or empty too. If a row is shorter than the header (without a header:
+ * than the first row of its file), empty fields are inserted before the new columns. BM_ERR_INPUT:
+ * a row is longer, a record already has the field, or a header already has one of the columns. */
 
 typedef struct bm_annotation {
     bool table;           /* the inputs are tsv or csv */

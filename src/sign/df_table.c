@@ -316,11 +316,11 @@ static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hash
  *     part is full -> its keys and counts are added to the runs, and the part is emptied
  *     end          -> all keys in ascending order, counts of equal keys added up -> df_table
  *
- * For each batch, a thread first sorts the keys by part, so it locks each part only once. A part
- * doubles as long as its share of the memory allows. The parts may use three quarters of the
- * memory, and the runs one quarter. A slot of 12 bytes stores key and count directly, so a key
- * takes 16 to 32 bytes. With base/hash_table.h it would take 22 to 40, and `sign --weights tfidf`
- * would use 1.17 times the CPU time.
+ * For each batch, a thread first sorts the keys by part, so it locks each part only once. If a part
+ * must grow, it doubles; if its share of the memory does not allow this, the part is full. The
+ * parts may use three quarters of the memory, and the runs one quarter. A slot of 12 bytes stores
+ * key and count directly, so a key takes 16 to 32 bytes. With base/hash_table.h it would take 22 to
+ * 40, and `sign --weights tfidf` would use 1.17 times the CPU time.
  *
  * If no part was ever full, only keys that were counted at least twice are added to the runs. Keys
  * that were counted once are not listed in the table: only their digest is needed, and it does not

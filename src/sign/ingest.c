@@ -144,7 +144,7 @@ static void ingest_entries_reset(bm_ingest_entries *entries)
 
 /* === ingest text ===
  *
- * Batches that a device receives as texts: finishing them, or hashing them on the CPU instead.
+ * Finishes batches that a device has received as texts, or hashes such batches on the CPU instead.
  * Rows, words and keys are the same in both cases.
  *
  * Some documents are left to the host: those that have a shingle of more than BM_TEXT_SHINGLE_MAX

@@ -193,8 +193,8 @@ typedef struct bm_ingest_early {
  * places, which the number of each document determines (turn.first_doc). This number is known when
  * a batch is read, because each record becomes a document or ends the ingest. The ingest makes room
  * in the columns as it reads batches. Only the native CPU signs. Records without own ids get no
- * ids: their batches are nameless. words NULL: not wanted; each batch has its own words and
- * keys. */
+ * ids: their batches are nameless. If `words` is NULL, there are no such columns, and each batch
+ * has its own words and keys. */
 typedef struct bm_ingest_in_place {
     bm_column *words, *keys; /* keys: NULL if not wanted */
 } bm_ingest_in_place;
@@ -223,9 +223,9 @@ typedef struct bm_ingest_part {
 /* For callers that examine texts and need no sets. Instead of shingling a record, the thread that
  * parses it calls `document`. This function adds one document, which may have no shingles, to
  * batch->shingles, and appends its findings to batch->scanned. The number of the document in the
- * batch is batch->n_docs. Each worker has its own lane: *lane is NULL in the worker's first call of
- * `document`, which may set it, and `close` is called for it when the worker ends. document NULL:
- * not wanted. */
+ * batch is batch->n_docs. Each worker has its own lane. In the worker's first call of `document`,
+ * *lane is NULL, and the function may set it. When the worker ends, `close` is called for its lane.
+ * document NULL: records are shingled as usual. */
 typedef struct bm_ingest_scan {
     bm_status (*document)(void *ctx, void **lane, bm_shingler *shingler, const bm_record *record,
                           bm_ingest_batch *batch, bm_error *err);
