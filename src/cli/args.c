@@ -67,7 +67,8 @@ static void expected_choices(const arg_option *option, char *out, size_t cap)
         used += (size_t)snprintf(out + used, cap - used, " %s", word);
 }
 
-/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
+/* Format what the option expects, for messages and help: "K", or "a whole number from 1 to
+ * 1024". */
 static void args_expected(const arg_option *option, char *out, size_t cap)
 {
     switch (option->type) {
@@ -104,7 +105,7 @@ static bm_status bad_value(const arg_option *option, const char *text, bm_error 
                      args_quote(text).text, expected);
 }
 
-/* Parse digits only; *end: the text after them. */
+/* Parse the digits at the beginning of `text`. *end becomes the text after them. */
 static bool parse_digits(const char *text, uint64_t *out, const char **end)
 {
     if (*text < '0' || *text > '9')
@@ -124,7 +125,7 @@ static bool same_letter(char c, char lower)
     return c == lower || c == lower - 'a' + 'A';
 }
 
-/* Is the text after the letter of a unit "", "B" or "iB", in upper or lower case? */
+/* `at` is the text after the letter of a unit. Is it "", "B" or "iB", ignoring case? */
 static bool ends_unit(const char *at)
 {
     at += same_letter(*at, 'i') && at[1] != '\0';
@@ -267,7 +268,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein distance of words below 64 bytes; SIZE_MAX for longer ones. */
+/* Levenshtein distance of two words; SIZE_MAX if a word has 64 bytes or more. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), row[64];
@@ -306,7 +307,7 @@ static bool needs_value(arg_type type)
     return type != ARG_FLAG && type != ARG_COUNT && type != ARG_LATER;
 }
 
-/* Does the command accept the option? True while the command is not yet known. */
+/* Does the command accept the option? Before the command is known, every option is accepted. */
 static bool accepts(const arg_request *request, const arg_option *option)
 {
     return request->command >= request->table->n_commands ||
@@ -326,7 +327,8 @@ static bool same_word(const char *given, const char *word)
     return *given == *word;
 }
 
-/* Our option for an option of other tools, if the command accepts it; else NULL. */
+/* Find what to write instead of an option of another tool. Returns NULL if the table has no row for
+ * `name`, or if the command does not accept our option of that row. */
 static const char *foreign_word(const arg_request *request, const char *name)
 {
     const arg_table *table = request->table;
@@ -344,7 +346,8 @@ static const char *foreign_word(const arg_request *request, const char *name)
     return NULL;
 }
 
-/* Report an option that no command has, or only other commands have. */
+/* Report an option that this command does not have. `elsewhere`: such an option of other
+ * commands. */
 static bm_status unknown_option(const arg_request *request, const arg_option *elsewhere,
                                 const char *name, bm_error *err)
 {
@@ -384,8 +387,9 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
                      name, known ? command : "COMMAND");
 }
 
-/* Find the option with this long name (`len` bytes) or, with `letter`, this letter. Returns NULL if
- * the command does not accept it; *elsewhere is then set if other commands have such an option. */
+/* Find the option whose long name is `name` (`len` bytes) or, if `letter` is not 0, whose letter is
+ * `letter`. Returns NULL if the command does not accept it. If only other commands accept such an
+ * option, *elsewhere becomes that option. */
 static const arg_option *find_option(const arg_request *request, const char *name, size_t len,
                                      char letter, const arg_option **elsewhere)
 {
@@ -490,7 +494,8 @@ bm_status args_parse(const arg_request *request, int argc, const char *const *ar
     return BM_OK;
 }
 
-/* Skip the option at argv[*at], of any command, and its value if that is a separate argument. */
+/* Skip the option at argv[*at], which may be an option of any command. If its value is the next
+ * argument, skip that too. */
 static bm_status skip_option(const arg_request *any, int argc, const char *const *argv, int *at,
                              bm_error *err)
 {

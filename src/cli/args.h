@@ -9,8 +9,8 @@
  *
  * Anything that is not understood is an error that names the option, the value and what was
  * expected. A value in a separate argument cannot start with "--", which would mean that the value
- * is missing; --name=--value passes such a value. If an option is repeated, the last one counts;
- * lists grow. */
+ * is missing; --name=--value passes such a value. If an option is repeated, its last value counts,
+ * except that a list collects all values. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -21,27 +21,31 @@
 
 typedef enum arg_type {
     ARG_FLAG,   /* bool: set */
-    ARG_COUNT,  /* uint32_t: each occurrence increments it */
+    ARG_COUNT,  /* uint32_t: the number of times that the option occurs */
     ARG_TEXT,   /* const char *: not empty */
     ARG_LIST,   /* arg_list: each occurrence appends a text */
-    ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
-    ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
-    ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
-    ARG_REAL,   /* double: low … high; `open` excludes ends */
-    ARG_PARSED, /* whatever `parse` fills */
-    ARG_LATER   /* an option of a later version, or one whose purpose is served elsewhere, as `help`
-                 * explains: always an error */
+    ARG_CHOICE, /* int, an enum or bool, depending on the field's size: the value of a word of
+                 * args_choice */
+    ARG_WHOLE,  /* uint32_t or uint64_t, depending on the field's size: a number from `min` to
+                 * `max` */
+    ARG_SIZE,   /* uint64_t: bytes from `min` to `max`; K, KB, KiB, M … T are powers of 1024 */
+    ARG_REAL,   /* double: a number from `low` to `high`; `open` can exclude these two */
+    ARG_PARSED, /* what `parse` stores */
+    ARG_LATER   /* always an error: an option of a later version, or one that other options replace,
+                 * as `help` explains */
 } arg_type;
 
-enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the bound itself is not allowed */
+/* Flags of arg_option.open: `low` or `high` itself is not allowed. */
+enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 };
 
-/* Borrowed texts; `items` has space for every argument. */
+/* The texts are borrowed. `items` has space for every argument. */
 typedef struct arg_list {
     const char **items;
     size_t n;
 } arg_list;
 
-/* A choice of the program's own; the library's choices come from bm_option_name. */
+/* A word of the program's own choices. The words of the library's choices come from
+ * bm_option_name. */
 typedef struct arg_choice {
     const char *name; /* NULL ends the list */
     unsigned value;
@@ -58,31 +62,32 @@ typedef struct arg_option {
     arg_type type;
     uint32_t commands; /* bit c: command c accepts it */
     int group;         /* group in the help text */
-    const char *value; /* name of the value in the help text; NULL: depends on the type */
+    const char *value; /* what help calls the value; NULL: a name that depends on the type */
     const char *help;
     const char *member;  /* the field's name in the target, as "text.hash" */
-    size_t offset, size; /* offset and size of the field in the target */
-    /* ARG_WHOLE and ARG_SIZE: the limits. A choice of `words`: the first value that is allowed, and
-     * the last that is offered (0: all). */
+    size_t offset, size; /* of the field in the target */
+    /* ARG_WHOLE and ARG_SIZE: the limits. ARG_CHOICE with `words`: `min` is the first value that is
+     * allowed, and `max` the last that is offered; max 0: all are offered. */
     uint64_t min, max;
     unsigned without; /* a value of `words` that is not allowed; 0: all are allowed */
     double low, high;
     int open;
-    const arg_choice *choices; /* NULL: the words of the library's `words` */
+    const arg_choice *choices; /* NULL: the words come from `words` */
     bm_option words;
-    const char *const *later; /* choices of a later version, ended by NULL; NULL: there are no such
-                               * choices */
-    /* Fill `field` from `text`, or return false and the expected form in `why`. */
+    const char *const *later; /* NULL-terminated: words that a later version will accept; NULL: no
+                               * such words */
+    /* Store `text` in `field`. If the text is invalid, return false and write the expected form to
+     * `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
-    /* Completions for the value, if neither the words of a choice nor the value's name give them.
-     * Separated by blanks: words, ARG_OFFER_*, and file endings such as "*.svg". NULL: no
-     * completions. */
+    /* The values that a shell may offer, if neither the words of a choice nor `value` determine
+     * them: words, ARG_OFFER_* and file endings such as "*.svg", separated by blanks. NULL: nothing
+     * to offer. */
     const char *offer;
-    uint64_t bit; /* BM_FIELD_* bit (types.h) of the field that the option sets explicitly; 0: no
-                   * bit */
+    uint64_t bit; /* the BM_FIELD_* bit (types.h) that marks the option's field as set; 0: no bit */
 } arg_option;
 
-/* Word number `index` of a choice, and its value; NULL: there are no more words. */
+/* Return word number `index` of a choice, and set *value to its value. NULL: the choice has fewer
+ * words. */
 const char *args_choice(const arg_option *option, unsigned index, unsigned *value);
 /* Fill *err with a usage error. Returns BM_ERR_USAGE. */
 bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
@@ -93,14 +98,14 @@ typedef struct arg_quoted {
 } arg_quoted;
 arg_quoted args_quote(const char *value);
 
-/* An option's name in other tools, to help their users. */
+/* How other tools name an option, to help their users. */
 typedef struct arg_foreign {
     const char *word;    /* without "--"; compared ignoring case, with '_' as '-' */
     const char *option;  /* the name of our option; NULL: there is none */
-    const char *instead; /* what to write: "--shingle word:N" */
+    const char *instead; /* what the user should write, such as "--shingle word:N" */
 } arg_foreign;
 
-/* An option that a command does not have because an operand replaces it. */
+/* An option that a command does not have, because it takes an operand instead. */
 typedef struct arg_operand {
     const char *option;
     unsigned command;
@@ -110,7 +115,8 @@ typedef struct arg_operand {
 typedef struct arg_table {
     const arg_option *options;
     size_t n;
-    const char *const *commands; /* names by bit, for messages ("an option of ...") */
+    const char *const *commands; /* names of the commands, by bit; messages use them ("an option of
+                                  * ...") */
     size_t n_commands;
     const arg_foreign *foreign;
     size_t n_foreign;
@@ -121,21 +127,21 @@ typedef struct arg_table {
 typedef struct arg_request {
     const arg_table *table;
     unsigned command;   /* bit of the running command */
-    void *target;       /* base of the options' offsets */
-    bool *given;        /* table->n flags, set for each option that occurs */
+    void *target;       /* the struct that contains the options' fields */
+    bool *given;        /* table->n flags, one per option: it occurred */
     arg_list *operands; /* receives the operands */
 } arg_request;
 
-/* Parse the arguments; argv[0] is the first one after the command. BM_OK or BM_ERR_USAGE; the
- * target may then be partly filled. */
+/* Parse the arguments; argv[0] is the first argument after the command. Returns BM_OK or
+ * BM_ERR_USAGE. After an error, part of the target may be filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
-/* Set *out to the index of the command: the first argument that is neither an option of any command
- * nor an option's value. argc: there is no command. BM_ERR_USAGE: before the command there is an
- * option that no command has. */
+/* Set *out to the index of the command, which is the first argument that is neither an option of
+ * any command nor an option's value. If there is no command, *out becomes argc. BM_ERR_USAGE: an
+ * option before the command is unknown to all commands. */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Was the option of this name given? */
 bool args_given(const arg_table *table, const bool *given, const char *name);
-/* The candidate nearest to `word`; NULL: none has an edit distance of at most 3 and a third of the
- * word's length, rounded up. */
+/* The candidate with the smallest edit distance to `word`. NULL: all distances exceed 3, or a third
+ * of the word's length, rounded up. */
 const char *args_nearest(const char *word, const char *const *candidates, size_t n);

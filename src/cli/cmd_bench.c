@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_bench.c -- bandmill bench: the speed of whole jobs on each device, and what limits it; with
- * -v, how close each row comes to the device's limit.
+/* cmd_bench.c -- bandmill bench: measures the speed of whole jobs on each device, and what limits
+ * it. With -v it also shows how close each row comes to the device's limit.
  *
  * Tests: tests/cli/cases/bench.sh */
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 
 #define BENCH_SECONDS 20.0
 
-/* The number of threads; for an OpenCL device, its compute units and the threads that feed it:
- * "132+16". */
+/* Format the number of threads. For an OpenCL device, format its compute units and the number of
+ * threads that supply it with work: "132+16". */
 static void report_cores(const bm_bench_row *row, char *out, size_t cap)
 {
     if (row->compute_units == 0)
@@ -26,7 +26,7 @@ static void report_cores(const bm_bench_row *row, char *out, size_t cap)
         snprintf(out, cap, "%" PRIu32 "+%" PRIu32, row->compute_units, row->threads);
 }
 
-/* "12.3k": three digits and a unit. */
+/* Format three digits and a unit: "12.3k". */
 static const char *format_rate(double rate, char *out, size_t cap)
 {
     static const char units[] = " kMGT";
@@ -37,7 +37,8 @@ static const char *format_rate(double rate, char *out, size_t cap)
     return out;
 }
 
-/* Print the sentence that names, for each part of a job, the jobs that it limits. */
+/* Print a sentence that names the parts of a job that take longest, each with the jobs where it
+ * does. */
 static void print_binding(cli_console *console, const bm_bench_result *result)
 {
     static const struct {
@@ -65,7 +66,8 @@ static void print_binding(cli_console *console, const bm_bench_result *result)
     cli_print(console, ".\n");
 }
 
-/* Print the rates of whole jobs, and of signing alone; then the sentence about what limits them. */
+/* Print the rates of whole jobs and of signing alone, followed by the sentence about what limits
+ * them. */
 static void print_rates(cli_console *console, const bm_bench_result *result)
 {
     cli_print(console, "\n%-12s %-7s %12s %12s %16s\n", "DEVICE", "COMMAND", "DOCUMENTS/S",

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_completions.c -- bandmill completions install: writes completions to the user's folders that
- * the shells search.
+/* cmd_completions.c -- bandmill completions install: writes completions to the folders of the user
+ * in which shells search for them.
  *
  *     bash  $XDG_DATA_HOME/bash-completion/completions/bandmill
- *           ($BASH_COMPLETION_USER_DIR/completions/bandmill if that is set)
+ *           (if BASH_COMPLETION_USER_DIR is set: $BASH_COMPLETION_USER_DIR/completions/bandmill)
  *     zsh   $XDG_DATA_HOME/zsh/site-functions/_bandmill, a folder that ~/.zshrc must name
  *     fish  $XDG_CONFIG_HOME/fish/completions/bandmill.fish
  *
- * The texts come from packaging/completions. An existing file is replaced only if it begins
- * like such a text, of any version. All paths are checked before anything is written.
+ * The texts come from packaging/completions. An existing file is replaced only if it begins like
+ * the completions of some version of bandmill. All paths are checked before anything is written.
  *
  * Tests: tests/cli/cases/completions.sh, tests/pages/test_completions.py */
 #include <errno.h>
@@ -26,19 +26,19 @@ enum { N_SHELLS = 3 };
 
 typedef struct shell {
     const char *name;
-    const char *variable, *fallback; /* the variable that names the user's folder; its default,
-                                      * below the home directory */
-    const char *file;                /* path in that folder */
+    const char *variable, *fallback; /* the variable that names the user's folder; the default of
+                                      * that folder, relative to the home directory */
+    const char *file;                /* relative to that folder */
 } shell;
 
-/* In the order of cli_completions. */
+/* The order is that of cli_completions. */
 static const shell shells[N_SHELLS] = {
     {"bash", "XDG_DATA_HOME", ".local/share", "bash-completion/completions/bandmill"},
     {"zsh", "XDG_DATA_HOME", ".local/share", "zsh/site-functions/_bandmill"},
     {"fish", "XDG_CONFIG_HOME", ".config", "fish/completions/bandmill.fish"},
 };
 
-/* The variable's value if it is an absolute path; a relative one counts as not set. */
+/* The variable's value; NULL if the value is not an absolute path. */
 static const char *folder_of(const char *variable)
 {
     const char *value = getenv(variable);
@@ -68,7 +68,7 @@ static bm_status fail_io(const char *path, bm_error *err)
     return err->status = BM_ERR_IO;
 }
 
-/* Check that nothing exists at `path`, or only a file that begins like ours. */
+/* Check that the file `path` does not exist, or begins like our completions. */
 static bm_status check_place(const char *path, bm_error *err)
 {
     char head[128] = "";
@@ -122,7 +122,7 @@ static bm_status write_file(char *path, const cli_completion *completion, bm_err
 
 /* --- will the shell load them? --- */
 
-/* Is the script installed that makes bash load completions of single commands? */
+/* Is bash-completion installed? Its script makes bash load the completions of single commands. */
 static bool has_bash_completion(void)
 {
     static const char *const scripts[] = {"/usr/share/bash-completion/bash_completion",
@@ -134,8 +134,8 @@ static bool has_bash_completion(void)
     return false;
 }
 
-/* Does a line of ~/.zshrc that is not a comment name the folder? The home directory may be written
- * as ~ or $HOME, so only the part of the path after it is searched for. */
+/* Does ~/.zshrc name the folder, outside of comment lines? The home directory may be written as ~
+ * or $HOME, so only the rest of the path is searched for. */
 static bool zshrc_names(const char *folder)
 {
     const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;
@@ -174,7 +174,7 @@ static void say_written(cli_context *context, const shell *of, const char *path)
                         folder);
 }
 
-/* Choose the shells named after "install"; if there are none, the user's own. */
+/* Choose the shells that are named after "install". If none are named, choose the user's shell. */
 static bm_status choose(const arg_list *words, bool chosen[N_SHELLS], bm_error *err)
 {
     const char *own = getenv("SHELL");
@@ -196,7 +196,7 @@ static bm_status choose(const arg_list *words, bool chosen[N_SHELLS], bm_error *
     return BM_OK;
 }
 
-/* Find the path for each chosen shell, and check that it may be written. */
+/* Find the path for each chosen shell, and check that the file may be written. */
 static bm_status find_places(const bool chosen[N_SHELLS], char paths[N_SHELLS][PATH_MAX],
                              bm_error *err)
 {

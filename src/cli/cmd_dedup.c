@@ -12,7 +12,7 @@
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
 
-/* Report the text and shingles that are lost with the removed documents. */
+/* Report how much text and how many shingles are lost with the removed documents. */
 static void report_losses(cli_context *context, const bm_counts *counts)
 {
     const bm_result_counts *results = &counts->results;
@@ -149,8 +149,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
         options->against_threshold = settings->bands.threshold;
 }
 
-/* Report how often the bands find a document that is wholly contained in another, depending on how
- * much larger the other is. */
+/* Report how often the bands find a document that another one wholly contains, for several ratios
+ * of their sizes. */
 static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};

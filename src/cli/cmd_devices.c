@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_devices.c -- bandmill devices: the devices that can sign here, and whether they compute
- * correctly.
+/* cmd_devices.c -- bandmill devices: lists the devices that can sign here, and tests whether they
+ * compute correctly.
  *
- * With --self-test every usable device in turn is tested against known answers, even if another one
- * failed. The exit code is 8 if any answer was wrong, else 5 if any device could not run.
+ * With --self-test the usable devices are tested one after another against known answers, even
+ * after one has failed. The exit code is 8 if any answer was wrong, else 5 if any device could not
+ * run.
  *
  * Tests: tests/cli/cases/devices.sh, tests/fault/device/shapes.sh */
 #include <inttypes.h>
@@ -120,7 +121,7 @@ static void keep_note(void *ctx, bm_log_level level, const char *message)
     const size_t spec = strlen(verdict->spec);
     (void)level;
     if (strncmp(message, verdict->spec, spec) == 0 && strncmp(message + spec, ": ", 2) == 0)
-        message += spec + 2; /* the row already has the name of the device */
+        message += spec + 2; /* skip the name of the device, because the row has it already */
     if (verdict->note[0] == '\0')
         snprintf(verdict->note, sizeof verdict->note, "%s", message);
 }
@@ -136,14 +137,15 @@ static void self_test(cli_context *context, const bm_device_info *device, device
     options.device.device = device->spec;
     options.callbacks = (bm_callbacks){.ctx = verdict, .log = keep_note};
     verdict->spec = device->spec;
-    options.device.cpu = NULL; /* test the best instruction set here, which the list shows */
+    options.device.cpu = NULL; /* test the best instruction set of this CPU, which is the one that
+                                * the list shows */
     verdict->status = bm_device_self_test(&options, &verdict->n_checks, &verdict->error);
     char shown[sizeof verdict->error.message];
     cli_show_fields(verdict->error.message, CLI_DEVICES, shown, sizeof shown);
     snprintf(verdict->error.message, sizeof verdict->error.message, "%s", shown);
 }
 
-/* Print each device as soon as it is tested. Returns the worst verdict and its error. */
+/* Print each device as soon as it is tested. Returns the worst status, and its error in *err. */
 static bm_status print_devices(cli_context *context, const bm_device_list *devices, bm_error *err)
 {
     cli_console *console = &context->console;

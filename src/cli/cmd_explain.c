@@ -5,7 +5,7 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* The answer is written to stdout; the options only choose its form. */
+/* The answer is written to stdout. The options choose only its form. */
 bm_status cli_run_explain(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps, or all of them,
- * each with its group.
+/* cmd_filter.c -- bandmill filter: writes the documents that an earlier dedup kept, or all
+ * documents with their groups.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* Options for how inputs are read are accepted but ignored: the directory's report decides that. */
+/* Options for reading inputs are accepted but ignored, because the report of the dedup directory
+ * decides how they are read. */
 bm_status cli_run_filter(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
+/* cmd_help.c -- help, help COMMAND and --version, printed from the tables of commands and options.
  *
  * --json prints the rows of the tables, from which packaging/make_pages.py makes manual pages and
  * completions; docs/cli.md lists the members.
@@ -16,7 +16,7 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Print ,"name":"text"; null if the text is NULL. */
+/* Print ,"name":"text" or, if the text is NULL, ,"name":null. */
 static void put_member(FILE *to, const char *name, const char *text)
 {
     fprintf(to, ",\"%s\":", name);
@@ -52,7 +52,7 @@ static void put_command_json(FILE *to, unsigned id)
     fputs("]}", to);
 }
 
-/* Print the words for a value: the words of a choice, or of arg_option.offer. */
+/* Print the words that a value may have: the words of a choice, or those of arg_option.offer. */
 static void put_words_json(FILE *to, const arg_option *option)
 {
     char text[64];
@@ -164,7 +164,7 @@ static void put_json(FILE *to, uint32_t commands)
     fputs("]}\n", to);
 }
 
-/* Print the rows of these commands (one bit each), and of all options that any of them accepts. */
+/* Print the rows of these commands (one bit each), and the rows of the options that they accept. */
 static void print_json(cli_console *console, uint32_t commands)
 {
     char *text = NULL;
@@ -213,7 +213,7 @@ void cli_print_index_help(cli_console *console)
     cli_print(console, "\nbandmill help index COMMAND lists the options of one of them.\n");
 }
 
-/* Format "  -o, --output DIR". */
+/* Format the head of an option's row, such as " -o, --output DIR". */
 static void option_head(const arg_option *option, char *out, size_t cap)
 {
     char value[128] = "", letter[8] = "    ";
@@ -244,8 +244,8 @@ static void print_examples(cli_console *console, cli_command_id id)
 
 enum { HELP_INDENT = 30, HELP_WIDTH = 100 };
 
-/* Print the rest of a line that begins at HELP_INDENT, wrapped to further lines with that
- * indent. */
+/* Print the rest of a line that begins in column HELP_INDENT. Text that does not fit is wrapped to
+ * further lines with that indent. */
 static void print_wrapped(cli_console *console, const char *text)
 {
     const size_t width = HELP_WIDTH - HELP_INDENT;
@@ -253,7 +253,7 @@ static void print_wrapped(cli_console *console, const char *text)
         size_t len = width;
         while (len > 0 && text[len] != ' ')
             len--;
-        if (len == 0) /* a word is longer than a line */
+        if (len == 0) /* the word is longer than a line */
             break;
         cli_print(console, "%.*s\n%*s", (int)len, text, HELP_INDENT, "");
         text += len + 1;
@@ -261,8 +261,8 @@ static void print_wrapped(cli_console *console, const char *text)
     cli_print(console, "%s\n", text);
 }
 
-/* Print the presets, each with its note about what it cannot reproduce, which is also reported when
- * the preset is used. */
+/* Print the presets. Each has a note about what it cannot reproduce; using the preset prints it
+ * too. */
 static void print_presets(cli_console *console)
 {
     cli_print(console, "\nPresets:\n");

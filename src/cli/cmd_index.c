@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_index.c -- bandmill index: build, add, remove, info, check, compact.
  *
- * If the rows of --unique go to stdout, the summary is for people only, as for pairs.
+ * If the rows of --unique go to stdout, the summary is only a text for people, as for pairs.
  *
  * Tests: tests/cli/cases/index_usage.sh, tests/cli/cases/index_add.sh */
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* --- what a job did --- */
 
-/* Report how many documents a job added or removed. `reads`: the job reads documents. */
+/* Report how many documents a job added (if `reads`) or removed. */
 static void report_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
@@ -41,7 +41,7 @@ static void report_index(cli_context *context, const bm_summary *summary, bool r
     cli_report_number(&context->console, n[0], "%s", line.text);
 }
 
-/* End a job: `status` is its status; `verb` names its work. */
+/* End a job that returned `status`. `verb` says what the job did. */
 static bm_status end_job(cli_context *context, const char *verb, bm_summary *summary,
                          bm_status status, bm_error *err)
 {
@@ -172,7 +172,7 @@ bm_status cli_run_index_info(cli_context *context, bm_error *err)
     return cli_finish(&context->console, err);
 }
 
-/* Prints faults as they are found: as lines, or as elements of a list. */
+/* Prints faults as they are found: each as a line, or as an element of a JSON list. */
 typedef struct wrong_list {
     cli_context *context;
     size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inspect.c -- bandmill inspect: the contents of a file or directory of ours.
+/* cmd_inspect.c -- bandmill inspect: describes a file or directory that bandmill wrote.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include <string.h>

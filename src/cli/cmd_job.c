@@ -4,8 +4,8 @@
  * For people the summary is at most four lines on stderr: what was read, the results, the documents
  * that could not be compared, and the path of the output. With -v the plan, the candidates and the
  * meaning of the reasons come first. With --json the summary is the job's report, one JSON object
- * on stdout. If the rows of pairs go to stdout, the summary is for people only (and in --report
- * FILE); if kept records do, the object goes to stderr.
+ * on stdout. If stdout receives the rows of pairs, the JSON object is written only to --report
+ * FILE. If stdout receives kept records, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
@@ -200,7 +200,8 @@ void cli_report_not(cli_context *context, const char *verb, const bm_counts *cou
         cli_report_note(&context->console, "not %s: %s", verb, parts.text);
 }
 
-/* Is the output directory named like a file? Then a file was probably meant. */
+/* Does the name of the output directory look like that of a file? Then a file was probably
+ * meant. */
 static bool looks_like_file(const cli_context *context, const char *output)
 {
     static const char *const endings[] = {".tsv",    ".csv",   ".txt", ".json",   ".jsonl",
@@ -295,7 +296,7 @@ bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err)
 {
     cli_meter_end(&context->meter);
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        return cli_finish(&context->console, err); /* the failure may be a full disk, not the closed
-                                                    * pipe */
+        return cli_finish(&context->console, err); /* the reason of the failed write: perhaps a full
+                                                    * disk, not a closed pipe */
     return status;
 }

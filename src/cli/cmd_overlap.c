@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_overlap.c -- bandmill overlap: find the items of a test set in documents.
+/* cmd_overlap.c -- bandmill overlap: finds the items of a test set in documents.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "cli/cmd_job.h"
@@ -20,7 +20,7 @@ static void fill_options(cli_context *context, bm_overlap_options *options)
     }
     if (cli_was_given(settings, "threshold"))
         options->threshold = settings->bands.threshold;
-/* What was not given is 0 here, and may have another default in the library. */
+/* A setting that was not given is 0 here, but the library may have another default for it. */
 #define OF_OVERLAP(member, given, taken)                                                           \
     if (settings->given)                                                                           \
         options->member = settings->given;

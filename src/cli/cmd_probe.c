@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: the library runs it in a
- * separate process before it uses an OpenCL driver in its own. With `list` for DEVICE it lists the
- * devices.
+ * separate process before it uses an OpenCL driver in its own process. If DEVICE is `list`, it
+ * lists the devices.
  *
- * A driver may abort, hang or call exit; here that ends only the probe. The error is written to
- * stderr as a separate line, after whatever the driver wrote, and the parent quotes it. The probe
- * ends with _exit, so that no exit handler of a driver can change the answer. If one of several
- * drivers ends the process, the call stack tells which.
+ * A driver may abort, hang or call exit, but here only the probe ends. After any output of the
+ * driver, the probe writes the error to stderr as a separate line, which the parent process quotes.
+ * The probe ends with _exit, so that no exit handler of a driver can change its answer. If a driver
+ * ends the process, the call stack shows which driver did.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static bool is_ours(const Dl_info *at)
     return dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase;
 }
 
-/* Is the code ours, the loader's or the system's? */
+/* Does the code belong to us, the loader or the system, and so to no driver? */
 static bool is_no_driver(const Dl_info *at)
 {
     static const char *const libraries[] = {"/libOpenCL.so",  "/libc.so",     "/ld-linux",
@@ -51,8 +51,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost frame of our code; frames outside of it belong to our caller, perhaps Python. If
- * there is none (a driver's thread), the outermost frame of all. */
+/* The outermost frame of our code; frames outside of it belong to our caller, such as Python. On a
+ * driver's thread, which has no frame of ours, the outermost frame of all. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;
@@ -62,7 +62,8 @@ static int outermost(void *const *frames, int n)
     return n - 1;
 }
 
-/* Name the first library that is a driver, from the outermost frame (see above) inwards. */
+/* Name the driver: the first library, from the outermost frame (see above) inwards, that is a
+ * driver. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
@@ -77,11 +78,11 @@ static void name_driver(void)
     }
 }
 
-/* Called when a driver ends the process, or when the parent ends the probe at the time limit. */
+/* Called when a driver ends the process, or when the parent ends the probe after the time limit. */
 static void on_signal(int number)
 {
-    alarm(ENDS_WITHIN_SECONDS); /* ends the process if the interrupted code holds a lock needed
-                                 * here */
+    /* SIGALRM ends the process if the code below needs a lock that the interrupted code holds. */
+    alarm(ENDS_WITHIN_SECONDS);
     name_driver();
     signal(number, SIG_DFL);
     raise(number);
@@ -91,14 +92,16 @@ static void watch_signals(void)
 {
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTERM};
     void *frame;
-    backtrace(&frame, 1); /* loads the library that backtrace needs while that is still possible */
+    backtrace(&frame, 1); /* make backtrace load its library now, because a signal handler must not
+                           * load it */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
         sigaction(numbers[i], &action, NULL);
     }
 }
 
-/* Runs when a driver calls exit. Whatever the exit code, the probe has not finished. */
+/* Called when a driver calls exit. The probe has not finished then, so the driver's exit code is
+ * ignored. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;
@@ -111,7 +114,8 @@ int cli_probe(const char *device, const char *cache_dir)
 {
     bm_error err = {0};
     bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, so must a driver that hangs */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, a probe that hangs in a driver ends
+                                       * too */
     if (to_list)
         watch_signals();
     on_exit(end_unfinished, &to_list);

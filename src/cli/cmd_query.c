@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_query.c -- bandmill query: the documents of an index that are near to queries.
+/* cmd_query.c -- bandmill query: finds the documents of an index that are near-duplicates of
+ * queries.
  *
  * Tests: tests/cli/cases/query.sh, tests/cli/cases/query_follow.sh */
 #include "cli/cmd_job.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.c -- bandmill report: one page that shows what dedup removed and why.
+/* cmd_report.c -- bandmill report: writes one page that shows what dedup removed and why.
  *
  * Tests: tests/cli/cases/report.sh */
 #include <spawn.h>
@@ -21,7 +21,8 @@ static void report_result(cli_context *context, const bm_report_result *result)
                     path != NULL ? " written to " : "", path != NULL ? path : "");
 }
 
-/* Open the page with the desktop's program. Without a desktop, the page is written all the same. */
+/* Open the page with the desktop's program. Without a desktop, the page is written but not
+ * opened. */
 static void open_page(cli_context *context, const char *path)
 {
     char opener[] = "xdg-open";

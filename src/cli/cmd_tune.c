@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_tune.c -- bandmill tune: the band plans that meet the given goals, their S-curves, and what
- * they would find among documents.
+/* cmd_tune.c -- bandmill tune: shows the band plans that meet the given goals, their S-curves, and
+ * what each plan would find among given documents.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh */
 #include <bandmill/sketch.h>
@@ -31,7 +31,7 @@ static void report_chosen(cli_context *context, const bm_tune_result *result)
                     plan->used > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
-/* Format "1,200"; a small number that is not whole gets a decimal. */
+/* Format "1,200". Small numbers that are not whole get a decimal. */
 static void format_number(double value, char *out, size_t cap)
 {
     if (value < 100 && value > (double)(uint64_t)value)
@@ -72,7 +72,7 @@ static void report_sample(cli_context *context, const bm_tune_result *result, si
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
-    if (s->candidates_low == s->candidates_low) /* not NAN */
+    if (s->candidates_low == s->candidates_low) /* false for NAN */
         cli_report_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
                         s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
                         format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
@@ -86,7 +86,8 @@ static bool any_of_stop_words(const cli_shingles *shingles)
     return false;
 }
 
-/* Fill in the text options for each --shingle, or the default. Returns their number. */
+/* Fill in the text options for each --shingle, or for the default shingle. Returns how many were
+ * filled. */
 static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI_SHINGLES_MAX])
 {
     const cli_shingles *shingles = &settings->tune.shingles;
@@ -125,7 +126,7 @@ static void fill_options(cli_context *context, bm_text_options texts[CLI_SHINGLE
 /* --- on a terminal --- */
 
 #define SHOWN_PLANS  10u
-#define PLOT_COLUMNS 60u /* columns for similarity, 0 to 1 */
+#define PLOT_COLUMNS 60u /* columns for similarities from 0 to 1 */
 #define PLOT_LINES   10u /* lines for probability */
 
 /* Print the plans around the chosen one, which is marked by a star. */
@@ -144,7 +145,7 @@ static void print_plans(cli_console *console, const bm_tune_result *result)
         cli_print(console, "   (of %zu plans: --all lists them)\n", n);
 }
 
-/* Print the S-curve of the chosen plan, with the threshold below it. */
+/* Print the S-curve of the chosen plan. A mark below the curve shows the threshold. */
 static void print_plot(cli_console *console, const bm_tune_plan *plan, double threshold)
 {
     const unsigned mark = (unsigned)(threshold * PLOT_COLUMNS + .5);
@@ -179,7 +180,7 @@ static double doublings(double value)
     return n + rest - 1;
 }
 
-/* Print the corpus's pairs by tenths of similarity; the bars are logarithmic. */
+/* Print how many pairs of the corpus have each tenth of similarity. The bars are logarithmic. */
 static void print_histogram(cli_console *console, const bm_tune_sample *sample)
 {
     static const char bar[] = "########################################";
@@ -213,7 +214,7 @@ static void print_removed(cli_console *console, const bm_tune_sample *sample)
                        "chain joins to one.\n");
 }
 
-/* Print what the documents are like, before any plan. */
+/* Print statistics of the documents, which do not depend on a plan. */
 static void print_sample(cli_console *console, const bm_tune_sample *sample)
 {
     char n[3][48];
@@ -230,7 +231,7 @@ static void print_sample(cli_console *console, const bm_tune_sample *sample)
     cli_print(console, "\n");
 }
 
-/* Print what the documents are like, the answer in words, ten plans and a plot. */
+/* Print statistics of the documents, the answer in words, ten plans and a plot. */
 static void print_answer(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));

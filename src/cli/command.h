@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h -- the definition of a command, and its context. A command is a line of
- * CLI_COMMAND_LIST (option_settings.h), a row of commands.c and a file cmd_NAME.c. */
+/* command.h -- what defines a command, and the context in which it runs. Each command has a line in
+ * CLI_COMMAND_LIST (option_settings.h), a row in commands.c and a file cmd_NAME.c. */
 #pragma once
 
 #include "cli/console.h"
@@ -11,7 +11,8 @@ typedef struct cli_context {
     cli_console console;
     cli_meter meter;
     const char *const *command_line; /* all arguments, ended by NULL */
-    uint32_t n_stuck;                /* threads stuck in a driver for ever; see bm_device_options */
+    uint32_t n_stuck;                /* number of threads that a driver never returns from; see
+                                      * bm_device_options */
 } cli_context;
 
 enum { CLI_N_EXAMPLES = 3 };
@@ -23,9 +24,9 @@ typedef struct cli_example {
 
 /* The help of a command; its name is in CLI_COMMAND_LIST. */
 typedef struct cli_command {
-    const char *operands; /* such as "INPUT…" */
+    const char *operands; /* for example "INPUT…" */
     const char *summary;  /* one line */
-    const char *text;     /* the text of help COMMAND, besides the options */
+    const char *text;     /* the text of `help COMMAND` apart from the options */
     cli_example examples[CLI_N_EXAMPLES];
 } cli_command;
 
@@ -46,8 +47,8 @@ int cli_probe(const char *device, const char *cache_dir);
 /* CLI_N_COMMANDS rows, indexed by cli_command_id. */
 extern const cli_command cli_commands[];
 
-#define CLI_INDEX "index" /* the first word of two-word commands */
+#define CLI_INDEX "index" /* the first word of the commands that have two */
 
-/* Find the row for a name, such as "sign" or "index build". BM_ERR_USAGE otherwise; the message
- * says that a later version has it, or names the nearest one. */
+/* Find the row of a name, such as "sign" or "index build". BM_ERR_USAGE: there is no such command.
+ * The message then says that a later version has it, or suggests the nearest name. */
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c -- the table of commands.
  *
- * tests/pages creates the files that the examples use, and runs the examples in the order of the
- * commands: later ones may read what earlier ones wrote.
+ * tests/pages creates the files that the examples use, and runs the examples of all commands in the
+ * order of this table. So an example may read what an earlier one wrote.
  *
  * Tests: tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* === command find ===
  *
- * Finds a command by its name, and makes the message about an unknown name. */
+ * Finds a command by its name. For an unknown name it makes the error message. */
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {

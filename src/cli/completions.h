@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct cli_completion {
-    const char *name; /* "bandmill.bash" */
+    const char *name; /* such as "bandmill.bash" */
     const char *text; /* ended by NUL */
     size_t len;
 } cli_completion;

@@ -25,8 +25,8 @@
 
 /* === stdout place ===
  *
- * Compares the file behind standard output with the files that the options name. The library
- * compares all other outputs, but cannot know where the program writes rows. */
+ * Checks that standard output is none of the files that the options name. The library compares all
+ * other outputs, but cannot know where the program writes rows. */
 
 static bool is_stdout(const struct stat *out, const char *path)
 {
@@ -40,7 +40,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    /* only the first operand is a file */
+    /* of the operands, only the first is a file */
     const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE;
     const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
@@ -69,11 +69,11 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 /* === bus error ===
  *
- * SIGBUS becomes an error line and exit code 4.
+ * Reports SIGBUS as an error line, and ends with exit code 4.
  *
- * A read that raises SIGBUS cannot be resumed, so the process ends there: uncommitted changes to an
- * index are lost, as after any other abrupt end. The handler makes only async-signal-safe calls;
- * its texts are prepared beforehand. */
+ * A read that raises SIGBUS cannot be resumed, so the process must end. Uncommitted changes to an
+ * index are lost, as after any other abrupt end. The handler makes only async-signal-safe calls,
+ * and its texts are constants. */
 
 #define WORDS                                                                                      \
     "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
@@ -82,9 +82,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* equals bm_status_exit_code(BM_ERR_IO) */
 
-/* Write all of `data`, even if the descriptor is non-blocking, as node, ssh and asyncio make
- * descriptors that they share. Returns the bytes written; if they are fewer, errno is the reason
- * (EINTR: a signal came meanwhile). Async-signal-safe. */
+/* Write all of `data`, even if the descriptor is non-blocking: node, ssh and asyncio make
+ * descriptors non-blocking that other processes share. Returns the number of written bytes. If it
+ * is less than `len`, errno is the reason (EINTR: a signal arrived). Async-signal-safe. */
 static size_t write_descriptor(int fd, const char *data, size_t len)
 {
     size_t done = 0;
@@ -172,8 +172,8 @@ void cli_json_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* Print text with hidden characters as \xHH. (put_json prints hidden characters as \uHHHH, and
- * invalid UTF-8 as U+FFFD.) */
+/* Print text, with hidden characters as \xHH. (put_json prints them as \uHHHH, and invalid UTF-8 as
+ * U+FFFD.) */
 static void put_plain(FILE *to, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {
@@ -188,7 +188,7 @@ static void put_plain(FILE *to, const char *text, size_t len)
     }
 }
 
-/* Set *out to the status as a word: "input" for BM_ERR_INPUT. */
+/* Set *out to the word for a status, such as "input" for BM_ERR_INPUT. */
 static void status_word(bm_status status, char *out, size_t cap)
 {
     const char *name = "";
@@ -207,7 +207,7 @@ static void status_word(bm_status status, char *out, size_t cap)
         *c = (char)tolower((unsigned char)*c);
 }
 
-/* A message built in memory: begin, print to message.to, end. */
+/* A message that is built in memory: call message_begin, print to message.to, call message_end. */
 typedef struct cli_message {
     FILE *to;
     char *text;
@@ -265,8 +265,8 @@ void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
     message_end(&message, console);
 }
 
-/* Print one message. `kind` is "warning", "info" …, or "" for a note. `bold` is a part to show in
- * bold; NULL: no part. */
+/* Print one message. `kind` is "warning", "info" …; for a note it is "". `bold` is the part of
+ * the text that is shown in bold; NULL: no part. */
 static void report(cli_console *console, const char *kind, const char *text, const char *bold)
 {
     const char *number = bold != NULL && console->emphasis ? strstr(text, bold) : NULL;
@@ -329,7 +329,7 @@ void cli_report_log(void *ctx, bm_log_level level, const char *message)
     }
 }
 
-/* Record errno, if this is the first write to stdout that failed. */
+/* Record errno if this is the first failed write to stdout. */
 static void record_failure(cli_console *console)
 {
     if (ferror(console->out) && console->out_errno == 0)
@@ -358,7 +358,7 @@ int cli_write_now(void *ctx, const char *data, size_t len)
     return console->out_errno != 0;
 }
 
-/* Pass each line to `put`, and write newlines unchanged. */
+/* Pass each line to `put`. Newlines are written unchanged. */
 static void write_lines(cli_console *console, const char *text, size_t len,
                         void (*put)(FILE *to, const char *text, size_t len))
 {
@@ -414,7 +414,7 @@ bm_status cli_finish(cli_console *console, bm_error *err)
     memset(err, 0, sizeof *err);
     err->status = console->out_errno == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     err->code = console->out_errno;
-    if (console->out_errno == EINTR) { /* a signal arrived while the reader did not read */
+    if (console->out_errno == EINTR) { /* a signal arrived while the write waited for the reader */
         err->status = BM_ERR_CANCELLED;
         snprintf(err->message, sizeof err->message, "interrupted");
         return err->status;

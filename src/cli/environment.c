@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.c -- BANDMILL_*, TMPDIR, NO_COLOR, TERM; see environment.h. */
+/* environment.c -- reads BANDMILL_*, TMPDIR, NO_COLOR and TERM; see environment.h. */
 #include "cli/environment.h"
 
 #include <bandmill/option_names.h>
@@ -15,7 +15,7 @@ static void read_text(const char *name, bool also_empty, const char **field)
         *field = value;
 }
 
-/* Text after the number is ignored. */
+/* Store the number at the beginning of the variable. Text after the number is ignored. */
 static void read_seconds(const char *name, double *field)
 {
     const char *value = getenv(name);

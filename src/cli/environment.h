@@ -15,12 +15,13 @@
 void cli_environment_device(bm_device_options *options);
 /* Read BANDMILL_SEAL_SECONDS. BM_ERR_USAGE: the value is not a number of seconds. */
 bm_status cli_environment_resources(bm_resource_options *options, bm_error *err);
-/* Read TMPDIR: the directory of a job's temporary files, if the job has no output beside which they
- * could be. */
+/* Read TMPDIR: the directory of temporary files, for jobs without an output beside which these
+ * files could be. */
 void cli_environment_temp_dir(bm_resource_options *options);
-/* May a terminal get bold text? Only if NO_COLOR is unset or empty, and TERM is neither unset,
- * empty nor "dumb". */
+/* May bold text be shown on a terminal? False if NO_COLOR is set and not empty, or if TERM is
+ * unset, empty or "dumb". */
 bool cli_environment_emphasis(void);
-/* The variable that sets a field of bm_device_options or bm_resource_options ("cpu", `len` bytes),
- * as messages name it; NULL: no variable sets it. */
+/* The variable that sets a field of bm_device_options or bm_resource_options, in the form that
+ * messages show. `field` is a name of `len` bytes, such as "cpu". NULL: no variable sets the
+ * field. */
 const char *cli_environment_name(const char *field, size_t len);

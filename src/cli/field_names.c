@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_names.c -- replaces the library's field names by the program's; see field_names.h.
+/* field_names.c -- replaces the library's field names by names of options; see field_names.h.
  *
- * The table of options relates them: a field belongs to an option if it has the option's name
- * ("text_bytes", with '_' for '-'), or is the last part, or the whole, of the settings member that
- * the option fills ("text_fields", "output.path"). `path` alone is not enough, because calls have
- * other paths besides the path of their output. */
+ * A field belongs to an option in two cases. It has the option's name, with '_' for '-'
+ * ("text_bytes"). Or it is the settings member that the option fills, or the last part of its name
+ * ("output.path", "text_fields"). A last part `path` does not count, because calls have other paths
+ * besides that of their output. */
 #include "cli/field_names.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const arg_option *option_of(word field, unsigned command)
     return found;
 }
 
-/* Write the option for a field. Returns false if no option has this field. */
+/* Write the variable or option that sets a field. Returns false if there is none. */
 static bool show(word field, unsigned command, char *out, size_t cap)
 {
     const char *variable = cli_environment_name(field.at, field.len);

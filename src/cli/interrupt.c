@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.c -- SIGINT, SIGTERM, SIGPIPE and SIGXFSZ.
  *
- * A first SIGINT or SIGTERM sets a flag that the job checks at each batch. A second one, of either
- * kind, ends the process at once by that signal, so that a shell sees what happened, whatever the
- * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe, and a file that
- * reaches the size limit, become an ordinary status. The flag is the only global variable, since a
- * signal handler has no other way. It is atomic, since the signal may arrive on a driver's thread.
+ * The first SIGINT or SIGTERM sets a flag that the job checks at each batch. The second one, of
+ * either kind, ends the process at once, even if threads wait. It ends by that signal, so that a
+ * shell sees the reason. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe or a file at the
+ * size limit becomes an ordinary error status. The flag is global because a signal handler has no
+ * context, and atomic because the signal may arrive on a driver's thread. There is no other global
+ * variable.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/file_size_limit.sh */
 #include "cli/interrupt.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_callbacks.h -- the callbacks of a job: log, meter, interruption. */
 #pragma once
 
 #include "cli/command.h"

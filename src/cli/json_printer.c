@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_printer.c -- prints JSON as an outline; see json_printer.h. One pass, no tree: each function
- * prints the value at `at` and returns the text after it, or NULL if the text is not JSON. */
+/* json_printer.c -- prints JSON as an outline; see json_printer.h. The text is printed in one pass,
+ * without a tree. Each function prints the value at `at` and returns the text after that value;
+ * NULL if the text is not JSON. */
 #include "cli/json_printer.h"
 
 #include <string.h>
@@ -14,14 +15,14 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-/* Print the string without its quotes; escapes other than \" \\ \/ are unchanged. `console` NULL:
- * print nothing. */
+/* Print the string without its quotes. Escapes other than \" \\ \/ are unchanged. If `console` is
+ * NULL, nothing is printed. */
 static const char *print_string(cli_console *console, const char *at)
 {
     for (at++; *at != '"';) {
         const bool escape = *at == '\\' && at[1] != '\0';
         if (escape && strchr("\"\\/", at[1]) != NULL)
-            at++; /* the character after the backslash */
+            at++; /* skip the backslash */
         const size_t len = escape ? 1 : strcspn(at, "\"\\");
         if (len == 0)
             return NULL; /* the text ends within the string */
@@ -40,7 +41,7 @@ static const char *print_scalar(cli_console *console, const char *at)
     return len > 0 ? at + len : NULL;
 }
 
-/* Called after an element: skip a comma, or the closing bracket, which sets *end. */
+/* Call this after an element. Skips a comma or the closing bracket; a bracket sets *end. */
 static const char *next_element(const char *at, char close, bool *end)
 {
     if (at == NULL)

@@ -8,11 +8,11 @@
  *       - file: a.jsonl, bytes: 1234
  *       - ... and 37 more (--json shows all)
  *
- * Each member of an object takes a line, indented below the first level. A list of objects takes a
- * line for each of the first few; a list of anything else takes one line. */
+ * Each member of an object is a line, and members of inner objects are indented. In a list of
+ * objects, each of the first few objects is a line. Any other list is one line. */
 #pragma once
 
 #include "cli/console.h"
 
-/* `json` is one valid JSON value (the library's own). Invalid JSON ends the output early. */
+/* `json` must be one valid JSON value. Invalid JSON ends the output early. */
 void cli_print_json(cli_console *console, const char *json);

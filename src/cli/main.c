@@ -20,11 +20,11 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Blocks of 4 MiB and more are mapped individually. So the memory of a long document returns to the
- * system when it is freed, and arrays grow without a copy and without leaving gaps. By default the
- * allocator would raise that limit up to 32 MiB. Each arena keeps freed memory up to the trim
- * threshold. With one arena for each of many threads, that would be more than all other memory, so
- * the number of arenas is limited. */
+/* The allocator maps each block of 4 MiB or more separately. So the memory of a long document
+ * returns to the system when it is freed, and arrays can grow without copies or gaps. By default
+ * the allocator would raise this limit to as much as 32 MiB. Each arena keeps freed memory, up to
+ * the trim threshold. With one arena per thread, many threads would keep more than all other
+ * memory, so the number of arenas is limited. */
 static void configure_allocator(void)
 {
 #if defined(__GLIBC__)
@@ -34,8 +34,8 @@ static void configure_allocator(void)
 #endif
 }
 
-/* Open descriptor 0, 1 or 2 if it is closed, so that it cannot become a file of ours: to /dev/null,
- * in a mode in which using it fails, as using a closed descriptor would. */
+/* If descriptor 0, 1 or 2 is closed, open it as /dev/null, so that it cannot become one of our
+ * files. The mode makes reads or writes fail, as they would with a closed descriptor. */
 static void reserve_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -56,7 +56,7 @@ static bool has_word(char **argv, int end, const char *word)
     return false;
 }
 
-/* Without a command: handle --help, --version, or nothing at all. */
+/* Without a command: handle --help, --version, or an empty command line. */
 static bm_status answer_without_command(cli_context *context, int end, char **argv, bm_error *err)
 {
     if (has_word(argv, end, "--version"))
@@ -130,8 +130,8 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     return runs[id](context, err);
 }
 
-/* Set `out` (`cap` bytes) to "index" and the next word, as one name, and remove that word from
- * `args`. */
+/* Find the word after "index", remove it from `args`, and set `out` (`cap` bytes) to the name of
+ * the command: "index", a blank and that word. */
 static bm_status second_word(int *n, const char **args, char *out, size_t cap, bm_error *err)
 {
     int at;
@@ -145,7 +145,7 @@ static bm_status second_word(int *n, const char **args, char *out, size_t cap, b
     return BM_OK;
 }
 
-/* Find the command (options may come before it) and run it. */
+/* Find the command, which options may precede, and run it. */
 static bm_status answer(cli_context *context, int argc, char **argv, bm_error *err)
 {
     int at;
@@ -179,8 +179,9 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
     return status;
 }
 
-/* End normally, except in two cases: threads are stuck in a device's driver, and exit handlers
- * might wait for them; or a signal came while stdout waited for a reader, who may never read. */
+/* End the process normally, except in two cases. If threads are stuck in a device's driver, exit
+ * handlers might wait for them. If a signal arrived while stdout waited for its reader, that reader
+ * may never read. */
 static int end_process(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
@@ -215,8 +216,9 @@ int main(int argc, char **argv)
     context.console.out = cli_open_stream(&data, stdout);
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
-    context.console.json = has_word(argv, argc, "--json"); /* set now, so that it also holds for
-                                                            * errors in the options */
+    context.console.json = has_word(argv, argc, "--json"); /* set before the options are read,
+                                                            * because it also applies to errors in
+                                                            * them */
     cli_catch_bus_error(context.console.json);
 
     if (argc < 2) { /* no argument at all: print the list of commands */

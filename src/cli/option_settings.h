@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_settings.h -- the settings of a run, which the options fill, and the list of commands.
  *
- * The settings contain parts of the options of the library's calls, with the library's defaults
- * (options.c); each command fills the options of its own call from them. */
+ * The settings contain option structs that the library's calls share, with the library's defaults
+ * (options.c). From them each command fills the options of its own call. */
 #pragma once
 
 #include <bandmill/bandmill.h>
@@ -11,8 +11,8 @@
 #include "cli/progress.h"
 #include "options/option_tests.h"
 
-/* The commands, in the order in which help lists them: id, name, and the suffix of its function
- * cli_run_…. */
+/* The commands, in the order in which help lists them. A row has the id, the name, and the suffix
+ * of the function cli_run_…. */
 #define CLI_COMMAND_LIST(X)                                                                        \
     X(SIGN, "sign", sign)                                                                          \
     X(DEDUP, "dedup", dedup)                                                                       \
@@ -54,7 +54,7 @@ typedef struct cli_thresholds {
     size_t n;
 } cli_thresholds;
 
-/* settings for which documents become pairs, and how they are grouped */
+/* which documents become pairs, and how pairs are grouped */
 typedef struct cli_match_settings {
 #define PAIR_SETTING(type, name) type name;
 #include "options/rows.def"
@@ -63,24 +63,25 @@ typedef struct cli_match_settings {
     const char *keep;                      /* `keep` of dedup */
     bm_keep cluster_keep;                  /* `keep` of cluster */
     cli_thresholds thresholds;             /* thresholds of cluster */
-    arg_list against, against_text_fields; /* for dedup and overlap */
+    arg_list against, against_text_fields; /* documents of --against, and their text fields; for
+                                            * dedup and overlap */
     const char *against_id_field;          /* NULL: not given */
 } cli_match_settings;
 
-/* settings of export and import */
+/* settings of `export` and `import` */
 typedef struct cli_exchange_settings {
     bm_exchange tool; /* the tool exported to, or imported from */
     bm_export_what what;
     const char *ids, *signature_field; /* NULL: not given */
-    unsigned preset;                   /* number in presets.c, from 1; 0: no preset */
+    unsigned preset;                   /* number of a row in presets.c, from 1; 0: no preset */
 } cli_exchange_settings;
 
-/* I/N; both 0: not given. */
+/* The I/N of --shard. Both are 0 if it was not given. */
 typedef struct cli_shard {
     uint32_t index, of;
 } cli_shard;
 
-/* settings for which results are written, and how */
+/* which results are written, and how */
 typedef struct cli_result_settings {
 #define RESULT_SETTING(type, name) type name;
 #include "options/rows.def"
@@ -102,14 +103,14 @@ typedef struct cli_page_settings {
     bool open;                 /* open the page in a browser */
 } cli_page_settings;
 
-/* S:P; both 0: not given. */
+/* The S:P of --ceiling. Both are 0 if it was not given. */
 typedef struct cli_ceiling {
     double similarity, probability;
 } cli_ceiling;
 
 enum { CLI_SHINGLES_MAX = 16 };
 
-/* The values of --shingle, in order. */
+/* The values of --shingle, in the order of the command line. */
 typedef struct cli_shingles {
     struct {
         bm_shingle_kind kind;
@@ -123,21 +124,21 @@ typedef struct cli_tune_settings {
     cli_shingles shingles;
     uint64_t sample;
     const char *svg; /* file of the picture; NULL: not given */
-    bool all;        /* print tables on a terminal too */
+    bool all;        /* print tables even on a terminal */
 } cli_tune_settings;
 
-/* A member that is 0 stands for the library's default. */
+/* Members that are 0 mean the library's default. */
 typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
     double min_seconds, seconds, price, watts;
 } cli_bench_settings;
 
-/* settings of an index, or of a query */
+/* settings of index commands and of `query` */
 typedef struct cli_index_settings {
     bm_index_store store;
     bool unique, follow, skip_same_id;
     const char *ids;  /* NULL: not given */
-    arg_list targets; /* used instead of an index */
+    arg_list targets; /* the inputs to search instead of an index */
     uint32_t top;     /* most answers per query; 0: all */
 } cli_index_settings;
 
@@ -147,14 +148,14 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
-/* Settings for which files of a directory to read, and where files are now. */
+/* Which files of a directory are read, and where moved files are. */
 typedef struct cli_file_choice {
     arg_list include, exclude;
     const char *sources; /* NULL: not given */
 } cli_file_choice;
 
 typedef struct cli_settings {
-    /* Parts of the library's options; the lists of `input` point to `operands`, `text_fields` and
+    /* Parts of the library's options. Lists in `input` point to `operands`, `text_fields` and
      * `files`. */
     bm_input_options input;
     bm_text_options text;

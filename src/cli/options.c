@@ -2,7 +2,7 @@
 /* options.c -- the table of options; see options.h.
  *
  * The rows are in options/rows.def. An option planned for a later version has a row of type
- * ARG_LATER, so that the error message says this instead of "unknown option".
+ * ARG_LATER, so that the message says so, instead of "unknown option".
  *
  * Tests: tests/cli/cases/before_command.sh, tests/cli/cases/preset.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/test_options.c */
@@ -16,7 +16,7 @@
 
 /* === option values ===
  *
- * Parsers for options whose values have a syntax of their own. */
+ * Parsers for values that have their own syntax. */
 
 /* Write "expected none, or a list of nfc nfkc ...". */
 static void expect_steps(char *why, size_t cap)
@@ -27,7 +27,7 @@ static void expect_steps(char *why, size_t cap)
         used += (size_t)snprintf(why + used, cap - used, " %s", word);
 }
 
-/* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
+/* Parse "none" or a list of steps. `field` is a uint32_t that gets BM_NORM_* bits. */
 static bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
 {
     expect_steps(why, cap);
@@ -52,7 +52,8 @@ static bool cli_parse_normalize(const char *text, void *field, char *why, size_t
     return true;
 }
 
-/* One ASCII character, except a quote or a line ending; or a backslash and a t, for a tab. */
+/* Parse one ASCII character other than a quote or a line ending. A backslash followed by t is a
+ * tab. */
 static bool cli_parse_character(const char *text, void *field, char *why, size_t cap)
 {
     snprintf(why, cap,
@@ -91,7 +92,7 @@ static bool parse_k(const char *text, uint32_t *k)
     return *k >= 1 && *k <= BM_SHINGLE_K_MAX;
 }
 
-/* word:K, char:K, byte:K; field: bm_text_options. */
+/* Parse word:K, char:K or byte:K. `field` is a bm_text_options. */
 static bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
     bm_text_options *options = field;
@@ -106,7 +107,7 @@ static bool cli_parse_shingle(const char *text, void *field, char *why, size_t c
     return parse_k(text + len, &options->shingle_k);
 }
 
-/* line, paragraph, span, span:K; field: cli_match_settings. */
+/* Parse line, paragraph, span or span:K. `field` is a cli_match_settings. */
 static bool cli_parse_unit(const char *text, void *field, char *why, size_t cap)
 {
     cli_match_settings *match = field;
@@ -121,7 +122,7 @@ static bool cli_parse_unit(const char *text, void *field, char *why, size_t cap)
     return text[len] == '\0' || (unit == BM_UNIT_SPAN && parse_k(text + len, &match->span_k));
 }
 
-/* exact, signature, none, contained, contained=C; field: cli_match_settings. */
+/* Parse exact, signature, none, contained or contained=C. `field` is a cli_match_settings. */
 static bool cli_parse_verify(const char *text, void *field, char *why, size_t cap)
 {
     cli_match_settings *match = field;
@@ -145,7 +146,7 @@ static bool cli_parse_verify(const char *text, void *field, char *why, size_t ca
     return end != number && *end == '\0' && match->containment > 0 && match->containment <= 1;
 }
 
-/* A shingle as in cli_parse_shingle, appended to the list; field: cli_shingles. */
+/* Parse a shingle like cli_parse_shingle, and append it to `field`, which is a cli_shingles. */
 static bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 {
     cli_shingles *shingles = field;
@@ -161,8 +162,8 @@ static bool cli_parse_shingles(const char *text, void *field, char *why, size_t 
     return true;
 }
 
-/* T,T,...: each more than 0, at most 1; field: cli_thresholds. strtod is safe, since the program
- * keeps the C locale. */
+/* Parse T,T,...; each T is above 0 and at most 1. `field` is a cli_thresholds. strtod accepts the
+ * decimal point, because the program keeps the C locale. */
 static bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
 {
     cli_thresholds list = {.n = 0};
@@ -184,7 +185,8 @@ static bool cli_parse_thresholds(const char *text, void *field, char *why, size_
     return true;
 }
 
-/* Parse a decimal number up to `end`. *behind: the text after it. */
+/* Parse a decimal number that ends before the character `end`. *behind becomes the text after
+ * `end`. */
 static bool parse_share(const char *text, char end, double *out, const char **behind)
 {
     char *stop;
@@ -195,7 +197,7 @@ static bool parse_share(const char *text, char end, double *out, const char **be
     return *stop == end;
 }
 
-/* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */
+/* Parse S:P. S and P are above 0, S is at most 1, P is less than 1. `field` is a cli_ceiling. */
 static bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
 {
     cli_ceiling ceiling;
@@ -211,7 +213,7 @@ static bool cli_parse_ceiling(const char *text, void *field, char *why, size_t c
     return true;
 }
 
-/* I/N, two whole numbers, I from 1 to N; field: cli_shard. */
+/* Parse I/N: two whole numbers, I from 1 to N. `field` is a cli_shard. */
 static bool cli_parse_shard(const char *text, void *field, char *why, size_t cap)
 {
     const size_t n = strspn(text, "0123456789");
@@ -229,7 +231,7 @@ static bool cli_parse_shard(const char *text, void *field, char *why, size_t cap
 
 /* === option given ===
  *
- * Which options were given, by name and as bits of the library's fields. */
+ * Tells which options were given, by their names or as bits of the library's fields. */
 
 bool cli_was_given(const cli_settings *settings, const char *name)
 {
@@ -247,9 +249,8 @@ uint64_t cli_set_fields(const cli_settings *settings)
 
 /* === foreign options ===
  *
- * The table of foreign options; see options.h.
- *
- * A row is skipped if the command does not accept our option. */
+ * The table of other tools' option names; see options.h. A row is skipped if the command does not
+ * accept our option. */
 
 const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"num-perm", "perms", "--perms K"},
@@ -360,8 +361,8 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"i", NULL, "a path without an option"},
 };
 
-/* Kinds of rows in options/rows.def. Each has a name, the commands that accept it, its group in
- * help, the settings member that it fills, and its help text. */
+/* Kinds of rows in options/rows.def. Each row has a name, the commands that accept the option, its
+ * group in help, the settings member that it fills, and its help text. */
 #define ROW_AT(n, kind, cmds, grp, text, ...)                                                      \
     {                                                                                              \
         .name = n, .type = ARG_##kind, .commands = cmds, .group = CLI_GROUP_##grp, .help = text,   \
@@ -371,7 +372,7 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     ROW_AT(n, kind, cmds, grp, text, .member = #m, .offset = offsetof(cli_settings, m),            \
            .size = sizeof(((cli_settings *)0)->m), __VA_ARGS__)
 #define FLAG(n, cmds, grp, member, text, ...) ROW(n, FLAG, cmds, grp, member, text, __VA_ARGS__)
-/* A choice among the library's words, from the value `least` on. */
+/* A choice among the library's words, beginning with the value `least`. */
 #define CHOICE(n, cmds, grp, member, option, least, text, ...)                                     \
     ROW(n, CHOICE, cmds, grp, member, text, .words = option, .min = least, __VA_ARGS__)
 #define TEXT(n, cmds, grp, member, val, text, ...)                                                 \
@@ -393,7 +394,7 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
 
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
-/* `cluster` has only pairs, so no other rule is possible. */
+/* The input of `cluster` consists of pairs only, so other rules are not possible. */
 static const arg_choice cluster_keep_choices[] = {
     {"first", BM_KEEP_FIRST}, {"last", BM_KEEP_LAST}, {"none", BM_KEEP_NONE}, {NULL, 0}};
 /* Values are numbers of rows in presets.c, from 1. */

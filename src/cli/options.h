@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h -- every option of every command: one table, and the settings that it fills.
+/* options.h -- the table of all options of all commands, and the functions that fill the settings
+ * from it.
  *
  * An option that several commands share is one row with several command bits, so that the option
  * means the same everywhere. */
@@ -25,21 +26,22 @@ typedef enum cli_group {
 extern const arg_table cli_options;
 extern const char *const cli_group_titles[CLI_N_GROUPS];
 
-/* Fill the settings: defaults, environment, then the arguments after the command. With --help,
- * options are not checked against each other. Free with cli_settings_free, even after a failure. */
+/* Fill the settings from the defaults, the environment and then the arguments after the command.
+ * With --help, combinations of options are not checked. Free the settings with cli_settings_free,
+ * even after a failure. */
 bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,
                             const char *const *argv, bm_error *err);
 void cli_settings_free(cli_settings *settings);
-/* BM_ERR_USAGE if data would be written to standard output, and standard output is a file that the
- * command reads, or that another of its outputs replaces. */
+/* BM_ERR_USAGE: data would go to standard output, but standard output is a file that the command
+ * reads, or that another of its outputs would replace. */
 bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command, bm_error *err);
 /* Was the option given on the command line? */
 bool cli_was_given(const cli_settings *settings, const char *name);
-/* The BM_FIELD_* bits (types.h) of fields that options on the command line set. */
+/* The BM_FIELD_* bits (types.h) of the fields that options of the command line set. */
 uint64_t cli_set_fields(const cli_settings *settings);
 
-/* foreign_options -- the names that datasketch, datatrove, NeMo Curator, text-dedup and GNU tools
- * use for our options; the error for such a name suggests ours. */
+/* foreign_options -- the names of our options in datasketch, datatrove, NeMo Curator, text-dedup
+ * and GNU tools. The error for such a name suggests our option. */
 
 enum { CLI_N_FOREIGN_OPTIONS = 106 };
 

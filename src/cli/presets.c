@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* presets.c -- a row per preset, and applying it to the settings.
+/* presets.c -- the table of presets, and the function that applies one to the settings.
  *
  * Tests: tests/cli/cases/preset.sh */
 #include "cli/presets.h"
@@ -43,7 +43,7 @@ const cli_preset *cli_preset_of(const cli_settings *settings)
     return number > 0 ? &cli_presets[number - 1] : NULL;
 }
 
-/* Should the preset set this option? If so, mark it as given. */
+/* Should the preset set this option? If so, the option is marked as given. */
 static bool claim(cli_settings *settings, cli_command_id command, const char *name)
 {
     if (cli_was_given(settings, name))
@@ -75,10 +75,10 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
     s->tune.shingles.n = 1;
 }
 
-/* Set the threshold, the bands and the rows, each unless it was given. The threshold is not set
- * either if bands or rows were given. Bands and rows are not set if a recall was given, if
- * candidates do not come from bands, or if neither was given and there are too few permutations for
- * both. */
+/* Set the threshold, the bands and the rows, except those that were given. If bands or rows were
+ * given, the threshold is not set. Bands and rows are not set if a recall was given, or if
+ * candidates do not come from bands. They are not set either if neither was given and there are not
+ * enough permutations for the preset's bands and rows. */
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");
@@ -102,7 +102,7 @@ void cli_preset_apply(cli_settings *s, cli_command_id command)
     const bool own_scheme = cli_was_given(s, "scheme") && s->sketch.scheme != p->scheme;
     if (claim(s, command, "scheme"))
         s->sketch.scheme = p->scheme;
-    /* a scheme other than the preset's has its own hash and seed */
+    /* if the user chose another scheme than the preset's, the hash and seed of that scheme apply */
     if (!own_scheme && claim(s, command, "hash"))
         s->text.hash = p->hash;
     if (!own_scheme && claim(s, command, "seed"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* presets.h -- --preset NAME: the settings of another tool. */
+/* presets.h -- --preset NAME: applies the settings of another tool. */
 #pragma once
 
 #include "cli/option_settings.h"
@@ -20,8 +20,8 @@ typedef struct cli_preset {
 enum { CLI_N_PRESETS = 7 };
 extern const cli_preset cli_presets[CLI_N_PRESETS];
 
-/* Apply the settings of the chosen preset, except for options that were given. The applied settings
- * then count as given. */
+/* Apply the settings of the chosen preset, except to options that were given. The options that it
+ * sets then count as given. */
 void cli_preset_apply(cli_settings *settings, cli_command_id command);
 /* The chosen preset; NULL: no preset was chosen. */
 const cli_preset *cli_preset_of(const cli_settings *settings);

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAST_SECONDS      0.3   /* an estimate needs this much time */
-#define LEAST_RATE_SECONDS 0.001 /* a rate needs this much time */
+#define LEAST_SECONDS      0.3   /* shortest time for an estimate */
+#define LEAST_RATE_SECONDS 0.001 /* shortest time for a rate */
 
 double cli_now(void)
 {
@@ -81,15 +81,15 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
 /* Format a time as "0:30". */
 static void format_time(double seconds, char *out, size_t cap)
 {
-    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* longer times are shown as
-                                                                       * eleven and a half days */
+    /* Longer times are shown as eleven and a half days. */
+    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000;
     if (s >= 3600)
         snprintf(out, cap, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
     else
         snprintf(out, cap, "%u:%02u", s / 60, s % 60);
 }
 
-/* The parts of the line, in order; unknown parts are empty. */
+/* The parts of the line, in order. A part whose value is unknown is empty. */
 enum { PART_STAGE, PART_PERCENT, PART_RATE, PART_DOCS, PART_LEFT, PART_JOB, N_PARTS };
 
 typedef struct parts {
@@ -133,7 +133,7 @@ static void format_parts(const bm_progress *p, parts *out)
     if (p->n_docs > 0)
         snprintf(out->text[PART_DOCS], cap, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
-    /* Soon after a stage of a job begins, other work still runs, so the stage's first rate means
+    /* Soon after a stage begins, other work still runs, so the first rate of the stage means
      * little. */
     const bool begins = p->n_stages > 0 && p->elapsed_s < 3 && done < p->total / 100;
     if (p->total > 0 && done > 0 && p->elapsed_s >= LEAST_SECONDS && !begins) {
@@ -146,7 +146,8 @@ static void format_parts(const bm_progress *p, parts *out)
     }
 }
 
-/* The columns of UTF-8 text. Each character of our words and the library's takes one column. */
+/* The number of columns that UTF-8 text takes. In our words and the library's, each character takes
+ * one. */
 static size_t columns_of(const char *text)
 {
     size_t n = 0;
@@ -155,7 +156,7 @@ static size_t columns_of(const char *text)
     return n;
 }
 
-/* Cut the text to `columns`, between characters. */
+/* Cut the text to `columns` columns, between characters. */
 static void clip(char *text, size_t columns)
 {
     for (; *text != '\0'; text++) {
@@ -168,10 +169,13 @@ static void clip(char *text, size_t columns)
     *text = '\0';
 }
 
-/* Format the progress (cut at cap): "read  45 %  120 MB/s  12,345 documents  0:12 left", or for a
- * job with a plan "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". If it
- * has more than `columns`, parts are left out in this order: documents, rate, time left of the
- * stage, percentage, time left of the job. If the line is still too long, it is cut. */
+/* Format the progress, for jobs without and with a plan, and cut it at `cap`:
+ *
+ *     read  45 %  120 MB/s  12,345 documents  0:12 left
+ *     sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left
+ *
+ * If the line is longer than `columns`, parts are left out in this order: documents, rate, time left
+ * of the stage, percentage, time left of the job. If the line is still too long, it is cut. */
 static void format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
 {
     static const int shown[] = {PART_STAGE, PART_PERCENT, PART_RATE,
@@ -192,7 +196,7 @@ static void format_within(const bm_progress *progress, size_t columns, char *out
     clip(out, columns);
 }
 
-/* The current width of the terminal; 80 if unknown. */
+/* The current width of the terminal; 80 if it is unknown. */
 static size_t terminal_columns(const cli_meter *meter)
 {
     struct winsize size;
@@ -236,16 +240,16 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     bool next_stage = strncmp(meter->stage, stage, sizeof meter->stage - 1) != 0;
     double gap = meter->terminal ? 0.1 : 1.0;
     if (next_stage && !meter->terminal)
-        print_plain(meter); /* print the end of the previous stage */
+        print_plain(meter); /* this is the last progress of the previous stage */
     snprintf(meter->stage, sizeof meter->stage, "%s", stage);
     bool due = next_stage || now_s - meter->drawn_s >= gap;
     if (!due && meter->terminal)
         return;
-    /* The last column stays free: a terminal may wrap after it. */
+    /* Leave the last column free, because a terminal may wrap after it. */
     const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
     format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)
-        return; /* this progress is not printed yet, because it may be the last of its stage */
+        return; /* keep this progress for later, because it may be the last of its stage */
     meter->drawn_s = now_s;
     if (!meter->terminal) {
         print_plain(meter);

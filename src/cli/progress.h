@@ -2,11 +2,10 @@
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
  * On a terminal the meter is one line, redrawn at most ten times a second and cleared at the end.
- * The terminal's width is read each time. To fit, parts of the line are left out, and then the line
- * is cut. Elsewhere (--progress always) the meter prints a plain line per second and one at the end
- * of each stage. `auto` shows the meter only on a terminal, once a run has lasted half a second.
- * Any other message clears the meter first. The caller passes the time, so that tests need no
- * clock. */
+ * The terminal's width is read each time; parts that do not fit are left out. Elsewhere (--progress
+ * always) the meter prints a plain line per second and one at the end of each stage. `auto` shows
+ * the meter only on a terminal, once a run has lasted half a second. Any other message clears the
+ * meter first. The caller passes the time, so that tests need no clock. */
 #pragma once
 
 #include <stdio.h>
@@ -45,7 +44,7 @@ const char *cli_verb_of(uint64_t n, const char *one, const char *many);
 /* Format .9531 as "95.3". A share below 1 is never rounded up to "100.0": .99964 is "99.96".
  * Returns out. */
 char *cli_format_percent(double share, char *out, size_t cap);
-/* Format the share of n in `of`, as cli_format_percent does; a small share above 0 is "under 0.1".
+/* Format n / of as a percentage, like cli_format_percent. A small share above 0 is "under 0.1".
  * Returns out. */
 char *cli_format_share(uint64_t n, uint64_t of, char *out, size_t cap);
 /* Format bytes as "1.5 GB" (powers of 1000). Returns out. */

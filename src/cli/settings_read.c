@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_read.c -- fills the settings: defaults, the environment, the options of options.c, and
- * checks of how these fit together.
+/* settings_read.c -- fills the settings from the defaults, the environment and the options of
+ * options.c, and checks their combination.
  *
  * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/schemes.h>
@@ -15,8 +15,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* With band keys from elsewhere, nothing is cut, signed, planned or compared. So any option for
- * these steps is an error, even with its default value. */
+/* Band keys that were made elsewhere (--format keys) are not cut, signed, planned or compared. So
+ * an option for one of these steps is an error, even if it gives the default. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {
@@ -35,8 +35,8 @@ static bm_status check_keys(const cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Check options against each other: those that need one another, those that exclude one another,
- * and bands times rows against the number of permutations. */
+/* Check combinations of options: those that need one another, those that exclude one another, and
+ * whether bands times rows exceeds the number of permutations. */
 static bm_status check_together(cli_settings *s, cli_command_id command, bm_error *err)
 {
     bool bands = cli_was_given(s, "bands"), rows_given = cli_was_given(s, "rows");
@@ -68,8 +68,8 @@ static bm_status check_together(cli_settings *s, cli_command_id command, bm_erro
     return BM_OK;
 }
 
-/* Handle "-" as an output. It means standard output if a command writes rows, kept records or a
- * page there; for any other output it is an error, since it names no file or directory. */
+/* Handle "-" as an output. For a command that writes rows, kept records or a page, it means
+ * standard output. Any other output needs the name of a file or directory, so "-" is an error. */
 static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const struct {
@@ -91,7 +91,8 @@ static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error 
     return BM_OK;
 }
 
-/* Check the operands of index commands: an index, then what the command needs. */
+/* Check the operands of index commands: an index, followed by other operands that the command
+ * needs. */
 static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -109,8 +110,8 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
-/* Is the operand probably words instead of a file name? True if no such file exists, and few files
- * would have such a name. */
+/* Is the operand probably text instead of a file name? True if no such file exists and the operand
+ * is unusual as a file name. */
 static bool is_text(const char *operand)
 {
     return strchr(operand, ' ') != NULL && strpbrk(operand, "/.") == NULL &&
@@ -130,8 +131,7 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Check the operands of `query`: an index (left out if there are --targets), followed by the
- * queries. */
+/* Check the operands of `query`: an index, unless there are --targets, followed by the queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
     const size_t n_index = s->index.targets.n == 0;
@@ -154,8 +154,8 @@ static bm_status check_query(cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
-/* Check the operands of a command, and the options that its operands or its output depend on. Then
- * the operands become the inputs. */
+/* Check the operands of a command, and the options that depend on them or on the output. Then the
+ * operands become the inputs. */
 static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const char *name = cli_options.commands[command];
@@ -208,7 +208,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_QUERY)
         return check_query(s, err);
     if (BIT(command) & READS & ~FILLS) {
-        if (command == CLI_FILTER && s->operands.n == 0) /* the directory names its inputs */
+        if (command == CLI_FILTER && s->operands.n == 0) /* filter: the report in the directory
+                                                          * names the inputs */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
                                   "inputs)");
         if (!listed && s->operands.n == 0)
@@ -240,7 +241,7 @@ static void link_lists(cli_settings *s)
     s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
 }
 
-/* A scheme has its own hash and seed, which are used unless others are given. */
+/* Unless a hash or a seed was given, use those of the scheme. */
 static void apply_scheme(cli_settings *s)
 {
     if (!cli_was_given(s, "hash"))
