@@ -174,8 +174,8 @@ static void clip(char *text, size_t columns)
  *     read  45 %  120 MB/s  12,345 documents  0:12 left
  *     sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left
  *
- * If the line is longer than `columns`, parts are left out in this order: documents, rate, time left
- * of the stage, percentage, time left of the job. If the line is still too long, it is cut. */
+ * If the line is longer than `columns`, parts are left out in this order: documents, rate, time
+ * left of the stage, percentage, time left of the job. If the line is still too long, it is cut. */
 static void format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
 {
     static const int shown[] = {PART_STAGE, PART_PERCENT, PART_RATE,

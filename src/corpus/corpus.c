@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus.c -- adds documents: makes room, stores their sizes, finds copies, and stores sets, words
- * and keys. A representative's set is copied once, by any thread, and does not move while pointers
- * to it exist.
+/* corpus.c -- adds documents: makes room for them, stores their sizes, finds copies, and stores
+ * sets, words and keys. One thread copies the set of a representative, once. The set does not move
+ * while pointers to it exist.
  *
  * Tests: tests/unit/corpus/test_corpus_copies.c, tests/unit/job/test_checkpoint_documents.c,
  *        tests/unit/job/test_corpus_range.c,
@@ -20,17 +20,17 @@
  *
  * Decides what is moved to files, and when.
  *
- * If the job's peak memory (corpus_sets.c) would exceed --memory, sets are moved first, since they
- * are by far the largest (8 bytes for each shingle), then band keys (8 bytes for each band).
- * docs/memory.md lists the memory of a document without these two. */
+ * If the job's peak memory (corpus_sets.c) would exceed --memory, sets are moved to a file first.
+ * They are by far the largest part, with 8 bytes for each shingle. If that does not suffice, band
+ * keys follow, with 8 bytes for each band. docs/memory.md lists the other memory of a document. */
 
 /* A column of the corpus, and the pointer to its elements. */
 typedef struct array {
     bm_column *column;
-    void *elements; /* address of the pointer to the elements */
+    void *elements; /* address of the corpus member that points to the elements */
     size_t size;    /* bytes of one element */
     bool is_wanted;
-    bool may_leave; /* may be in a file, since it is read in order */
+    bool may_leave; /* read in order, so it may be in a file */
 } array;
 
 static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error *err)
@@ -40,7 +40,7 @@ static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error 
         return BM_OK;
     BM_TRY(bm_column_grow(a->column, n * a->size, a->may_leave ? dir : NULL, err));
     memcpy(&none, a->elements, sizeof none);
-    if (none == NULL) /* written only once, since other threads may read it */
+    if (none == NULL) /* stored only once, because other threads may be reading the pointer */
         memcpy(a->elements, &a->column->data, sizeof a->column->data);
     return BM_OK;
 }
@@ -65,7 +65,7 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
         {&sets->places_column, &sets->places, sizeof *sets->places, stay, true}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         BM_TRY(grow_array(&arrays[i], n, apart ? cfg->temp_dir : NULL, err));
-    if (copies->rep == NULL) { /* like the pointers above */
+    if (copies->rep == NULL) { /* set only once, like the pointers to elements */
         copies->sizes = corpus->sizes;
         copies->skip = corpus->skip;
         copies->rep = corpus->rep;
@@ -73,7 +73,8 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
     return bm_corpus_keys_grow(corpus, n, err);
 }
 
-/* Remove from memory the file pages of added documents, which will not be read soon. */
+/* If many documents were added, remove the file pages of their columns from memory, because these
+ * will not be read soon. */
 static void leave_added(bm_corpus *corpus)
 {
     if ((corpus->n - corpus->n_left) * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus) / 4) {
@@ -88,7 +89,7 @@ static bool fits(const bm_corpus *corpus, const bm_corpus_sums *sums)
     return memory == 0 || bm_corpus_bytes_needed(corpus, sums) <= memory;
 }
 
-/* Move sets to a file, or drop them if making them again is cheaper. */
+/* Move the sets to a file. If making them again is cheaper, drop them instead. */
 static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_error *err)
 {
     bool few = false;
@@ -102,7 +103,8 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
     return BM_OK;
 }
 
-/* Move sets and keys to files if documents with these sums would not fit into memory. */
+/* If a corpus with these sums would not fit into memory, move sets to a file, and then keys if that
+ * does not suffice. */
 static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -132,7 +134,7 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
     return status;
 }
 
-/* Record the values of a batch that bm_corpus_bytes_needed uses, besides documents and sets. */
+/* Record what bm_corpus_bytes_needed must know of a batch, apart from its documents and sets. */
 static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
 {
     corpus->batch_bytes = more->batch_bytes;
@@ -147,8 +149,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would adding the documents of `more` to `sums` require moving sets and keys to files? row_bytes
- * and id_bytes of `sums` must already include these documents. */
+/* Would adding the documents of `more` to `sums` require moving sets or keys to files? row_bytes
+ * and id_bytes of `sums` must include these documents already. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
@@ -158,8 +160,8 @@ static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
            bm_corpus_too_long_to_make(corpus, more->longest) || !fits(corpus, &all);
 }
 
-/* Prepare adding documents: move sets and keys to files if necessary, then make room. BM_ERR_NOMEM:
- * there is too little memory even so. BM_ERR_IO. */
+/* Prepare for adding documents: move sets and keys to files if necessary, then make room.
+ * BM_ERR_NOMEM: memory does not suffice even then. BM_ERR_IO. */
 static bm_status corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -202,7 +204,8 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
 static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
 {
     uint32_t rep = job->corpus->rep[doc];
-    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* weighted sets are sorted when
+    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* hashes of weighted sets were
+                                                                     * sorted when they were
                                                                      * added */
         return BM_OK;
     BM_TRY(bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err));
@@ -219,7 +222,8 @@ static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_
     return status;
 }
 
-/* Sort the unsorted sets of the pairs' documents on all threads. Sets must be in memory. */
+/* Sort the sets of the pairs' documents, except sorted ones, on all threads. Sets must be in
+ * memory. */
 static bm_status corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                              bm_error *err)
 {
@@ -256,18 +260,19 @@ out:
 
 /* === corpus compare ===
  *
- * Computes similarities of pairs, wherever the sets are stored.
+ * Computes similarities of pairs. The sets may be in memory or in a file, or are made again.
  *
- * Sets in memory are sorted if necessary, and compared. If sets are in a file, as many pairs are
- * processed at a time as have sets that fit into the arena. The documents of these pairs are listed
- * once each in ascending order, which is the order of their records in the file; their sets are
- * read on all threads, sorted and compared.
+ * Sets in memory are sorted if necessary, and compared. Sets in a file are read back to an arena,
+ * for as many pairs at a time as fit. The documents of these pairs are listed once each in
+ * ascending order, which is the order of the records. Then all threads read the sets, sort them and
+ * compare the pairs.
  *
- *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
+ *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      sets   -> arena
  *
  * Reading a set back costs less than making it again from its text, which would have to be found,
- * read, parsed and hashed; and a stream cannot be read twice. Most pages were written recently and
- * are still in the page cache, which does not count as the process's memory. */
+ * read, parsed and hashed. Besides, a stream cannot be read twice. Most pages of the file were
+ * written recently and are still in the page cache, which does not count as memory of the
+ * process. */
 
 #define PAIR_GRAIN 256u
 #define DOC_GRAIN  512u
@@ -279,16 +284,17 @@ typedef struct comparison {
     bm_pool *pool;
     bm_pair *pairs;
     size_t n;
-    /* If sets are in a file: the documents of the current pairs. */
-    uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* offset of each document's set in the arena; scratch before that */
-    uint32_t *of;   /* at 2i and 2i + 1: where a and b of pair i are in `docs` */
+    /* Used if sets are in a file: */
+    uint64_t *docs; /* the documents of the current pairs, each once, ascending */
+    uint64_t *at;   /* for each document: offset of its set in the arena; scratch memory before
+                     * that */
+    uint32_t *of;   /* elements 2i and 2i + 1: index in `docs` of the documents a and b of pair i */
     size_t n_docs;
 } comparison;
 
 /* --- comparing --- */
 
-/* The set of a representative. `at` is the representative's index in c->of. */
+/* The set of the representative `rep`, whose index in `docs` is c->of[at]. */
 static const void *set_of(const comparison *c, size_t at, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
@@ -321,12 +327,12 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
 
 static bm_status compare(comparison *c, bm_error *err)
 {
-    if (c->n <= PAIR_GRAIN) /* not worth waking other threads */
+    if (c->n <= PAIR_GRAIN) /* too few pairs to wake other threads */
         return compare_range(c, 0, 0, c->n, err);
     return bm_pool_for(c->pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
 }
 
-/* --- sets in a file: as many pairs at a time as fit --- */
+/* --- sets in a file --- */
 
 static size_t set_len(const comparison *c, uint64_t rep)
 {
@@ -360,8 +366,8 @@ static uint64_t list_docs(comparison *c)
     return bytes;
 }
 
-/* Choose as many of the next `left` pairs as fit into the arena, at least one. Returns the bytes of
- * their sets. */
+/* Of the next `left` pairs, choose as many as fit into the arena, but at least one. Returns the
+ * bytes of their sets. */
 static uint64_t choose_pairs(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
@@ -435,7 +441,7 @@ out:
     return status;
 }
 
-/* --- sets made again: as many pairs at a time as the arena holds --- */
+/* --- sets made again --- */
 
 static bm_status compare_made(comparison *c, size_t n, bm_error *err)
 {
@@ -469,7 +475,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
 
 /* === corpus range ===
  *
- * Keys are copied; sets are sorted in place, or read back from their file. */
+ * Keys are copied. Sets in memory are sorted in place; sets in a file are read back. */
 
 #define SET_GRAIN 512u
 
@@ -484,7 +490,7 @@ void bm_corpus_range_reset(bm_corpus_range *range)
     *range = (bm_corpus_range){0};
 }
 
-/* Resize one of several arrays whose common capacity the caller stores. */
+/* Resize one of the arrays that share a capacity, which the caller stores. */
 static bm_status range_array(void *elements, size_t cap, size_t size, bm_error *err)
 {
     size_t had = 0;
@@ -507,8 +513,8 @@ static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, siz
     return BM_OK;
 }
 
-/* The number of rows of the range from range->next on. Sets *hashes to the number of hashes in
- * their sets. */
+/* The number of rows that the range beginning at range->next has. Sets *hashes to the number of
+ * hashes in their sets. */
 static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
                          uint64_t *hashes)
 {
@@ -527,7 +533,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
     return row - range->next;
 }
 
-/* Read the keys of the next n_rows rows, and keep those of rows that can be compared. */
+/* Read the keys of the next n_rows rows, and keep those of documents that can be compared. */
 static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {
@@ -625,7 +631,8 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
  *
  * Restores the rows of a saved corpus. */
 
-/* Find and count the copies among n documents from `first`. Their content hashes must be set. */
+/* Among n documents from `first`, find and count the copies. The content hashes of all n must be
+ * set. */
 static bm_status find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     uint64_t found = 0;
@@ -712,20 +719,20 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 /* --- adding --- */
 
-/* The number of documents of a batch, which may be of a sample and have no rows. */
+/* The number of documents of a batch. A batch of a sample has no rows, but shingles. */
 static size_t docs_of(const bm_ingest_batch *batch)
 {
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
 }
 
-/* Store the offsets of a batch's records in the inputs, from which their sets may be made again. */
+/* Store the offset of each record in its input. The set may be made again from this record. */
 static void note_places(const bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)
         corpus->sets.texts[first + i] = batch->docs[i].place;
 }
 
-/* Upper bounds of what the batch can add. */
+/* Upper bounds of the memory that the batch adds. */
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
     const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);
@@ -739,7 +746,7 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-/* Would adding these documents now require moving sets or keys? */
+/* Would adding these documents now require moving sets or keys to files? */
 static bool moves_now(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);
@@ -767,7 +774,7 @@ static bool corpus_claim(void *ctx, const bm_ingest_batch *batch, size_t first_r
     return true;
 }
 
-/* Count the copies of a claimed batch when its turn comes. */
+/* Count the copies of a claimed batch. Called when the batch is next in input order. */
 static void accept(bm_corpus *corpus, const bm_ingest_copies *found)
 {
     const size_t n = (size_t)atomic_load(&found->n);
@@ -776,7 +783,7 @@ static void accept(bm_corpus *corpus, const bm_ingest_copies *found)
         corpus->copies.n += (size_t)found->n_filled - n;
 }
 
-/* Add the documents of a batch that was not claimed, without their sets. */
+/* Add the rows of a batch that was not claimed, but not their sets. */
 static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
                           const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
@@ -786,7 +793,8 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
     return find_copies(corpus, first_row, more->docs, err);
 }
 
-/* Add the rows of a batch and reserve space for its sets; moves sets and keys if necessary. */
+/* Add the rows of a batch, and reserve space for its sets. Sets and keys are moved to files if
+ * necessary. */
 static bm_status place_batch(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
@@ -881,7 +889,8 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
                                     err);
 }
 
-/* Is the text of this row the one that was signed, as far as is known? */
+/* Is the text of this row still the text that was signed? Compares its number of shingles and, if
+ * the corpus has it, its content hash. */
 static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batch *shingles,
                       size_t i)
 {
@@ -905,7 +914,7 @@ static bm_status place_hashes(void *ctx, const bm_ingest_batch *batch, size_t fi
                            "document %llu is not the one that was signed (its shingles differ)",
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
-    more.docs = 0; /* the documents were added before */
+    more.docs = 0; /* the documents are in the corpus already */
     if (!batch->turn.all_put && moves_now(corpus, &more))
         return BM_NOT_FOUND;
     BM_TRY(corpus_reserve(corpus, &more, err));
@@ -931,7 +940,8 @@ bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus)
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
-    if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes are kept, to recognise the texts */
+    if (corpus->sets.state == BM_SETS_AGAIN) /* keep the content hashes, with which texts are
+                                              * recognised when their sets are made again */
         bm_doc_copies_drop_tables(&corpus->copies);
     else
         bm_doc_copies_reset(&corpus->copies);

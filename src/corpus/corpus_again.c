@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_again.c -- makes dropped sets again from their texts when they must be compared.
+/* corpus_again.c -- makes dropped sets again from their texts when the sets must be compared.
  *
  *     documents   0   1   2   3   4   5 …      texts: offset of each record in its file
  *                     |       |       |
- *     arena      [ 1         | 5   | 3        |   free   ]      made since it was last emptied
+ *     arena      [ 1         | 5   | 3        |   free   ]      sets made since it was last emptied
  *
  * Most documents are never candidates, and most candidates are compared in one band only. So a
- * small arena that is emptied when it is full suffices: it takes little memory and few new pages.
- * If dropped sets are needed again often, as in large buckets, the arena grows as far as the job's
- * memory allows.
+ * small arena suffices, which takes little memory and few new pages. It is emptied when it is full.
+ * If sets often have to be made more than once, as in large buckets, the arena grows as far as the
+ * job's memory allows.
  *
- * A set is accepted if its size and content hash are the same as at the first reading. All threads
- * of the pool make sets, each with its own maker.
+ * A set is accepted if its size and its content hash are those of the first reading. All threads of
+ * the pool make sets, each with its own maker.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 #include "base/bisect.h"
@@ -25,30 +25,33 @@
 
 #define FIRST_BYTES ((uint64_t)32 << 20) /* initial size of the arena */
 #define GROWTH      2u
-#define REMADE_PART 4u /* the arena grows if more than 1 / this of it was made repeatedly */
+/* the arena grows if more than 1 / REMADE_PART of it are sets that were made repeatedly */
+#define REMADE_PART 4u
 #define GRAIN       256u
-/* bytes of text that are made into sets in one call, about */
+/* approximate bytes of text whose sets are made in one call */
 #define TEXT_BYTES ((uint64_t)256 << 10)
-/* most bytes of memory for each byte of text (sign/ingest.c) */
+/* upper bound: bytes of memory that each byte of text needs (sign/ingest.c) */
 #define TEXT_FOLD  28u
 #define HUGE_BYTES ((size_t)2 << 20)
 
 struct bm_corpus_made {
-    uint32_t *at;     /* of each document: 1 + index of its set in `arena`; 0: it has none */
-    uint8_t *before;  /* of each document: whether its set was made before */
+    uint32_t *at;     /* for each document: 1 + index of its set in `arena`; 0: the arena does not
+                       * have it */
+    uint8_t *before;  /* for each document: its set was made at least once */
     uint64_t *arena;  /* the sorted sets */
     size_t used, cap; /* in words */
-    size_t most;      /* limit of `cap` in words; the arena is emptied when it is reached */
-    size_t remade;    /* words of sets in the arena that were made more than once */
-    uint64_t *docs;   /* documents whose sets are to be made next */
+    size_t most;      /* limit of `cap`, in words; before the arena would exceed it, the arena is
+                       * emptied */
+    size_t remade;    /* words in the arena that belong to sets made more than once */
+    uint64_t *docs;   /* documents whose sets are made next */
     size_t n_docs, cap_docs;
-    bm_set_maker **makers; /* of each thread; NULL: none yet */
+    bm_set_maker **makers; /* one for each thread; NULL: not made yet */
     uint32_t n_makers;
 };
 
 /* --- long documents --- */
 
-/* Bytes for makers of sets, besides the arena; 0: no limit. */
+/* Bytes that the makers of sets may use in addition to the arena; 0: no limit. */
 static uint64_t maker_bytes(const bm_corpus *corpus)
 {
     return corpus->cfg.memory == 0 ? 0 : corpus->cfg.budget.arena / 2;
@@ -65,8 +68,8 @@ bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
     return corpus->sets.state == BM_SETS_AGAIN && is_too_long(corpus, text_bytes);
 }
 
-/* Is the set of this document stored because its text is long? Copies and empty documents need
- * none. */
+/* Is the set of this document stored because its text is long? False for copies and empty
+ * documents, which need no set. */
 static bool is_stored(const bm_corpus *corpus, size_t doc)
 {
     return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
@@ -80,7 +83,7 @@ static bm_status open_stored(bm_corpus_sets *sets, const char *temp_dir, bm_erro
     return bm_grow_array(&sets->stored, &sets->cap_stored, sets->n_stored + 1, err);
 }
 
-/* The stored set of a document; NULL: it has none. */
+/* The stored set of a document; NULL: there is none. */
 static const bm_stored_set *find_stored(const bm_corpus *corpus, size_t doc)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -137,10 +140,12 @@ out:
     return bm_spill_put_end(&put, status, err);
 }
 
-/* --- instead of a file --- */
+/* --- are candidates few enough to make sets again? --- */
 
-#define LOOK_DOCS  ((size_t)1 << 17)
-#define CANDIDATES 0.4 /* up to this share of candidates, making sets again is cheaper */
+#define LOOK_DOCS ((size_t)1 << 17)
+/* if at most this share of the documents are candidates, making sets again is cheaper than a
+ * file */
+#define CANDIDATES 0.4
 
 static uint64_t hash_of(uint64_t key, uint64_t seed)
 {
@@ -157,7 +162,7 @@ static bool has_key(const void *keys, uint32_t doc, const void *key)
     return ((const uint64_t *)keys)[doc] == *(const uint64_t *)key;
 }
 
-/* Mark each of the first n documents that shares its key in this band with another one. */
+/* Among the first n documents, mark those that share their key in this band with another one. */
 static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t n,
                                  bm_hash_table *table, uint8_t *marks, bm_error *err)
 {
@@ -177,9 +182,10 @@ static bm_status mark_candidates(const bm_corpus *corpus, uint32_t band, size_t 
     return BM_OK;
 }
 
-/* If documents come in random order, the first n of N include n / N of the partners of each
- * document. So the share of the n that have a partner among the n is multiplied by N / n to
- * estimate the share among all N. */
+/* Let N be the expected number of documents, of which the first n are examined. If documents come
+ * in random order, the first n include n / N of the partners of each document. So the share of the
+ * n documents that have a partner among them is multiplied by N / n, which estimates the share of
+ * candidates among all N. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
 {
     const uint64_t all = corpus->cfg.input_bytes;
@@ -204,7 +210,7 @@ out:
     return status;
 }
 
-/* --- made --- */
+/* --- opening and closing --- */
 
 static bm_status open_made(bm_corpus *corpus, bm_error *err)
 {
@@ -242,8 +248,8 @@ const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc)
 
 /* --- the arena --- */
 
-/* The most words of the arena: the memory reserved for sets that are read back, and half of the
- * free memory. */
+/* The most words that the arena may have: the arena's half of budget.arena, and half of the memory
+ * that is left for matching. */
 static size_t most_words(const bm_corpus *corpus)
 {
     const uint64_t left = bm_corpus_matching_bytes(corpus);
@@ -253,7 +259,7 @@ static size_t most_words(const bm_corpus *corpus)
                                                  : UINT32_MAX - 1;
 }
 
-/* Empty the arena, and choose its new limit. */
+/* Empty the arena. If many of its sets were made repeatedly, raise its limit. */
 static void empty(bm_corpus *corpus)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -285,7 +291,7 @@ static bm_status grow_arena(bm_corpus *corpus, bm_error *err)
 #if defined(MADV_HUGEPAGE)
     char *const begin = (char *)words;
     const size_t skip = (HUGE_BYTES - (uintptr_t)begin % HUGE_BYTES) % HUGE_BYTES;
-    if (skip + HUGE_BYTES <= bytes) /* only advice */
+    if (skip + HUGE_BYTES <= bytes) /* a failure has no consequence, because this is only advice */
         (void)madvise(begin + skip, ((size_t)bytes - skip) / HUGE_BYTES * HUGE_BYTES,
                       MADV_HUGEPAGE);
 #endif
@@ -300,7 +306,8 @@ static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
     return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
 }
 
-/* Does making this document's set need more memory than each of the concurrent makers may use? */
+/* Is the document so long that making its set needs more memory than each of several makers at a
+ * time may use? */
 static bool is_long(const bm_corpus *corpus, size_t doc)
 {
     const struct bm_corpus_made *made = corpus->sets.made;
@@ -309,7 +316,7 @@ static bool is_long(const bm_corpus *corpus, size_t doc)
                             most / (made->n_makers + 1);
 }
 
-/* Is the i-th set of `made` the set that the document had? */
+/* Is set i of `made` the same as the document's dropped set? */
 static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch *made, size_t i)
 {
     const bm_hash128 *content = corpus->copies.content;
@@ -377,8 +384,8 @@ static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_
     return status;
 }
 
-/* Make the sets of long documents one after another, each with a maker of its own. Stored sets are
- * read instead. */
+/* Make the sets of long documents one after another, each with its own maker. If the set is stored,
+ * read it instead. */
 static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -407,8 +414,8 @@ out:
     return status;
 }
 
-/* Sort the documents whose sets are to be made: in the order of the inputs, but long ones last.
- * Sets *n_short to the number of documents that are not long. */
+/* Sort the documents whose sets are made next: in the order of the inputs, except that long
+ * documents come last. Sets *n_short to the number of documents that are not long. */
 static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;
@@ -442,12 +449,13 @@ static bm_status make_listed(bm_corpus *corpus, bm_pool *pool, bm_error *err)
     BM_TRY(grow_arena(corpus, err));
     BM_TRY(order_docs(corpus, &n_short, err));
     BM_TRY(n_short <= GRAIN
-               ? make_range(corpus, 0, 0, n_short, err) /* not worth waking other threads */
+               ? make_range(corpus, 0, 0, n_short, err) /* too few documents to wake other
+                                                         * threads */
                : bm_pool_for(pool, (bm_pool_split){n_short, GRAIN}, make_range, corpus, err));
     return make_long(corpus, n_short, err);
 }
 
-/* If a document's set is not in the arena, reserve space for it there, and list the document. */
+/* If the arena does not have the document's set, reserve space for it and list the document. */
 static bm_status want(bm_corpus *corpus, uint32_t doc, bm_error *err)
 {
     struct bm_corpus_made *made = corpus->sets.made;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_sets.c -- sets in a column of memory or in a file of records, and moving them from memory
- * to the file.
+/* corpus_sets.c -- stores sets in a column of memory or in a file of records, and moves them from
+ * memory to the file.
  *
  *     column   [ 0 | 1 | 4 | … ]                        base/column.h: a set never moves
  *     file     [ record of 0 | of 1 | of 4 | … ]        representatives, in input order
  *
- * Space is reserved in input order, and any thread may fill it. Saved records are contiguous at the
- * beginning of the file, so the offsets of all records can be computed from the sizes of the
+ * Space is reserved in input order, and any thread may store sets there. Saved records are at the
+ * beginning of the file, without gaps, so their offsets can be computed from the sizes of the
  * documents.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_spill.c,
@@ -22,26 +22,26 @@
 
 /* === corpus budget ===
  *
- * Computes the peak memory of a job: the greatest of three sums, for the documents so far and the
- * next batch.
+ * Computes the peak memory of a job, for the documents so far and the next batch. It is the
+ * greatest of three sums:
  *
  *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
  * All columns in files (bm_corpus_new_column) together take a fixed part of the memory. If keys are
- * in a file too, making labels needs as much as matching: keys that are read back, and buckets, but
- * no groups. */
+ * in a file, making labels needs as much as matching: it has keys that are read back, and buckets,
+ * but no groups. */
 
 #define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, heads of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
-#define LABEL_BYTES   8u  /* bytes of buckets by keys that matching by labels does not need */
+#define LABEL_BYTES   8u  /* buckets by keys: their bytes, which matching by labels does not need */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
 #define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
-#define STAR_BYTES    20u /* for grouping by edges: bm_turns, or matching a second time */
+#define STAR_BYTES    20u /* grouping by edges: bm_turns, or matching a second time */
 
-/* Bytes of labels. Unfinished labels count with the bytes that they take if no documents share a
- * key. */
+/* Bytes of all labels. For unfinished labels, the bytes are those that they take if no documents
+ * share a key. */
 static uint64_t label_bytes(const bm_corpus *corpus, size_t n)
 {
     const uint64_t left = corpus->cfg.bands - corpus->keys.n_labels;
@@ -53,8 +53,8 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Bytes in memory of n documents' columns that may be in files: places, texts, content hashes if
- * `content`, and `more` bytes for each document. */
+/* Bytes in memory of the columns that may be in files, for n documents: places, texts, content
+ * hashes (if `content`), and `more` bytes for each document. */
 static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, size_t more)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -70,7 +70,7 @@ static uint64_t columns_apart(const bm_corpus *corpus, size_t n, bool content, s
     return bm_column_held(&sums, bm_corpus_columns_part(corpus));
 }
 
-/* Bytes that the three long phases of the job need. */
+/* The most bytes that each of the three long phases of the job needs. */
 typedef struct stretches {
     uint64_t reading, matching, grouping;
 } stretches;
@@ -86,8 +86,8 @@ bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus)
                             .id_bytes = ids};
 }
 
-/* Compute how many bytes each phase needs from these sums. The shards of content hashes count as
- * one table, like the shards of ids (model/ids.c). */
+/* Compute how many bytes each phase needs. The shards of content hashes count as one table, like
+ * the shards of ids (model/ids.c). */
 static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -97,8 +97,9 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
     bool sets_in_file = bm_corpus_sets_in_file(corpus),
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
     const bool again = corpus->sets.state == BM_SETS_AGAIN;
-    const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* sorted */
-    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* in files while adding */
+    const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* one byte of `sorted` */
+    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* while documents are added,
+                                                                       * in files */
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
@@ -112,7 +113,7 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
         adding += bm_hash_table_bytes(sums->n_contents);
     const uint64_t held = n * flags + sums->row_bytes + set_bytes + budget->fixed;
     uint64_t beside = held + labels + n * (cfg->beside + apart);
-    if (again) /* members at and before of corpus_again.c */
+    if (again) /* the arrays `at` and `before` of corpus_again.c */
         beside += n * (sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){
         .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
@@ -177,8 +178,8 @@ bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_erro
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
-/* Check that temp_dir has space for the final size of a file that now has `bytes` bytes. The final
- * size is estimated from the share of the input that was read. BM_ERR_IO: there is too little
+/* Check that temp_dir has enough space for a file that now has `bytes` bytes and will grow. Its
+ * final size is estimated from the share of the input that was read. BM_ERR_IO: there is not enough
  * space. */
 static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
                                    uint64_t input_bytes_read, bm_error *err)
@@ -191,20 +192,20 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
 
 /* === corpus keys ===
  *
- * Band keys as columns, as blocks of a file, or as labels.
+ * Stores band keys in columns, in blocks of a file, or as labels.
  *
  *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]    a record for each band of a block
  *     columns   keys of the documents after these blocks; without a file, of all documents
  *
- * Keys are read back one band at a time, bucketed, and replaced by labels (lsh/candidates.h), so
- * they are never all in memory. Keys that were made elsewhere always become labels: a document that
- * is in no bucket of a band gets a label of its own there, so the search pairs it with no other
- * document, whatever its key is. */
+ * Keys are read back one band at a time, sorted into buckets, and replaced by labels
+ * (lsh/candidates.h), so they are never all in memory. Keys that were made elsewhere always become
+ * labels. If a document is in no bucket of a band, its label there is its own, so the search does
+ * not pair it with other documents, whatever its key is. */
 
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
 
-/* The state of keys is changed only here. */
+/* All changes of the state of keys are made here. */
 static void enter(bm_corpus_keys *keys, bm_keys_state state)
 {
     assert(state > keys->state);
@@ -252,8 +253,8 @@ bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Write the full blocks among the first n rows of the columns, and move the remaining rows to the
- * front. */
+/* Of the first n rows of the columns, write those that form full blocks. Move the remaining rows to
+ * the front. */
 static bm_status write_blocks(bm_corpus_keys *keys, uint32_t bands, size_t n, bm_error *err)
 {
     const size_t rows = keys->block_rows, full = n / rows * rows;
@@ -335,7 +336,7 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     if (keys->state != BM_KEYS_IN_FILE || keys->file_bytes != 0)
         return BM_OK;
     const size_t n = corpus->n - keys->begin;
-    /* the last block is padded with zeros */
+    /* pad the last block with zeros */
     for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++)
         memset(keys->columns[b] + n, 0, (keys->block_rows - n) * sizeof **keys->columns);
     if (n > 0)
@@ -346,7 +347,7 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     return BM_OK;
 }
 
-/* Read the record of band `band` in block `block`. */
+/* Read the record that has the keys of `band` in `block`. */
 static bm_status read_record(const bm_corpus *corpus, size_t block, uint32_t band, uint64_t *to,
                              bm_error *err)
 {
@@ -374,15 +375,15 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* Buffers for making labels: `keys` for keys that are read back; if keys were made elsewhere, also
- * `none`, which marks the documents without a key in the band. */
+/* Buffers for making labels. `keys` receives keys that are read back. If keys were made elsewhere,
+ * `none` marks the documents that have no key in the band. */
 typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;
     bm_pool *pool;
 } label_buffers;
 
-/* Set *out to the keys of a band: its column, or keys read back from the file. */
+/* Set *out to the keys of a band: its column, or buffers->keys, to which keys are read back. */
 static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                          const uint64_t **out, bm_error *err)
 {
@@ -444,7 +445,8 @@ static bm_status load_labels(bm_corpus *corpus, bm_pool *pool, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
     const bool in_file = keys->state == BM_KEYS_IN_FILE, given = corpus->cfg.given_keys;
-    size_t rows = in_file ? corpus->n + keys->block_rows : 0; /* the last block is padded */
+    size_t rows = in_file ? corpus->n + keys->block_rows : 0; /* the last block is padded to
+                                                               * block_rows */
     bm_status status = BM_OK;
     keys->labels = bm_alloc_zero(corpus->cfg.bands, sizeof *keys->labels);
     label_buffers buffers = {.keys = in_file ? bm_alloc(rows, sizeof *buffers.keys) : NULL,
@@ -538,7 +540,7 @@ void bm_corpus_leave(const bm_corpus *corpus)
     bm_column_leave(&corpus->sets.texts_column);
 }
 
-/* After bm_corpus_init, the state of sets is changed only here. */
+/* All changes of the state of sets after bm_corpus_init are made here. */
 static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
 {
     assert(sets->state == BM_SETS_IN_MEMORY);
@@ -598,15 +600,15 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes that a set of `len` bytes takes: in a file with the record's header, in memory rounded up
- * to 8. */
+/* Bytes that a set of `len` bytes takes. In a file, the record's header is added. In memory, the
+ * bytes are rounded up to a multiple of 8. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);
     return len == 0 ? 0 : in_file ? BM_SPILL_RECORD + len : (len + unit - 1) / unit * unit;
 }
 
-/* Bytes of a document's set; 0 if none is stored for it (a copy, or empty). */
+/* Bytes of a document's set; 0 for a copy or an empty document, which has no set. */
 static size_t corpus_set_len(const bm_corpus *corpus, size_t row)
 {
     if (corpus->rep[row] != row)
@@ -651,7 +653,7 @@ bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end
     return sum_sets(corpus, first, end, bm_corpus_sets_in_file(corpus));
 }
 
-/* Set the places of rows whose records begin at offset `place` of the file. */
+/* Set the places of rows first … end-1. Their records begin at offset `place` of the file. */
 static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t place)
 {
     for (size_t row = first; row < end; row++) {
@@ -690,7 +692,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         place = sets->places[first];
     for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
         const size_t row = first + i, len = corpus_set_len(corpus, row);
-        if (len == 0) /* a copy, or empty; the arrays may be NULL */
+        if (len == 0) /* a copy or an empty document; arrays of the batch may be NULL */
             continue;
         const void *set = corpus->cfg.words.uints > 0
                               ? (const void *)(words + i * corpus->cfg.words.uints)
@@ -745,7 +747,7 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
         bm_corpus_leave(reader->corpus);
         reader->left_for = row + 1;
     }
-    if (len == 0) /* no record exists */
+    if (len == 0) /* the row has no record */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))
         return bm_spill_get_read(&reader->get, sets->places[row].record, to, len, err);
@@ -771,8 +773,8 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
     return bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, out, err);
 }
 
-/* Append to the file the sets in memory that it does not have. Sets *end to the first row without a
- * set: its text was not read yet (bm_corpus_hash_sink). */
+/* Append the sets in memory that the file does not have. Sets *end to the first row without a set,
+ * whose text was not read yet (bm_corpus_hash_sink). */
 static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
     const bm_corpus_sets *sets = &corpus->sets;
@@ -811,7 +813,7 @@ void bm_corpus_drop_sets(bm_corpus *corpus)
     bm_memory_trim();
 }
 
-/* --- saved, and restored --- */
+/* --- saving and restoring --- */
 
 uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus)
 {
@@ -832,7 +834,7 @@ static int folder_of(const bm_corpus_sets *sets)
     return sets->in_folder ? sets->folder : AT_FDCWD;
 }
 
-/* Give the file a name; if sets are in memory and there is no file, make one first. */
+/* Give the file a name. If sets are in memory and there is no file, make it first. */
 static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_keys.c -- sorts keys; the position of a document's key in this order is its rank.
+/* keep_keys.c -- sorts the keys of documents. The position of a document's key in this order is the
+ * rank of the document.
  *
  * Tests: tests/unit/corpus/test_keep_keys.c, tests/unit/jobs/test_checkpoint.c,
  *        tests/reference/test_keep.py */
@@ -11,9 +12,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MEMORY_SHARE  32u /* keys may use 1 / this of the job's memory */
-#define MEMORY_MOST   ((uint64_t)256 << 20)
-#define UNSAVED_BLOCK ((size_t)256 << 10) /* bytes of unsaved keys written to the file at once */
+#define MEMORY_SHARE 32u /* keys may use 1 / MEMORY_SHARE of the job's memory */
+#define MEMORY_MOST  ((uint64_t)256 << 20)
+/* bytes of unsaved keys that are written to the file at a time */
+#define UNSAVED_BLOCK ((size_t)256 << 10)
 
 size_t bm_keep_keys_memory(uint64_t total)
 {
@@ -56,8 +58,8 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
-/* Count what the end of *key says about the fields of the document, and cut that end off, since it
- * is not compared. */
+/* The end of *key tells whether the document has the fields of the rules. Count that, and cut the
+ * end off, because it is not compared. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     bm_keep_key_parts parts;
@@ -108,7 +110,7 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
     keys->n++;
     if (keys->counts_only)
         return BM_OK;
-    /* of equal keys, the one with the least number comes first */
+    /* of equal keys, the key with the smallest number comes first */
     return bm_sorted_runs_add_bytes(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc,
                                     err);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.c -- a heap of the N documents with the least priorities so far, with the data that the
- * corpus needs.
+/* sample.c -- keeps a heap of the N documents with the lowest priorities so far, with the data that
+ * the corpus needs.
  *
- * A document whose priority is among the N least so far is copied, and the document that it
- * replaces is freed. Of M documents, about N (1 + ln(M/N)) are copied, so sampling a long input
- * costs little more than reading it. The ids of all documents stay in the table until the end,
- * because a repeated id is an error inside and outside the sample.
+ * If the priority of a document is among the N lowest so far, the document is copied, and the
+ * document that it replaces is freed. Of M documents, about N (1 + ln(M/N)) are copied, so sampling
+ * a long input costs little more than reading it. The ids of all documents stay in the table until
+ * the end, because a repeated id is an error even outside the sample.
  *
- * Memory: the sets of N documents, and the table. One thread: the sink is called in order. */
+ * The sample needs memory for the sets of N documents, and for the table. The sink is called in
+ * input order, by one thread at a time. */
 #include "corpus/sample.h"
 
 #include <stdlib.h>
@@ -25,7 +26,8 @@
 
 uint64_t bm_sample_priority(uint64_t seed, uint64_t i)
 {
-    uint64_t state = seed + i * UINT64_C(0x9E3779B97F4A7C15); /* the state before output i */
+    uint64_t state = seed + i * UINT64_C(0x9E3779B97F4A7C15); /* the state of SplitMix64 before its
+                                                               * output i */
     return bm_splitmix64(&state);
 }
 
@@ -44,7 +46,7 @@ void bm_sample_reset(bm_sample *sample)
 
 /* --- the heap --- */
 
-/* The greatest priority comes first; of equal ones, the last row. */
+/* The document with the greatest priority comes first; of equal priorities, the last row. */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -59,7 +61,7 @@ static bm_heap heap_of(const bm_sample *sample)
 
 /* --- adding --- */
 
-/* 64-bit words of a document's set: its hashes, followed by its weights if there are any. */
+/* Number of 64-bit words in a document's set: its hashes and, if there are any, its weights. */
 static size_t set_words64(const bm_sample *sample, size_t n_hashes)
 {
     return n_hashes * bm_corpus_element_bytes(sample->corpus) / sizeof(uint64_t);
@@ -141,7 +143,7 @@ static int by_row(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Drop all rows but those of the sample from `docs`. */
+/* Remove from `docs` all rows that are not in the sample. */
 static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
 {
     bm_doc_table selected = {.number_duplicates = docs->number_duplicates};
@@ -167,7 +169,7 @@ out:
     return BM_OK;
 }
 
-/* Make room in `batch` for the documents first … end-1 of the sample. */
+/* Make room in `batch` for documents first … end-1 of the sample. */
 static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
                             bm_ingest_batch *batch, bm_error *err)
 {
