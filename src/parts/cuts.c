@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.c -- checks that records can be cut, and writes documents that are empty after their cuts.
+/* cuts.c -- checks that text can be cut out of records, and lists documents that their cuts leave
+ * empty.
  *
  * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
 #include "parts/cuts.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.h -- shared code of the jobs that cut text out of records. */
+/* cuts.h -- code shared by the jobs that cut text out of records. */
 #pragma once
 
 #include "job/job_context.h"
 #include "job/rows.h"
 #include "text/unicode_tables.h"
 
-/* If records are written, check that text can be cut out of the records of these inputs.
- * BM_ERR_USAGE: it cannot; the error names the option `field`. */
+/* If the job writes records, check that text can be cut out of records in the format of its inputs.
+ * If it cannot, fail with BM_ERR_USAGE; the message names the option `field`. */
 bm_status bm_cuts_check_format(const bm_job_context *context, const char *field, bm_error *err);
-/* Do texts consist of several fields or elements? No cut crosses from one to the next. */
+/* Do texts consist of several fields or elements? No cut extends from one field or element to the
+ * next. */
 bool bm_cuts_meet_parts(const bm_input_options *input);
-/* Add a row to removed.tsv for a document whose cuts leave only White_Space. */
+/* Add a row to removed.tsv. The document's cuts leave only White_Space of it. */
 bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
                                 bm_error *err);
 static inline bool bm_is_white_space(uint32_t code)

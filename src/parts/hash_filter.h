@@ -2,18 +2,18 @@
 /* hash_filter.h -- a blocked Bloom filter, which tells whether a hash may be in a set. A block is
  * one 64-bit word, and a hash sets up to three bits of its block.
  *
- * Any number of threads may query while no thread adds. */
+ * While no thread adds hashes, any number of threads may query. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct bm_hash_filter {
-    uint64_t *words; /* 2^(64 - shift) words, to be freed with bm_free; NULL: no filter */
+    uint64_t *words; /* 2^(64 - shift) words, freed with bm_free; NULL: no filter */
     unsigned shift;
 } bm_hash_filter;
 
-/* Return the block of a hash, and set *bits to the hash's bits in that block. */
+/* Return the block of a hash, and set *bits to the bits of the hash in that block. */
 static inline uint64_t *bm_hash_filter_word(const bm_hash_filter *filter, uint64_t hash,
                                             uint64_t *bits)
 {

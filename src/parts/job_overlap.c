@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_overlap.c -- the `overlap` command: reads a test set, then finds its items in the documents
- * of training text.
+/* job_overlap.c -- the `overlap` command: reads the items of a test set, then finds them in the
+ * documents of training text.
  *
- *     items       read by a job within the job, whose table of documents has their ids
- *     documents   if `stop_shingles` is set, first read once to count shingles; then looked up
- *     files       overlap.tsv, items.tsv, removed.tsv, sources.tsv; and the documents that hold no
- *                 item, copied like the kept ones of `dedup`
+ *     items       read by a second job, whose table of documents has the ids of the items
+ *     documents   looked up in the table of items; if `stop_shingles` is set, a pass before that
+ *                 counts the documents of each shingle
+ *     files       overlap.tsv, items.tsv, removed.tsv, sources.tsv, and the documents without
+ *                 items, which are copied like the kept documents of `dedup`
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include <bandmill/overlap.h>
@@ -52,8 +53,8 @@ static bm_status read_items(overlapping *o, bm_error *err)
 
 /* --- documents --- */
 
-/* If the option stop_shingles is set, count the documents of each shingle, and stop each shingle
- * that occurs in more documents than it allows. */
+/* If the option stop_shingles is set, count how many documents have each shingle. Shingles that
+ * more documents have than the option allows are stopped: they do not count. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;
@@ -144,7 +145,7 @@ static bm_status write_files(overlapping *o, const bm_grouping *grouping, bm_err
     const bm_kept_cuts ranges = {bm_overlap_ranges, &o->found},
                        *cuts = o->found.cuts ? &ranges : NULL;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
-    if (dir == NULL) /* only the kept documents are written, to the caller's stream */
+    if (dir == NULL) /* the only output is the stream of kept documents */
         return bm_kept_pass(context, grouping->reason, cuts, has_text, NULL, err);
     BM_TRY(bm_overlap_write(context, &o->build->context, &o->found, &o->sums, dir, err));
     if (cuts != NULL)
@@ -186,7 +187,7 @@ static bm_status run_all(overlapping *o, bm_error *err)
     return write_all(o, err);
 }
 
-/* The settings of the job that reads the items. */
+/* The settings of the second job, which reads the items. */
 static bm_settings settings_of_items(const bm_settings *asking)
 {
     bm_settings s = *asking;
@@ -199,7 +200,7 @@ static bm_settings settings_of_items(const bm_settings *asking)
     return s;
 }
 
-/* Change a message about the items so that it names the options of the items. */
+/* In a message about the items, replace names of options by those of the options for items. */
 static void name_against(bm_error *err)
 {
     char words[sizeof err->message];
@@ -223,7 +224,7 @@ static bm_status run(bm_settings *settings, bm_summary **out, bm_error *err)
     if (status != BM_OK)
         return bm_job_close(&job, status, out);
     status = run_all(&o, &why);
-    if (o.items.n == 0 && status != BM_OK) /* reading the items has failed */
+    if (o.items.n == 0 && status != BM_OK) /* the items could not be read */
         name_against(&why);
     bm_checkpoint_close(&job.checkpoint, status, &why);
     if (status != BM_OK && err != NULL)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_units.c -- cuts lines, paragraphs and spans (stretches of K units) that occurred before out
- * of their documents.
+/* job_units.c -- cuts repeated lines, paragraphs and spans (stretches of K units) out of their
+ * documents.
  *
  *     read      documents -> units -> (hash of its shingles, place, hash of its bytes, length)
  *     by hash   units with equal hashes are a group:  (first place, kept unit)  and its members
  *     by group  a row of groups.jsonl for each group, and the cuts
- *     by place  cuts.tsv, the ranges of each document, and the documents left empty
+ *     by place  cuts.tsv, the ranges of each document, and the documents that are left empty
  *     copy      kept records without their ranges
  *
- * Spans are found in another way (spans.c) and have no groups; their cuts are sorted by place too.
+ * Spans are found in another way (spans.c) and have no groups, but their cuts are sorted by place
+ * too.
  *
- * Near units are found by another job whose documents are the units (job/job_context.h): they are
- * signed, banded, compared and grouped like documents. If `keep` ranks units, that job finds equal
- * units too.
+ * Near-duplicate units are found by a second job, whose documents are the units
+ * (job/job_context.h). It signs, bands, compares and groups units as `dedup` does with documents.
+ * If `keep` ranks units, the second job also finds equal units.
  *
  *     read      documents -> numbers of nonblank units            [this job]
  *     units     units -> corpus -> edges -> groups                [the job of units]
  *     by group  as above
  *
- * Each "by ..." line is a sort (spill/sorted_runs.h), so memory does not grow with the number of
- * units, and a group of any size costs linear work. The place of a unit is a 64-bit number,
- * ascending in input order: the bytes of text before the unit in all documents, plus one for each
- * document. Units with the same 128-bit hash are equal, like documents (model/stream_hash.h); they
- * are identical if the XXH3 of their bytes is equal too.
+ * Each "by ..." line is a sort (spill/sorted_runs.h). So memory does not grow with the number of
+ * units, and the work for a group is linear in its size. The place of a unit is a 64-bit number
+ * that ascends in input order: the bytes of text before the unit in all documents, plus one for
+ * each document. Like documents (model/stream_hash.h), units are equal if their 128-bit hashes are.
+ * Equal units are identical if the XXH3 hashes of their bytes are equal too.
  *
- * Threads: all threads split texts into units, hash them, and copy records; one thread sorts.
+ * Threads: all threads split texts into units, hash them and copy records. One thread sorts.
  *
  * Tests: tests/reference/test_units.py, tests/reference/test_near_units.py,
  *        tests/reference/test_spans.py, tests/cli/cases/units.sh */
@@ -55,12 +56,16 @@
 #include "text/shingler.h"
 #include "text/unreadable.h"
 
-#define SORTER_PART   8u /* two sorters at a time may use an eighth of the memory each */
-#define DOCS_AN_ENTRY 16 /* documents for each entry of the index of places, on average */
+/* 1 / SORTER_PART of the memory for each sorter; two sorters are open at a time */
+#define SORTER_PART   8u
+#define DOCS_AN_ENTRY 16 /* average number of documents for each entry of the index of places */
 
 typedef bm_units units;
 
-/* --- records of the sorters: big-endian numbers --- */
+/* --- records of the sorters ---
+ *
+ * A record consists of big-endian numbers, so that the order of records is that of their
+ * numbers. */
 
 static void put(char *out, uint64_t value)
 {
@@ -86,7 +91,8 @@ static bm_status add_numbers(bm_sorted_runs *runs, const uint64_t *numbers, size
     return bm_sorted_runs_add_bytes(runs, (bm_str){bytes, 8 * n}, 0, err);
 }
 
-/* Read the next n numbers. *more becomes false if no record is left. */
+/* Read the next record into `numbers`, which has n elements. If no record is left, *more becomes
+ * false. */
 static bm_status next_numbers(bm_sorted_runs *runs, uint64_t *numbers, size_t n, bool *more,
                               bm_error *err)
 {
@@ -109,23 +115,24 @@ static bm_status open_sorter(const units *u, bm_sorted_runs **out, bm_error *err
     return bm_sorted_runs_open_bytes(u->settings->temp_dir, sorter_memory(u), out, err);
 }
 
-/* --- reading: units of a document, on any thread --- */
+/* --- reading the units of a document, on any thread --- */
 
 typedef struct unit_lane {
     const units *u;
-    bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
+    bm_hash128 within; /* hash of the document's value of the `within` field; combined with all
+                        * hashes of the document */
     bm_unit_reading reading;
     bm_span_lane *spans; /* NULL: the units are lines or paragraphs */
-    /* counts words; NULL: the job's shingler does, since its shingles are of words */
+    /* counts words; NULL: the job's shingler counts them, because it makes shingles of words */
     bm_shingler *words;
     bm_shingle_batch made;
     bm_buf repaired;
 } unit_lane;
 
-/* The header that the scan of a document writes before the document's units. */
+/* The header that the scan of a document writes. The units of the document follow it. */
 typedef struct said {
     uint64_t n, filled;
-    uint64_t n_units; /* spans only */
+    uint64_t n_units; /* used only for spans */
 } said;
 
 typedef struct said_unit {
@@ -170,8 +177,8 @@ out:
     return BM_OK;
 }
 
-/* Make the shingles of a unit. *is_unit becomes false if it has fewer than min_words words, or no
- * shingles. */
+/* Make the shingles of a unit. If it has no shingles, or fewer than min_words words, *is_unit
+ * becomes false. */
 static bm_status shingle(unit_lane *l, bm_shingler *shingler, bm_str text, bool *is_unit,
                          bm_error *err)
 {
@@ -202,14 +209,15 @@ static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *
     const size_t n = bm_shingle_batch_last(&l->made),
                  at = bm_shingle_batch_hashes(&batch->shingles);
     BM_TRY(bm_shingle_batch_reserve(&batch->shingles, 1, n, err));
-    for (size_t i = 0; i < n; i++) /* units of different values share no shingle */
+    for (size_t i = 0; i < n; i++) /* make units with different values of `within` share no
+                                    * shingle */
         batch->shingles.hashes[at + i] = l->made.hashes[i] ^ l->within.lo;
     bm_shingle_batch_commit(&batch->shingles, n, unit->hash);
     return bm_buf_add(&batch->parts, &part, sizeof part, err);
 }
 
-/* Add the units of a text field or element that begins at byte `begin` of the text. `fixed`:
- * nothing can be cut out of it. */
+/* Add the units of a text field or element, which begins at byte `begin` of the document's text.
+ * `fixed`: its units cannot be cut. */
 static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
                            bool fixed, said *head, bm_ingest_batch *batch, bm_error *err)
 {
@@ -238,8 +246,8 @@ static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uin
     return BM_OK;
 }
 
-/* With `within`, find the value that divides documents. Returns false if the document has none;
- * then it is not compared. */
+/* If documents are compared only within the same value of a field, find the document's value.
+ * Returns false if the document has no value, and so is not compared. */
 static bool find_value(unit_lane *l, const bm_record *record)
 {
     const bm_keep_rules *rules = &l->u->settings->keep;
@@ -300,7 +308,7 @@ static bm_status look_at_document(void *ctx, void **lane, bm_shingler *shingler,
     return BM_OK;
 }
 
-/* Add the unit at *at, which is in the document that begins at u->place. */
+/* Read the unit at *at, and add it to u->by_hash. It is in the document that begins at u->place. */
 static bm_status add_unit(units *u, const char **at, bm_error *err)
 {
     said_unit unit;
@@ -312,7 +320,7 @@ static bm_status add_unit(units *u, const char **at, bm_error *err)
         err);
 }
 
-/* Add n K-grams of the document that begins at u->place. */
+/* Add n K-grams. They are in the document that begins at u->place. */
 static bm_status add_grams(void *ctx, const char *grams, size_t n, bm_error *err)
 {
     units *u = ctx;
@@ -326,7 +334,7 @@ static bm_status add_grams(void *ctx, const char *grams, size_t n, bm_error *err
     return BM_OK;
 }
 
-/* A sink's `place`, called in input order: assigns places to documents and their units. */
+/* The `place` of a sink: assigns places to documents and their units, in input order. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     units *u = ctx;
@@ -354,7 +362,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     return BM_OK;
 }
 
-/* The pass that makes the filter. */
+/* The state of the pass that makes the filter. */
 typedef struct marking {
     bm_span_far *far;
     bm_sorted_runs *marks;
@@ -377,7 +385,7 @@ static bm_ingest_scan scan_of(units *u)
     return (bm_ingest_scan){.document = look_at_document, .close = close_lane, .ctx = u};
 }
 
-/* If memory is bounded, findings of long documents go to a file. */
+/* If memory is limited, open the file for the findings of long documents. */
 static bm_status open_far(units *u, bm_error *err)
 {
     return u->spans && u->settings->memory != 0
@@ -404,7 +412,7 @@ out:
     return status;
 }
 
-/* Fail if no document has a field that `keep` or `within` names, and log which documents lack a
+/* Fail if `keep` or `within` names a field that no document has. Log how many documents lack a
  * value. */
 static bm_status check_fields(units *u, bm_error *err)
 {
@@ -437,7 +445,7 @@ static bm_status read_units(units *u, bm_error *err)
     context->docs.temp_dir = u->settings->temp_dir;
     const bm_ingest_request request = {.sink = {.place = on_batch, .ctx = u}, .scan = scan_of(u)};
     bm_job_context_plan(context, bm_checkpoint_start(checkpoint));
-    if (u->pairs) { /* the checkpoint is for the job of units, which comes next */
+    if (u->pairs) { /* the checkpoint is used by the job of units, which runs next */
         const bool can_save = checkpoint->can_save;
         checkpoint->can_save = context->wants_places = false;
         bm_job_context_stage(context, BM_STAGE_READ, "bytes");
@@ -459,8 +467,8 @@ static bm_status read_units(units *u, bm_error *err)
 
 /* --- groups --- */
 
-/* The keys of a group's records: twice the group's first place for the head, and that plus 1 for
- * the members. So the head is sorted before the members, although it is added last. */
+/* The keys of a group's records: the head's key is twice the group's first place; the members' key
+ * is that plus 1. So the head is sorted before the members, although it is added last. */
 #define HEAD_KEY(first)   (2 * (first))
 #define MEMBER_KEY(first) (2 * (first) + 1)
 #define IS_HEAD(key)      ((key) % 2 == 0)
@@ -481,8 +489,8 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
-/* The number of values in a member and in a cut. For near units, the last value is the
- * similarity. */
+/* How many values a member has, and how many a cut has. For near-duplicate units, the last value is
+ * the similarity. */
 static size_t n_of_member(const units *u)
 {
     return u->pairs ? 5 : 4;
@@ -493,7 +501,7 @@ static size_t n_of_cut(const units *u)
     return u->pairs ? 6 : 5;
 }
 
-/* Make groups of equal units. They are read sorted by hash, then by place. */
+/* Make groups of equal units, which are read sorted by hash, then by place. */
 static bm_status find_equal(units *u, bm_error *err)
 {
     const bool last = u->settings->keep.last;
@@ -525,7 +533,8 @@ static bm_status find_equal(units *u, bm_error *err)
     return end_group(u, &g, err);
 }
 
-/* Index the documents by places: a binary search of them all would miss the cache at each step. */
+/* Index the documents by place. A binary search over all documents would miss the cache at each
+ * step. */
 static bm_status index_docs(units *u, bm_error *err)
 {
     if (u->n_docs == 0)
@@ -544,7 +553,7 @@ static bm_status index_docs(units *u, bm_error *err)
     return BM_OK;
 }
 
-/* The document that contains a place. Needs index_docs(). */
+/* The document that contains a place. Call index_docs first. */
 static size_t doc_of(const units *u, uint64_t place)
 {
     const bm_unit_doc *docs = u->docs.data;
@@ -555,8 +564,8 @@ static size_t doc_of(const units *u, uint64_t place)
     return b.low;
 }
 
-/* Set *id to the id of the document that contains `place`, and *from to the offset of `place` in
- * it. */
+/* Set *id to the id of the document that contains `place`. Set *from to the offset of `place` in
+ * that document. */
 static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t *from,
                             bm_error *err)
 {
@@ -567,10 +576,10 @@ static bm_status name_place(const units *u, uint64_t place, bm_buf *id, uint64_t
     return bm_buf_add(id, name.data, name.len, err);
 }
 
-/* --- units as documents of another job --- */
+/* --- units as documents of the job of units --- */
 
-/* Called in input order: assigns places to the units that are the next documents of the other
- * job. */
+/* Assigns places to the next units that the job of units reads as documents. Called in input
+ * order. */
 static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, bm_error *err)
 {
     if (batch->scanned.len == 0)
@@ -672,7 +681,7 @@ static void more_of_parts(void *ctx, const bm_job_context *of_units, bm_checkpoi
     *out = bm_units_more(ctx, of_units);
 }
 
-/* Run the job of units, which reads the same inputs and writes no files itself. */
+/* Run the job of units. It reads the same inputs, and writes no files itself. */
 static bm_status find_near(units *u, bm_error *err)
 {
     bm_settings *s = &u->of_units;
@@ -702,8 +711,8 @@ static bm_status find_near(units *u, bm_error *err)
 
 typedef struct span_walk {
     units *u;
-    size_t doc;      /* the document of the last cut span */
-    uint32_t filled; /* number of its filled bytes up to the end of the last cut */
+    size_t doc;      /* the document of the last span */
+    uint32_t filled; /* filled bytes of that document up to the end of the last span */
 } span_walk;
 
 static bm_status add_span(void *ctx, const bm_span *span, bm_error *err)
@@ -741,7 +750,7 @@ static bm_status find_groups(units *u, bm_error *err)
 
 /* --- writing groups --- */
 
-/* Write a unit as [ID, FROM]. */
+/* Write a unit as [ID, FROM]: the id of its document, and its offset in the text. */
 static void write_unit(const units *u, bm_json *json, uint64_t place)
 {
     const size_t doc = doc_of(u, place);
@@ -765,7 +774,8 @@ static void begin_group(const units *u, bm_json *json, uint64_t number, uint64_t
     bm_json_begin_array(json);
 }
 
-/* Move the text written so far to the rows, since a group may have any number of members. */
+/* Move the text written so far to the buffer of rows, because a group may have any number of
+ * members. */
 static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
 {
     BM_TRY(bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err));
@@ -773,8 +783,8 @@ static bm_status pass_on(bm_json *json, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, false, err);
 }
 
-/* The group being written. `left` is the number of members still to come; `stay` is how many of
- * these are not cut because of `keep_count`. */
+/* The group that is being written. `left`: members that follow; `stay`: how many of them are not
+ * cut, because `keep_count` is not reached yet. */
 typedef struct group_walk {
     uint64_t number, first, left, kept, kept_text, stay;
 } group_walk;
@@ -798,7 +808,7 @@ static bm_status add_member(units *u, group_walk *g, const uint64_t n[5], bm_err
                        err);
 }
 
-/* Write a row of pairs.tsv: a unit, and the first unit equal to it. */
+/* Write a row of pairs.tsv: a unit, and the first of the units that are equal to it. */
 static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pairs, bm_error *err)
 {
     bm_pair_line line = {
@@ -814,8 +824,8 @@ static bm_status add_pair(units *u, uint64_t first, uint64_t place, bm_rows *pai
     return bm_rows_flush(pairs, false, err);
 }
 
-/* Write groups in the order of their first members; each head comes before its members. If `pairs`
- * is NULL, no pairs are written. */
+/* Write groups in the order of their first members. In by_group, a group's head precedes its
+ * members. If `pairs` is NULL, pairs are not written. */
 static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *json, bm_error *err)
 {
     const bool by_rank = u->settings->keep.last || bm_keep_rules_rank(&u->settings->keep);
@@ -848,7 +858,7 @@ static bm_status write_groups(units *u, bm_rows *rows, bm_rows *pairs, bm_json *
 
 /* --- cuts --- */
 
-/* Add a range to cut. Overlapping spans become one range. */
+/* Add a range to cut. If it overlaps the last range, both become one range. */
 static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
 {
     BM_TRY(bm_column_grow(&u->cuts, (u->n_cuts + 1) * sizeof(bm_text_range), u->settings->temp_dir,
@@ -865,7 +875,8 @@ static bm_status cut(units *u, uint64_t from, uint64_t to, bm_error *err)
     return BM_OK;
 }
 
-/* Cache the id of the document of the kept unit, since many units may be equal to the same one. */
+/* Cache the id of the document that has the kept unit, because many units may be equal to that
+ * unit. */
 static bm_status find_kept_id(units *u, size_t doc, bm_error *err)
 {
     if (u->kept_next == doc + 1)
@@ -932,7 +943,7 @@ static bm_status write_removed(units *u, bm_rows *rows, bm_error *err)
     return bm_rows_flush(rows, true, err);
 }
 
-/* Append the ranges to cut out of a document's text, as offsets in the text. Any thread. */
+/* Append the ranges that are cut out of a document, as offsets in its text. Any thread. */
 static bm_status ranges_of(void *ctx, size_t doc, bm_buf *out, bm_error *err)
 {
     const units *u = ctx;
@@ -964,7 +975,8 @@ static bm_status fill_groups(units *u, bm_rows *rows, bm_error *err)
     bm_json json = {0};
     bm_rows pairs = {0};
     bm_status status = BM_OK;
-    if (!u->settings->results.write_pairs || u->pairs) { /* no pairs, or they were written before */
+    if (!u->settings->results.write_pairs || u->pairs) { /* no pairs are wanted, or they were
+                                                          * written before */
         status = write_groups(u, rows, NULL, &json, err);
         bm_buf_reset(&json.buf);
         return status;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_cuts.c -- with `cut`, computes what to cut out of documents that hold items.
+/* overlap_cuts.c -- with `cut`, computes what is cut out of documents that contain items.
  *
  *     stretches, in bytes   from overlap_lane.c, as rows without hits
- *     cuts                  overlapping stretches united, divided at the ends of fields
+ *     cuts                  overlapping stretches united, then divided at the ends of fields
  *     files                 cuts.tsv, removed.tsv, and the ranges of each document that is copied
  *
- * The cuts of a document are rows that follow its other rows. A cut's `hits` is 0; its `class` is
- * the class or group of the stretch at its beginning; and `longest` is 1 if only White_Space is
- * left of the document.
+ * The cuts of a document are rows that follow its other rows. The member `hits` of a cut is 0. Its
+ * `class` is the class or group of the stretch at its beginning. Its `longest` is 1 if the cuts
+ * leave only White_Space of the document.
  *
  * Tests: tests/cli/cases/overlap_cut.sh, tests/reference/test_overlap_cut.py */
 #include "parts/overlap_parts.h"
@@ -25,8 +25,9 @@
 
 /* --- cuts of a document --- */
 
-/* Unite overlapping rows, which must be ascending. Rows without a common unit can overlap too, if
- * their units share bytes because characters were merged. Returns how many rows are left. */
+/* Unite overlapping rows, which must be in ascending order. Even rows that have no unit in common
+ * may overlap: if characters were merged, units can share bytes. Returns the number of remaining
+ * rows. */
 static size_t unite(bm_overlap_row *rows, size_t n)
 {
     size_t kept = 0;
@@ -39,7 +40,8 @@ static size_t unite(bm_overlap_row *rows, size_t n)
     return n > 0 ? kept + 1 : 0;
 }
 
-/* Divide cuts at the ends of fields and elements. Bytes outside strings are not cut. */
+/* Divide cuts at the ends of fields and elements. Bytes outside the strings of a record are not
+ * cut. */
 static bm_status divide(const bm_record *record, bm_overlap_rows *rows, size_t first, bm_error *err)
 {
     const bm_text_part whole = {.range = {0, record->text_bytes}}, *parts = &whole;
@@ -99,8 +101,8 @@ typedef struct cutting {
     bm_buf room; /* space for an id */
 } cutting;
 
-/* The first item of a class; for a group, the first item of those members that the document holds.
- * `rows` are the rows of the document. */
+/* The first item of a class or group. For a group, only members that the document contains are
+ * considered. `rows` are the rows of the document. */
 static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, uint32_t number)
 {
     uint32_t first = UINT32_MAX;
@@ -117,7 +119,7 @@ static uint32_t first_item(const bm_items *items, const bm_overlap_row *rows, ui
     return first;
 }
 
-/* Write the cut `row` of the document whose rows begin at `rows`. */
+/* Write the cut `row`. Its document's rows begin at `rows`. */
 static bm_status write_cut(cutting *c, const bm_overlap_row *rows, const bm_overlap_row *row,
                            bm_error *err)
 {

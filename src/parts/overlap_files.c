@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* overlap_files.c -- counts what was found, and writes overlap.tsv, items.tsv and removed.tsv.
  *
- * A row of a class is expanded to the items of the class, and a row of a group to the items of its
- * members, except those with a row of their own for the document. The items of a document are
- * sorted, because the order of classes is not that of items.
+ * A row of a class is expanded to the items of the class. A row of a group is expanded to the items
+ * of its members, except members that have their own row for the same document. The items of a
+ * document are then sorted, because the order of classes is not the order of items.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -19,9 +19,9 @@
 #include "model/file_names.h"
 #include "results/result_tables.h"
 
-/* An item that a document holds. */
+/* An item that a document contains. */
 typedef struct item_row {
-    uint32_t item, row; /* row: index among the rows of the document */
+    uint32_t item, row; /* row: index of the item's row among the rows of the document */
 } item_row;
 
 typedef struct writing {
@@ -31,7 +31,7 @@ typedef struct writing {
     bm_rows overlap, removed;
     item_row *list; /* the items of one document */
     size_t n, cap;
-    uint32_t *apart; /* members of groups with a row of their own for the document, ascending */
+    uint32_t *apart; /* members of groups that have their own row for the document, ascending */
     size_t n_apart, cap_apart;
     bm_buf room; /* space for an id */
 } writing;
@@ -41,12 +41,12 @@ typedef struct writing {
 typedef struct doc_rows {
     const bm_items *items;
     const bm_overlap_row *rows;
-    /* n rows: n_classes of classes, then those of groups; n_cuts cuts follow */
+    /* n rows: those of n_classes classes, then those of groups; n_cuts cuts follow */
     size_t n, n_classes;
     size_t n_cuts;
 } doc_rows;
 
-/* The rows of the document whose first row is number `at`. */
+/* The rows of one document; `at` is the number of the first. */
 static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
 {
     doc_rows d = {.items = found->items, .rows = found->rows + at};
@@ -59,7 +59,7 @@ static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
     return d;
 }
 
-/* Does the group of the class have a row for this document, with enough hits for the class too? */
+/* Does the class's group have a row for this document, whose hits are enough for the class too? */
 static bool is_apart(const doc_rows *d, uint32_t class)
 {
     const uint32_t group = d->items->classes[class].group;
@@ -74,9 +74,9 @@ static bool is_apart(const doc_rows *d, uint32_t class)
 
 /* --- sums --- */
 
-/* For each member of a group, add to `holders` the documents that hold the member by a row of the
- * group. last[i] is the number of rows that hold for members up to i only, so the sum of last[]
- * from i to the end is the number of rows that hold for member i. */
+/* Add to `holders`, for each member of a group, the number of documents that contain it according
+ * to a row of the group. last[i] is the number of rows that apply only to members 0 … i. So
+ * member i is in as many documents as the sum of last[i] and all later elements of the group. */
 static void spread(const bm_items *items, uint32_t group, const uint64_t *last, uint64_t *holders)
 {
     const uint64_t begin = items->members.begin[group], end = items->members.begin[group + 1];
@@ -199,8 +199,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The share of the counting shingles of the item that the document has. Even if the row is of a
- * group, the divisor is that of the item's class. */
+/* The share of the item's counting shingles that the document has. The divisor is the number of the
+ * item's class, even if the row belongs to a group. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -267,7 +267,8 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* How many counting shingles of the class or group itself occur in any document. */
+/* How many of the class's own counting shingles occur in at least one document; the same for a
+ * group. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
     uint64_t n = 0;
@@ -282,7 +283,9 @@ static bm_status write_items(writing *w, uint32_t *all, bm_error *err)
 {
     const bm_overlap_found *found = w->found;
     const bm_items *items = found->items;
-    for (size_t i = items->n_classes + items->n_groups; i-- > 0;) { /* groups first */
+    for (size_t i = items->n_classes + items->n_groups; i-- > 0;) { /* groups before classes,
+                                                                     * because classes use their
+                                                                     * sums */
         const uint32_t group = items->classes[i].group;
         all[i] = (uint32_t)together(found, &items->classes[i]);
         if (group != BM_NO_CLASS)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_found.c -- collects, in input order, what was found in documents; saves and loads it.
+/* overlap_found.c -- collects what was found in documents, in input order, and saves and loads the
+ * findings.
  *
- * Lanes read `best` and `seen` while the sink writes them, so elements are written atomically.
+ * Lanes read `best` and `seen` while the sink writes to them, so the sink writes elements
+ * atomically.
  *
- * A save appends the new rows, and the whole state of shingles and classes (small compared with the
- * items). The last state in the file is the valid one.
+ * A save appends the new rows, and the whole state of shingles and classes, which is small compared
+ * with the items. Only the last state in the file is valid.
  *
  * Tests: tests/cli/cases/overlap.sh, tests/reference/test_overlap.py */
 #include "parts/overlap_parts.h"
@@ -138,11 +140,11 @@ bm_status bm_overlap_sink(void *ctx, const bm_ingest_batch *batch, size_t first_
 
 #define ROWS_OF_RECORD ((uint64_t)32768)
 
-/* The head of a saved record. If n > 0, n rows follow, the first of them number `first`. If n is 0,
- * the bits of shingles and the numbers of classes follow. */
+/* The head of a saved record. If n > 0, the record has n rows, and `first` is the number of the
+ * first. If n is 0, the record has the bits of all shingles and the numbers of all classes. */
 typedef struct saved_head {
     uint64_t mark;     /* BM_CHECKPOINT_MORE */
-    uint64_t first, n; /* rows */
+    uint64_t first, n; /* number of the first row; number of rows */
     uint64_t n_shingles, n_classes;
 } saved_head;
 
@@ -163,7 +165,7 @@ static bm_status save(void *ctx, bm_spill_file *file, bm_error *err)
     bm_overlap_found *found = ctx;
     bm_buf out = {0};
     bm_status status = BM_OK;
-    /* drop rows of a failed batch, which will be read again */
+    /* drop the rows of a failed batch, because it will be read again */
     while (found->n_rows > found->n_saved && found->rows[found->n_rows - 1].doc >= found->docs->n)
         found->n_rows--;
     for (uint64_t first = found->n_saved, n; first < found->n_rows; first += n) {

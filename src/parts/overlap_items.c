@@ -2,18 +2,19 @@
 /* overlap_items.c -- reads the items of a test set into a table of shingles, classes, and groups of
  * classes.
  *
- * All threads make shingles of items, but items are added to the table in order, so numbers do not
- * depend on threads. An item's class is looked up by the set of its shingle numbers. A short item
- * has fewer units than a shingle; its set is one shingle of all its units. Anchors tell where a
- * short item may begin. The anchor of an item is the shingle of its first units, as many as the
- * shortest item has.
+ * All threads make shingles of items, but items are added to the table in order, so their numbers
+ * do not depend on threads. The class of an item is looked up by the set of its shingle numbers.
  *
- * After all items were read, shingles of more than 64 classes are moved from their classes to
- * groups: classes with the same set of such shingles share one group. Groups are looked up by their
- * sets, like classes.
+ * A short item has fewer units than a shingle. Its set is one shingle, made from all its units.
+ * Anchors tell where in a document a short item may begin: the anchor of an item is a shingle of
+ * its first units, as many as the shortest item has.
  *
- * Limits: 2^32-2 shingles, classes and items. Threads: those of the ingest while reading;
- * afterwards any thread may read the tables.
+ * After all items were read, shingles that more than 64 classes have are moved from these classes
+ * to groups. Classes share a group if they have the same set of such shingles. Groups are looked up
+ * by their sets, like classes.
+ *
+ * Limits: 2^32-2 shingles, classes and items. Threads: the threads of the ingest while it reads;
+ * afterwards, any thread may read the tables.
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -32,8 +33,8 @@
 #include "lsh/verify.h"
 #include "text/join_exact.h"
 
-#define AHEAD 8u  /* shingles that are prefetched */
-#define MANY  64u /* a shingle of more classes than this is moved to groups */
+#define AHEAD 8u  /* how many shingles ahead are prefetched */
+#define MANY  64u /* a shingle that more classes have is moved to groups */
 
 /* --- classes --- */
 
@@ -64,8 +65,9 @@ static bool has_set(const void *owner, uint32_t number, const void *key)
            memcmp(items->sets + class->begin, k->set, k->n * sizeof *k->set) == 0;
 }
 
-/* Set *out to the class whose set is the last n numbers of items->sets, and whose shingles have
- * `units` units. The class is made if it is new; else these numbers are removed again. */
+/* Set *out to the class of a set: the last n numbers of items->sets. `units` is the number of units
+ * in each of its shingles. If the class exists already, these numbers are removed from items->sets;
+ * if not, it is made. */
 static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t *out, bm_error *err)
 {
     const set_key key = {items->sets + items->n_sets - n, n, units};
@@ -90,16 +92,17 @@ static bm_status find_class(bm_items *items, size_t n, uint32_t units, uint32_t 
 
 /* --- reading --- */
 
-/* The data of a lane. A lane writes item_facts for each item, followed by the joined text if the
- * item is short. */
+/* The state of one thread. For each item, the thread writes an item_facts, followed by the joined
+ * text if the item is short. */
 typedef struct item_lane {
     bm_items *items;
-    bm_shingler *words; /* counts words; NULL: shingles are of words */
+    bm_shingler *words; /* counts words; NULL: the shingler of the job counts them, because it makes
+                         * shingles of words */
 } item_lane;
 
 typedef struct item_facts {
-    uint32_t n_words; /* number of words, counted only up to min_words */
-    uint32_t n_units; /* units of a short item; 0 for others */
+    uint32_t n_words; /* number of words; counting stops at min_words */
+    uint32_t n_units; /* number of units if the item is short, otherwise 0 */
     uint32_t bytes;   /* bytes of the joined text that follows */
 } item_facts;
 
@@ -179,16 +182,16 @@ static uint64_t bytes_now(const bm_items *items)
            items->cap_short_units * sizeof *items->short_units;
 }
 
-/* Bytes of the tables that are made after all items were read, and of look-ups
+/* Bytes of the tables that are made after all items were read, and of looking up documents
  * (bm_overlap_bytes). */
 static uint64_t bytes_behind(const bm_items *items)
 {
     const uint64_t n = items->table.n, n_sets = items->n_sets + items->n_classes;
-    return (n + 2 * items->n_classes) * sizeof(uint64_t) + /* begins of lists */
+    return (n + 2 * items->n_classes) * sizeof(uint64_t) + /* `begin` of the lists */
            (n_sets + items->n_classes + items->n) * sizeof(uint32_t) + bm_overlap_bytes(items);
 }
 
-/* Check that the items take at most most_bytes bytes. */
+/* Fail if the items take more than most_bytes bytes. */
 static bm_status check_bytes(const bm_items *items, const bm_job_context *job, bm_error *err)
 {
     const uint64_t bytes = bytes_now(items) + bytes_behind(items) + bm_doc_table_bytes(&job->docs);
@@ -216,7 +219,7 @@ static bm_status add_short(bm_items *items, const item_facts *facts, const char 
     return BM_OK;
 }
 
-/* Sort the set. It is often sorted already, since new shingles have ascending numbers. */
+/* Sort the set. It is often sorted already, because new shingles have ascending numbers. */
 static void sort_set(uint32_t *set, size_t n)
 {
     size_t i = 1;
@@ -278,7 +281,7 @@ static bm_status take_items(void *ctx, const bm_ingest_batch *batch, size_t firs
 
 /* --- completing --- */
 
-/* Bytes of the first n units of joined text. */
+/* The number of bytes that the first n units of joined text have. */
 static size_t units_bytes(const char *text, size_t len, bm_shingle_kind kind, uint32_t n)
 {
     size_t at = 0;
@@ -336,7 +339,7 @@ static uint64_t *count_classes(const bm_items *items, bm_error *err)
     return counts;
 }
 
-/* Move those of the class's shingles that have many classes to a group. */
+/* Of the class's shingles, move those that many classes have to a group. */
 static bm_status group_class(bm_items *items, uint32_t number, const uint64_t *counts,
                              bm_error *err)
 {
@@ -366,7 +369,7 @@ static bm_status make_groups(bm_items *items, bm_error *err)
     bm_status status = BM_OK;
     uint64_t *counts = NULL;
     const size_t n = items->n_classes;
-    bm_hash_table_reset(&items->by_set); /* from here on, by_set finds groups, not classes */
+    bm_hash_table_reset(&items->by_set); /* from now on, by_set finds groups instead of classes */
     counts = count_classes(items, err);
     if (counts == NULL)
         return BM_ERR_NOMEM;
@@ -381,7 +384,7 @@ out:
 
 /* --- lists --- */
 
-/* Sets *keys to the keys whose lists get `number`, and returns how many there are. */
+/* Sets *keys to the keys in whose lists `number` is entered. Returns the number of these keys. */
 typedef size_t keys_fn(const bm_items *items, size_t number, const uint32_t **keys);
 
 static size_t shingles_of(const bm_items *items, size_t class, const uint32_t **keys)
@@ -402,8 +405,9 @@ static size_t group_of(const bm_items *items, size_t class, const uint32_t **key
     return **keys != BM_NO_CLASS;
 }
 
-/* Make, for each key below n_keys, the ascending list of the numbers below n that have this key.
- * begin[] is shifted by one at first; filling the lists moves each entry to its final value. */
+/* For each key below n_keys, make the ascending list of those numbers below n that have the key. At
+ * first begin[] is shifted by one element; entering the numbers moves its values to their final
+ * position. */
 static bm_status make_lists(const bm_items *items, keys_fn *fn, size_t n, size_t n_keys,
                             bm_lists *out, bm_error *err)
 {
@@ -438,8 +442,8 @@ static uint64_t count_those(const bm_items *items, const bm_item_class *class)
     return n;
 }
 
-/* Sort the classes of a group by their numbers of counting shingles. `room` has space for twice as
- * many numbers as the group has classes. */
+/* Sort the classes of a group by the number of their counting shingles. `room` has space for twice
+ * as many numbers as there are classes in the group. */
 static void order_group(bm_items *items, size_t group, uint64_t *room)
 {
     uint32_t *list = items->members.list + items->members.begin[group];
@@ -456,7 +460,7 @@ bm_status bm_items_settle(bm_items *items, bm_error *err)
     const size_t n_all = items->n_classes + items->n_groups;
     uint64_t *room = NULL;
     bm_status status = BM_OK;
-    /* groups come first, because the numbers of classes include those of their groups */
+    /* groups come first, because the count of a class includes that of its group */
     for (size_t i = n_all; i-- > 0;) {
         bm_item_class *class = &items->classes[i];
         class->n = count_those(items, class);

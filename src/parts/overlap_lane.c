@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_lane.c -- looks up the shingles of a document among those of the items.
+/* overlap_lane.c -- looks up the shingles of a document among the shingles of the items.
  *
  *     hashes of a window   -> those that pass the filter -> those in the table
  *     places               (shingle, unit), sorted: all occurrences of shingles
  *     touched              (class or group, how many of its shingles the document has), sorted
  *     rows                 classes that reach the threshold, with their longest run
  *
- * A document without a place is done after the first step. The joined text ignores lines and
- * paragraphs, so runs cross them. Byte offsets are computed only for a document that holds an item,
- * in a second pass over its text (text/unit_text.h).
+ * If no shingle is found, the document is finished after the first step. The joined text ignores
+ * lines and paragraphs, so runs cross them. Byte offsets are computed only if the document contains
+ * an item, in a second pass over its text (text/unit_text.h).
  *
- * If a class belongs to a group, the shingles of both are added. If the group's shingles alone
- * reach the threshold for some members, the group gets one row for all of these.
+ * If a class belongs to a group, its hits are its own plus those of the group. If the hits of the
+ * group alone reach the threshold for some members, one row of the group represents all of them.
  *
- * A lane passes only new facts to the sink, as bytes: a shingle if no earlier document has it, a
- * class if no earlier document has at least as many of its shingles. Lanes read the sink's state
- * and may miss its latest changes, so they may pass too much, but never too little.
+ * A lane (the state of one thread) passes new facts to the sink, as bytes: a shingle that no
+ * earlier document has, or a class if no earlier document has as many of its shingles. Lanes read
+ * the sink's state and may miss its latest changes. So they may pass facts that are not new, but
+ * they never omit a new one.
  *
- * Memory: 24 bytes for each place, no more than the hashes and the table that making a set of the
- * document would take; 16 more for each place of a shingle that very many items have; and 16 for
- * each class that shares a shingle with the document. What exceeds the reserved memory is counted,
- * and so are rows until their batch is delivered (count_held).
+ * Memory: each place takes 24 bytes, which is no more than the hashes and the table for making the
+ * document's set would take. Each place of a shingle that very many items have takes 16 more. Each
+ * class that shares a shingle with the document takes 16. Memory beyond the reserved memory is
+ * counted, and so are rows until their batch is delivered (count_held).
  *
  * Tests: tests/cli/cases/overlap.sh */
 #include "parts/overlap_parts.h"
@@ -40,29 +41,32 @@ typedef struct words {
     size_t n, cap;
 } words;
 
-/* `touched` is added up when it has this many entries, or more */
+/* when `touched` has so many entries, entries of the same class are added up */
 #define TOUCHED ((size_t)1 << 16)
-#define KEPT    ((size_t)1 << 20) /* with more entries, the memory of a lane is freed */
+/* if a list has more entries after a document, the lists of the lane are freed */
+#define KEPT ((size_t)1 << 20)
 
 typedef struct overlap_lane {
     bm_overlap_found *found;
     const bm_items *items;
     const bm_joined *joined;
     bm_shingler *shingler;
-    words places;          /* shingle << 32 | unit, sorted after the whole document was scanned */
-    words touched;         /* class or group << 32 | hits; in the end sorted and distinct */
-    words scratch;         /* for sorting */
-    words run;             /* first units of a class's shingles, sorted */
+    words places;          /* shingle << 32 | unit; sorted after the whole document was scanned */
+    words touched;         /* class or group << 32 | hits; at the end sorted, with one entry for
+                            * each class or group */
+    words scratch;         /* memory for sorting */
+    words run;             /* unit numbers at which shingles of one class begin, sorted */
     words held;            /* group << 32 | index in `touched`, sorted */
     words better;          /* hits << 32 | class */
-    bm_stretch *stretches; /* stretches of the current group */
+    bm_stretch *stretches; /* the stretches of the current group */
     size_t n_stretches, cap_stretches;
     bm_stretch longest; /* the longest of `stretches` */
-    /* The rows, and the units at which their runs begin and end. */
+    /* The rows of the document, and the units at which their runs begin and end. */
     bm_overlap_rows rows;
-    words ends; /* unit << 32 | 2 * row for the first unit of a run, | 2 * row + 1 for its last */
+    words ends; /* unit << 32 | 2 * row if the unit is the first of the row's run; | 2 * row + 1 if
+                 * it is the last */
     size_t at;  /* index of the next entry in `ends` */
-    uint64_t counted; /* bytes of these lists that bm_overlap_hold knows */
+    uint64_t counted; /* bytes of these lists that bm_overlap_hold was told of */
 } overlap_lane;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
@@ -81,9 +85,9 @@ static bm_status sort(overlap_lane *lane, words *w, bm_error *err)
     return BM_OK;
 }
 
-/* Count the memory of the lane's lists, except what is reserved: bm_overlap_bytes covers
- * BM_OVERLAP_TOUCHED entries of `touched`, and the memory for hashes of a document covers places,
- * run and scratch. */
+/* Count the memory of the lane's lists, except memory that is reserved: BM_OVERLAP_TOUCHED entries
+ * of `touched` (bm_overlap_bytes), and the lists `places`, `run` and `scratch`, for which the
+ * memory suffices that is reserved for a document's hashes. */
 static bm_status count_held(overlap_lane *lane, bm_error *err)
 {
     const uint64_t touched = lane->touched.cap, before = lane->counted;
@@ -110,7 +114,7 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
         passed[n] = (uint16_t)i;
         n += bm_shingle_table_may_have(&lane->items->table, run->hashes[i]);
     }
-    for (size_t i = 0; i < n; i++) /* prefetch: the table is larger than a cache */
+    for (size_t i = 0; i < n; i++) /* prefetch slots, because the table is larger than a cache */
         bm_shingle_table_fetch(&lane->items->table, run->hashes[passed[i]]);
     for (size_t i = 0; i < n; i++) {
         const uint32_t shingle = bm_shingle_table_find(&lane->items->table, run->hashes[passed[i]]);
@@ -120,7 +124,8 @@ static bm_status on_run(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* The end of n units of joined text that begin at `at`; SIZE_MAX: there are fewer. */
+/* Where the n units of joined text that begin at `at` end. SIZE_MAX: there are fewer than n
+ * units. */
 static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t at, uint32_t n)
 {
     if (kind == BM_SHINGLE_BYTE)
@@ -133,7 +138,7 @@ static size_t end_of_units(const bm_joined *joined, bm_shingle_kind kind, size_t
     return n == 1 ? joined->len : SIZE_MAX;
 }
 
-/* Add the short items that begin at byte `at` of joined text, where an anchor was found. */
+/* An anchor was found at byte `at` of joined text. Add the short items that begin there. */
 static bm_status look_at_anchor(overlap_lane *lane, size_t at, uint64_t unit, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -171,7 +176,8 @@ static bm_status on_anchors(void *ctx, const bm_shingle_run *run, bm_error *err)
     return BM_OK;
 }
 
-/* Find the places, and count the document (short, empty, unreadable) as the shingler does. */
+/* Find the places of the document. Documents that are short, empty or unreadable are counted as the
+ * shingler would. */
 static bm_status find_places(overlap_lane *lane, bm_shingler *shingler, bm_str text,
                              bm_shingle_batch *batch, bm_error *err)
 {
@@ -205,7 +211,7 @@ static uint32_t shingle_of(uint64_t place)
     return (uint32_t)(place >> 32);
 }
 
-/* The index of the first place in the sorted list that is not below `place`. */
+/* The index of the first place in the sorted list that is at or above `place`. */
 static size_t first_place(const words *places, uint64_t place)
 {
     bm_bisect b = {0, places->n};
@@ -214,7 +220,8 @@ static size_t first_place(const words *places, uint64_t place)
     return b.low;
 }
 
-/* Sort the touched classes and groups, and add up the hits of each. */
+/* Sort the touched classes and groups. Entries of the same class or group become one, with their
+ * hits added. */
 static bm_status add_up(overlap_lane *lane, bm_error *err)
 {
     words *w = &lane->touched;
@@ -240,7 +247,8 @@ static bm_status touch_classes(overlap_lane *lane, bm_error *err)
         const uint32_t shingle = shingle_of(places[i]);
         if (i > 0 && shingle == shingle_of(places[i - 1]))
             continue;
-        /* 0 if stopped; but runs cross stopped shingles */
+        /* a stopped shingle adds no hit, but its class is touched, because runs include stopped
+         * shingles */
         const uint64_t hits = bm_items_counts(items, shingle),
                        end = items->of_shingle.begin[shingle + 1];
         for (uint64_t k = items->of_shingle.begin[shingle]; k < end; k++)
@@ -271,7 +279,8 @@ static bool has_shingle(const bm_items *items, const bm_item_class *class, uint3
     return b.low < class->end && items->sets[b.low] == shingle;
 }
 
-/* Add the places of the class's shingles to lane->run by merging two sorted lists. */
+/* Append to lane->run the units at which the class's shingles begin, by merging two sorted
+ * lists. */
 static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_error *err)
 {
     const words *places = &lane->places;
@@ -289,9 +298,11 @@ static bm_status merge_units(overlap_lane *lane, const bm_item_class *class, bm_
     return BM_OK;
 }
 
-#define MANY_TIMES 8u /* if one list is longer by this factor, the shorter one is looked up in it */
+/* if one list is longer by this factor, each element of the shorter list is looked up in it */
+#define MANY_TIMES 8u
 
-/* Set lane->run to the places of the class's own shingles, including stopped ones, sorted. */
+/* Set lane->run to the units at which the class's own shingles begin, sorted. Stopped shingles are
+ * included. */
 static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -314,7 +325,7 @@ static bm_status find_units(overlap_lane *lane, uint32_t number, bm_error *err)
     return sort(lane, &lane->run, err);
 }
 
-/* Make the stretches of a group; BM_NO_CLASS: none. */
+/* Find the stretches of a group. If `group` is BM_NO_CLASS, there are none. */
 static bm_status find_stretches(overlap_lane *lane, uint32_t group, bm_error *err)
 {
     lane->n_stretches = 0;
@@ -341,15 +352,16 @@ static bm_status add_row(overlap_lane *lane, uint32_t class, uint32_t hits, bm_s
     return push(&lane->ends, (run.first + longest - 1) << 32 | (2 * n + 1), err);
 }
 
-/* --- the place of a run --- */
+/* --- the bytes of a run --- */
 
 typedef struct finding {
     overlap_lane *lane;
     const bm_record *record;
-    bm_utf8_places from, to; /* the last offsets that were converted, for begins and for ends */
+    bm_utf8_places from, to; /* the last offsets that were converted: of run beginnings, and of run
+                              * ends */
 } finding;
 
-/* Set the bytes of the rows whose runs begin or end with this unit. */
+/* If runs begin or end with this unit, set `from` or `to` of their rows. */
 static bm_status at_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                          bm_error *err)
 {
@@ -386,7 +398,7 @@ static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_erro
 
 /* --- a document --- */
 
-/* How many shingles of a group the document has. Groups begin at index `first` of `touched`. */
+/* How many shingles of a group the document has. In `touched`, groups begin at index `first`. */
 static uint32_t group_hits(const overlap_lane *lane, size_t first, uint32_t group)
 {
     const uint64_t *list = lane->touched.list;
@@ -405,8 +417,8 @@ static bm_status note_hits(overlap_lane *lane, uint32_t number, uint32_t hits, b
                : BM_OK;
 }
 
-/* Add rows, group by group, for the classes that the document holds. A class is left out if the
- * document has none of its own shingles, but only those of its group. */
+/* Add rows for the classes that the document contains, group by group. A class is omitted if the
+ * document has shingles of its group, but none of its own. */
 static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -441,7 +453,7 @@ static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *er
     return BM_OK;
 }
 
-/* Add rows for groups whose shingles in the document suffice for some of their members. */
+/* Add a row for each group of which the document has enough shingles for at least one member. */
 static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 {
     for (size_t i = first; i < lane->touched.n; i++) {
@@ -458,8 +470,8 @@ static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 
 /* --- cuts --- */
 
-/* List the classes and groups that rows cover, as (class or group) << 32 | the row's class or
- * group. */
+/* List the classes and groups whose stretches the rows cover, in lane->held: class or group << 32 |
+ * class or group of the row. */
 static bm_status list_held(overlap_lane *lane, bm_error *err)
 {
     const bm_items *items = lane->items;
@@ -473,8 +485,8 @@ static bm_status list_held(overlap_lane *lane, bm_error *err)
     return sort(lane, &lane->held, err);
 }
 
-/* Of the classes and groups that have a row, the least number of one that includes the shingle,
- * itself or by its group. BM_NO_CLASS: there is none. */
+/* Find a row whose class or group has the shingle, itself or through its group. Returns the
+ * smallest such class or group. BM_NO_CLASS: no row has the shingle. */
 static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
 {
     const bm_lists *of = &lane->items->of_shingle;
@@ -488,7 +500,7 @@ static uint32_t holder_of(const overlap_lane *lane, uint32_t shingle)
     return least;
 }
 
-/* Add a row for the cut of units first … end-1. */
+/* Add a row for a cut: units first … end-1. */
 static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uint64_t end,
                          bm_error *err)
 {
@@ -499,7 +511,8 @@ static bm_status add_cut(overlap_lane *lane, uint32_t class, uint64_t first, uin
     return push(&lane->ends, (end - 1) << 32 | (2 * n + 1), err);
 }
 
-/* Add cuts: the stretches of all items with a row, united where they overlap. */
+/* Add the cuts of the document: the stretches of all items that have a row. Overlapping stretches
+ * are united. */
 static bm_status add_cuts(overlap_lane *lane, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -519,7 +532,7 @@ static bm_status add_cuts(overlap_lane *lane, bm_error *err)
     for (size_t i = 0; i < lane->run.n; i++) {
         const uint32_t by = (uint32_t)lane->run.list[i], units = lane->items->classes[by].units;
         const uint64_t at = lane->run.list[i] >> 32;
-        /* shingles of one unit never overlap, so adjacent ones are united too */
+        /* if shingles have one unit, they cannot overlap, so adjacent ones are united */
         if (i > 0 && at >= end + (units == 1))
             BM_TRY(add_cut(lane, class, first, end, err));
         if (i == 0 || at >= end + (units == 1)) {
@@ -550,7 +563,7 @@ static bm_status find_rows(overlap_lane *lane, const bm_record *record, bm_error
                : BM_OK;
 }
 
-/* Pass on the counting shingles of the document that no earlier document has. */
+/* Pass on those counting shingles of the document that no earlier document has. */
 static bm_status say_seen(overlap_lane *lane, bm_buf *out, uint32_t *n, bm_error *err)
 {
     const uint64_t *places = lane->places.list;
@@ -572,7 +585,7 @@ static void free_lists(overlap_lane *lane)
                 lane->ends.list);
 }
 
-/* Free the lane's memory after a long document. */
+/* Free the lists of the lane if a long document made them large. */
 static void trim(overlap_lane *lane)
 {
     if (lane->places.cap <= KEPT && lane->touched.cap <= KEPT && lane->rows.cap <= KEPT / 8)
@@ -582,7 +595,7 @@ static void trim(overlap_lane *lane)
     (void)count_held(lane, NULL);
 }
 
-/* Open the lane *out, unless it is open. */
+/* Open the lane *out if it is not open yet. */
 static bm_status open_lane(bm_overlap_found *found, void **out, bm_error *err)
 {
     overlap_lane *lane = NULL;
@@ -621,7 +634,8 @@ static bm_status look_at_document(void *ctx, void **opened, bm_shingler *shingle
     BM_TRY(say_seen(lane, out, &head.n_seen, err));
     memcpy(out->data + at, &head, sizeof head);
     trim(lane);
-    return bm_overlap_hold(lane->found, out->len - at, 0, err); /* until the batch is delivered */
+    return bm_overlap_hold(lane->found, out->len - at, 0, err); /* the bytes are held until the
+                                                                 * batch is delivered */
 }
 
 static bm_status count_document(void *ctx, void **opened, bm_shingler *shingler,

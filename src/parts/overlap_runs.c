@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlap_runs.c -- finds the longest run by joining places with the stretches next to them, which
- * are found by bisection.
+/* overlap_runs.c -- finds the longest run by joining places with adjacent stretches, which are
+ * found by bisection.
  *
  * Tests: tests/unit/parts/test_overlap_runs.c */
 #include "parts/overlap_parts.h"

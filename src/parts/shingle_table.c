@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_table.c -- a bm_hash_table of shingle numbers; hashes[number] is the key.
+/* shingle_table.c -- a bm_hash_table of shingle numbers. The key of a number is hashes[number].
  *
  * Tests: tests/unit/parts/test_shingle_table.c */
 #include "parts/overlap_parts.h"
@@ -71,7 +71,7 @@ static unsigned filter_bits(const bm_shingle_table *table)
 bm_status bm_shingle_table_end(bm_shingle_table *table, bm_error *err)
 {
     const unsigned bits = filter_bits(table);
-    if (table->n == 0) /* slots are needed even without shingles, for look-ups */
+    if (table->n == 0) /* without slots, look-ups would fail */
         BM_TRY(bm_hash_table_clear(&table->table, 1, err));
     table->filter.shift = 64 - bits;
     BM_TRY(bm_new_zero(&table->filter.words, (size_t)1 << bits, err));

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spans.c -- finds which K-grams of a text may be repeated, and where they are.
+/* spans.c -- finds K-grams of a text that may be repeated, and spans of repeated K-grams.
  *
- *     units     a b c d e f g h i ...          K = 4, grams of two
+ *     units     a b c d e f g h i ...          K = 4, shorter grams of two units
  *     grams     ab bc cd de ef fg gh hi
- *     K-gram    [ab bc cd]                     its minimizer is the least of the three hashes,
- *                  [bc cd de]                  the last one of equal ones
+ *     K-gram    [ab bc cd]                     its minimizer is the smallest of the three hashes;
+ *                  [bc cd de]                  of equal hashes, the last
  *                     [cd de ef] ...
  *
- * Adjacent K-grams mostly share their minimizer, so there are few minimizers. A stretch of text
- * whose minimizers occur only once in all documents has no repeated K-gram. The other K-grams are
- * hashed in full: 128 bits over the hashes of their units.
+ * Adjacent K-grams mostly share their minimizer, so there are few minimizers. If the minimizers of
+ * a stretch of text occur only once in all documents, the stretch has no repeated K-gram. All other
+ * K-grams are hashed in full: 128 bits from the hashes of their units.
  *
  * A text is scanned twice, in little memory. The first scan hashes the shorter grams, and keeps
- * only the hashes of the last K-gram. It notes which K-grams pass the filter, as lengths of
- * stretches: how many do not pass, how many then pass, and so on, mostly a byte each. The second
- * scan keeps the last units of K-grams that pass, and makes these K-grams. Findings of a text
- * beyond FAR_BYTES are moved to a temporary file.
+ * only the hashes of the last K-gram. It records which K-grams pass the filter as lengths of
+ * stretches: how many do not pass, how many then pass, and so on. Most lengths take one byte. The
+ * second scan keeps the last units of K-grams that pass, and makes these K-grams. If the findings
+ * of a text exceed FAR_BYTES, they are moved to a temporary file.
  *
  * Tests: tests/reference/test_spans.py, tests/cli/cases/units.sh */
 #include "parts/units.h"
@@ -32,14 +32,17 @@
 #include "text/unit_text.h"
 
 #define FILTER_BITS  16u /* filter bits for each hash */
-#define FILTER_LEAST 10u /* log2 of the least number of words */
+#define FILTER_LEAST 10u /* log2 of the smallest number of words */
 
-#define FAR_BYTES   ((size_t)1 << 20) /* findings of a text that stay in memory */
-#define LEAVE_BYTES ((size_t)4 << 20) /* bytes after which pages of the column leave memory */
-#define READ_GRAMS  128u              /* K-grams that are read from the file at once */
-#define MORE_UNITS  ((size_t)4096)    /* units that are collected before old ones are dropped */
-#define PIECE_WORDS 8u                /* most words of a shorter gram that are hashed at once */
-#define PIECE_CHARS 64u               /* the same if units are characters or bytes */
+#define FAR_BYTES ((size_t)1 << 20) /* most bytes of a text's findings in memory */
+/* after so many bytes, pages of the column are removed from memory */
+#define LEAVE_BYTES ((size_t)4 << 20)
+#define READ_GRAMS  128u           /* K-grams that are read from the file at a time */
+#define MORE_UNITS  ((size_t)4096) /* units that are collected before the oldest are dropped */
+/* words of a shorter gram that are hashed at a time, if units are words */
+#define PIECE_WORDS 8u
+/* units of a shorter gram that are hashed at a time, if they are characters or bytes */
+#define PIECE_CHARS 64u
 
 /* --- the filter --- */
 
@@ -54,8 +57,8 @@ bm_status bm_span_mark(void *ctx, const char *hashes, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Count the hashes that occur more than `keep_count` times, and add them to the filter if it has
- * words. */
+/* Count the hashes that occur more than `keep_count` times. If the filter has words, add these
+ * hashes to it. */
 static bm_status fill(bm_sorted_runs *marks, uint64_t keep_count, bm_hash_filter *filter,
                       uint64_t *n, bm_error *err)
 {
@@ -93,8 +96,8 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 
 /* --- K-grams --- */
 
-/* The value that is sorted with the first half of a hash: the number of the gram, and as many bits
- * of the second half as fit. */
+/* With the first half of a gram's hash, one value is sorted: the number of the gram, and as many
+ * bits of the second half as fit. */
 #define NUMBER_BITS 40u
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 
@@ -132,8 +135,8 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
                               gram->hash.lo << NUMBER_BITS | grams->n++, err);
 }
 
-/* Grams whose hashes agree in the first half and in the stored bits of the second half. `rest`:
- * those bits; `first`: the number of the first such gram; `n`: how many there were so far. */
+/* The grams whose hashes agree in the first half and in the stored bits of the second half. `rest`:
+ * these bits; `first`: the number of the first such gram; `n`: their number so far. */
 typedef struct same_hash {
     uint64_t rest, first, n;
 } same_hash;
@@ -157,8 +160,8 @@ static bm_status find_hash(same_hashes *same, uint64_t rest, uint64_t number, sa
     return BM_OK;
 }
 
-/* Add to `out` the numbers of the grams that occurred keep_count times before, each with the number
- * of the first one. */
+/* Find the grams that occurred keep_count times before. Adds each one's number to `out`, with the
+ * number of its first occurrence. */
 static bm_status find_repeated(const bm_span_grams *grams, uint64_t keep_count, bm_sorted_runs *out,
                                bm_error *err)
 {
@@ -183,14 +186,14 @@ out:
     return status;
 }
 
-/* K-grams that were read from the column's file. */
+/* K-grams that were read from the file of the column. */
 typedef struct gram_block {
     uint64_t first;
     size_t n;
     bm_span_gram list[READ_GRAMS];
 } gram_block;
 
-/* The K-gram of this number, valid until the next call with this block. */
+/* Set *out to K-gram `number`. It is valid until the next call with this block. */
 static bm_status gram_at(const bm_span_grams *grams, uint64_t number, gram_block *block,
                          const bm_span_gram **out, bm_error *err)
 {
@@ -265,13 +268,14 @@ out:
 
 /* --- findings in a file --- */
 
-/* A piece of a document's findings in the file. */
+/* A piece of a document's findings that was moved to the file. */
 typedef struct far_piece {
     uint64_t place, len;
 } far_piece;
 
-/* The findings of a document begin with this head. near_bytes bytes of findings follow, then a
- * far_piece for each of the n_pieces earlier pieces in the file. */
+/* The head of a document's findings. After it come near_bytes bytes of findings that stayed in
+ * memory, and a far_piece for each of the n_pieces pieces in the file. The pieces precede the
+ * findings in memory. */
 typedef struct found_head {
     uint64_t near_bytes, n_pieces;
 } found_head;
@@ -325,7 +329,9 @@ bm_status bm_span_each(bm_span_far *far, const char **at, size_t size, bm_span_e
     return BM_OK;
 }
 
-/* --- numbers of seven bits a byte, the last byte with its highest bit --- */
+/* --- numbers in groups of seven bits ---
+ *
+ * Each byte has seven bits of a number. The highest bit marks the last byte. */
 
 static bm_status put_number(bm_buf *out, uint64_t number, bm_error *err)
 {
@@ -350,7 +356,7 @@ static uint64_t get_number(const char **at)
 
 /* --- a lane --- */
 
-/* Counts the bytes before an offset that are not White_Space. Offsets must ascend. */
+/* Counts the bytes before `at` that are not White_Space. `at` only moves forward. */
 typedef struct filled_walk {
     size_t at;
     uint64_t filled;
@@ -359,67 +365,70 @@ typedef struct filled_walk {
 /* Reads the words of a text one after another. */
 typedef struct word_walk {
     const char *at, *end;
-    uint64_t from, to; /* the next word, unless `done` */
-    uint32_t n;        /* words before it */
+    uint64_t from, to; /* begin and end of the next word, unless `done` */
+    uint32_t n;        /* number of words before that word */
     bool done;
 } word_walk;
 
-/* Hashes of shorter grams, made from hashes by the shingler; and the least one in the last
- * K-gram. */
+/* The hashes of shorter grams, which are made from hashes of the shingler, and the smallest hash in
+ * the last K-gram. */
 typedef struct window {
-    size_t size;      /* shorter grams in a K-gram */
-    size_t gram;      /* units of a shorter gram */
-    size_t piece;     /* units that the shingler hashes at once: a part of a shorter gram */
-    uint64_t *pieces; /* hashes of pieces that are not yet in a hash of a shorter gram */
-    uint64_t *hashes; /* hashes of shorter grams: of the last K-gram, and those that follow */
+    size_t size;      /* number of shorter grams in a K-gram */
+    size_t gram;      /* number of units in a shorter gram */
+    size_t piece;     /* number of units that the shingler hashes at a time; a shorter gram consists
+                       * of such pieces */
+    uint64_t *pieces; /* hashes of pieces, from which further shorter grams will be hashed */
+    uint64_t *hashes; /* hashes of shorter grams: those of the last K-gram, and later ones */
     size_t n_pieces, n;
-    size_t least;    /* index of the least one in `hashes`; SIZE_MAX: none yet */
-    uint64_t n_seen; /* shorter grams so far */
+    size_t least;    /* index of the smallest hash in `hashes`; SIZE_MAX: not known yet */
+    uint64_t n_seen; /* number of shorter grams so far */
 } window;
 
-/* The K-grams that pass the filter, as stretches. */
+/* Which K-grams pass the filter, as stretches that pass and stretches that do not. */
 typedef struct stretches {
-    bm_buf lengths; /* lengths of stretches: not passing, passing, and so on */
-    bool passes;    /* does the stretch that begins with K-gram `begin` pass? */
+    bm_buf lengths; /* lengths of stretches, alternating: not passing, passing, and so on */
+    bool passes;    /* whether the current stretch passes; it begins with K-gram `begin` */
     uint64_t begin;
-    const char *at;    /* while reading: the next length */
-    uint64_t from, to; /* the current passing stretch; `from` UINT64_MAX: none is left */
+    const char *at;    /* while stretches are read: the next length */
+    uint64_t from, to; /* the current passing stretch; if none is left, `from` is UINT64_MAX */
 } stretches;
 
-/* A unit of a K-gram that may pass. */
+/* A unit of a K-gram that passes the filter. */
 typedef struct unit_place {
     size_t from;
-    uint64_t filled; /* filled bytes before it */
+    uint64_t filled; /* filled bytes before the unit */
 } unit_place;
 
 struct bm_span_lane {
     const bm_hash_filter *filter;
     bm_span_far *far;            /* NULL: all findings stay in memory */
-    bm_text_options text, words; /* options for units; for words, if units are not words */
+    bm_text_options text, words; /* options for units and, if units are not words, for words */
     bool of_words;
     window window;
     stretches passing;
-    /* hashes and places of the last n_held units; there is space for 2 * K + MORE_UNITS */
+    /* hashes and places of the last n_held units; both have space for 2 * K + MORE_UNITS */
     uint64_t *hashes;
     unit_place *places;
     size_t n_held;
-    /* If units are not words: for each word of the field, the distance of its begin from that of
-     * the word before, and its bytes. */
+    /* If units are not words: for each word of the field, the distance between its beginning and
+     * that of the word before, and its length in bytes. */
     bm_buf coded_words;
     uint64_t last_word;
-    word_walk walks[2]; /* words that end before a K-gram begins; that begin before it ends */
+    word_walk walks[2]; /* over words that end before a K-gram begins; over words that begin before
+                         * it ends */
     /* The current document: */
-    bm_hash128 within; /* hash of the value that divides documents; combined with every hash */
+    bm_hash128 within; /* hash of the document's value of the `within` field; combined with every
+                        * hash */
     bm_str whole, as_read;
-    /* last offsets converted: of fields, of first units, and of last units */
+    /* the last offsets that were converted: of fields, of first units, of last units */
     bm_utf8_places parts, begins, ends;
     uint64_t n_units, filled; /* see bm_span_lane_units and bm_span_lane_filled */
-    bm_buf *out;              /* its findings are from out_begin on */
+    bm_buf *out;              /* the findings of the document begin at out_begin */
     size_t out_begin;
     bm_buf far_pieces;
     /* The current field: */
     bm_str field;
-    filled_walk fills[2]; /* before the begin of a unit, before the end of a K-gram */
+    filled_walk fills[2]; /* up to the beginning of a unit; up to the end of a K-gram */
 };
 
 static bm_status open_window(window *w, uint32_t k, bool of_words, bm_error *err)
@@ -498,7 +507,7 @@ uint64_t bm_span_lane_filled(const bm_span_lane *lane)
     return lane->filled;
 }
 
-/* Append the last findings to those of the document, and move them to the file if they are many. */
+/* Append a finding to those of the document. If they have become many, move them to the file. */
 static bm_status add_found(bm_span_lane *lane, const void *found, size_t size, bm_error *err)
 {
     bm_buf *out = lane->out;
@@ -514,9 +523,9 @@ static bm_status add_found(bm_span_lane *lane, const void *found, size_t size, b
 
 /* --- which K-grams may be repeated --- */
 
-/* The K-grams from number `first` on have this minimizer. Without a filter, the minimizer is a
- * finding. With one, a new stretch begins if the minimizer passes and the last one did not, or the
- * other way round. */
+/* The minimizer of K-gram `first` and later ones is `hash`. Without a filter, the minimizer is a
+ * finding. With a filter, a new stretch begins if the minimizer passes and the last one did not, or
+ * if it does not pass and the last one did. */
 static bm_status add_minimizer(bm_span_lane *lane, uint64_t hash, uint64_t first, bm_error *err)
 {
     const uint64_t mark = hash ^ lane->within.lo;
@@ -531,7 +540,7 @@ static bm_status add_minimizer(bm_span_lane *lane, uint64_t hash, uint64_t first
     return BM_OK;
 }
 
-/* The index of the least of n hashes; of equal ones, the last. */
+/* The index of the smallest of n hashes; of equal hashes, the last. */
 static size_t last_least(const uint64_t *hashes, size_t n)
 {
     size_t least = 0;
@@ -540,7 +549,7 @@ static size_t last_least(const uint64_t *hashes, size_t n)
     return least;
 }
 
-/* Find the minimizers of the K-grams that end with one of the last `n` shorter grams. */
+/* Find the minimizers of the K-grams whose last shorter gram is one of the last `n`. */
 static bm_status find_minimizers(bm_span_lane *lane, size_t n, bm_error *err)
 {
     window *w = &lane->window;
@@ -552,7 +561,7 @@ static bm_status find_minimizers(bm_span_lane *lane, size_t n, bm_error *err)
         else if (w->least + w->size <= i)
             w->least = i + 1 - w->size + last_least(hashes + i + 1 - w->size, w->size);
         else if (w->n_seen != w->size)
-            continue; /* the minimizer is that of the K-gram before */
+            continue; /* same minimizer as that of the K-gram before */
         if (w->n_seen >= w->size)
             BM_TRY(add_minimizer(lane, hashes[w->least], w->n_seen - w->size, err));
     }
@@ -563,7 +572,7 @@ static bm_status find_minimizers(bm_span_lane *lane, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Hash a shorter gram from the hashes of its pieces. The last piece may overlap the one before. */
+/* Hash a shorter gram from the hashes of its pieces. The last two pieces may overlap. */
 static uint64_t hash_gram(const window *w, const uint64_t *pieces)
 {
     uint64_t hash = pieces[0];
@@ -604,7 +613,8 @@ static void next_stretch(stretches *s)
     s->to = s->from + get_number(&s->at);
 }
 
-/* Count the bytes that are not White_Space. A whole block of ASCII is counted at once. */
+/* Count the bytes before `to` that are not White_Space. Whole blocks of ASCII are counted at
+ * once. */
 static uint64_t count_filled(const char *at, const char *to, const char *end)
 {
     uint64_t filled = 0;
@@ -656,7 +666,7 @@ static void next_word(word_walk *walk)
     walk->to = walk->from + get_number(&walk->at);
 }
 
-/* Store the words of a text in coded_words. Called if units are not words. */
+/* Store the words of a text in coded_words. Needed only if units are not words. */
 static bm_status note_words(bm_span_lane *lane, bm_str text, bm_error *err)
 {
     bm_buf *coded = &lane->coded_words;
@@ -670,7 +680,7 @@ static bm_status note_words(bm_span_lane *lane, bm_str text, bm_error *err)
     return BM_OK;
 }
 
-/* Count the words that end at or before byte `from`, and those that begin before byte `to`. */
+/* Count the words that end at or before byte `from`, and the words that begin before byte `to`. */
 static void count_words(bm_span_lane *lane, size_t from, size_t to, uint32_t out[2])
 {
     word_walk *before = &lane->walks[0], *begun = &lane->walks[1];
@@ -687,7 +697,8 @@ static uint64_t before_repair(const bm_span_lane *lane, size_t place, bm_utf8_pl
     return bm_utf8_go_before_repair(lane->whole, lane->as_read, place, last);
 }
 
-/* Add the K-gram of the last K units, which begins with unit `first` and ends before byte `to`. */
+/* Add the K-gram that consists of the last K units. Its first unit is number `first`, and it ends
+ * before byte `to`. */
 static bm_status add_gram(bm_span_lane *lane, uint64_t first, size_t to, bm_error *err)
 {
     const size_t k = lane->text.shingle_k, at = lane->n_held - k;
@@ -709,7 +720,8 @@ static bm_status add_gram(bm_span_lane *lane, uint64_t first, size_t to, bm_erro
     return add_found(lane, &gram, sizeof gram, err);
 }
 
-/* If the unit is in a K-gram that passes, keep it; and add the K-gram that ends with it. */
+/* If a K-gram that passes has the unit, keep the unit. If such a K-gram ends with the unit, add the
+ * K-gram. */
 static bm_status on_unit(void *ctx, uint64_t number, bm_str bytes, size_t from, size_t to,
                          bm_error *err)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units_saved.c -- saves what a job has found in parts of documents, and loads it, as more data of
- * its checkpoint (job/checkpoint_state.h).
+/* units_saved.c -- saves what a job has found in parts of documents, and loads it. The checkpoint
+ * stores it as additional data (job/checkpoint_state.h).
  *
- *     lines, paragraphs   how much of each document is filled; a list of the runs of by_hash,
- *                         whose file is kept
- *     spans               the filter, by the first save; how much of each document is filled;
- *                         the K-grams
- *     near units          the place of each unit, in the checkpoint of the job of units
+ *     lines, paragraphs     how much of each document is filled; a list of the runs of by_hash,
+ *                           whose file is kept
+ *     spans                 the filter (only in the first save); how much of each document is
+ *                           filled; the K-grams
+ *     near-duplicate units  the place of each unit, in the checkpoint of the job of units
  *
- * A save appends what is new. A list of runs, and the numbers of the job, replace those of earlier
- * saves. The places of documents are not saved: loading adds up the lengths of their texts.
+ * A save appends what is new. However, a list of runs and the numbers of the job replace those of
+ * earlier saves. The places of documents are not saved, because loading adds up the lengths of
+ * their texts.
  *
  * Tests: tests/cli/cases/units_resume.sh, tests/scale/killed.py */
 #include "parts/units_state.h"
@@ -21,15 +22,16 @@
 
 #define BLOCK_BYTES ((size_t)1 << 18) /* most bytes of elements in a record */
 
-/* What a record holds. */
+/* The contents of a record. */
 typedef enum saved_kind {
-    SAVED_FILTER = 1, /* uint64_t: words; `more` is the shift */
-    SAVED_DOCS,       /* uint64_t: what is filled; here and below, `more` is unused */
-    SAVED_RUNS,       /* bm_saved_run, all of them */
+    SAVED_FILTER = 1, /* the filter's words (uint64_t); `more` is the shift */
+    SAVED_DOCS,       /* bm_unit_doc.filled of each document (uint64_t); here and below, `more` is
+                       * unused */
+    SAVED_RUNS,       /* all runs (bm_saved_run) */
     SAVED_GRAMS,      /* bm_span_gram */
-    SAVED_PLACES,     /* uint64_t */
-    SAVED_NUMBERS     /* saved_numbers, saved_counts of each rule that reads a field, and the names
-                       * of the first document's fields */
+    SAVED_PLACES,     /* places of units (uint64_t) */
+    SAVED_NUMBERS     /* saved_numbers, a saved_counts for each rule that reads a field, and the
+                       * names of the first document's fields */
 } saved_kind;
 
 typedef struct saved_head {
@@ -38,7 +40,8 @@ typedef struct saved_head {
 } saved_head;
 
 typedef struct saved_numbers {
-    uint64_t docs, units, placed; /* documents; units in them; documents with placed units */
+    uint64_t docs, units, placed; /* number of documents; number of their units; number of documents
+                                   * whose units have places */
 } saved_numbers;
 
 typedef struct saved_counts {
@@ -57,7 +60,7 @@ static bm_status add_record(bm_spill_file *file, const saved_head *head, const v
     return bm_spill_add(file, buf->data, buf->len, NULL, err);
 }
 
-/* Save the elements first … end-1 of a list, a block a record. */
+/* Save elements of a list from head.first to `end` - 1, a block of them in each record. */
 static bm_status add_list(bm_spill_file *file, saved_head head, const void *list, uint64_t end,
                           size_t bytes, bm_buf *buf, bm_error *err)
 {
@@ -153,13 +156,13 @@ static uint64_t unsaved_bytes(const void *ctx)
     return bytes + (u->by_hash != NULL ? bm_sorted_runs_unsaved_bytes(u->by_hash) : 0);
 }
 
-/* A save needs the sorter of units, which is closed once they are grouped; and the units of each
- * document, which are complete between batches. */
+/* A save needs the sorter of units, which is closed once the units are grouped. It also needs all
+ * units of each document, which are complete only between batches. */
 static bool can_save(const void *ctx)
 {
     const bm_units *u = ctx;
     const bm_job_context *context = &u->job.context;
-    if (u->pairs) /* the job of units must have all units with places */
+    if (u->pairs) /* the job of units must have read exactly the units that have places */
         return u->more_of != NULL && u->more_of->docs.n == u->n_places;
     return context->docs.n == u->n_docs && (u->spans ? u->grams.by_hash : u->by_hash) != NULL;
 }
@@ -271,7 +274,7 @@ static bm_status load_numbers(bm_units *u, const char *data, size_t len, bm_erro
         return damaged("numbers", err);
     u->n_units = n.units;
     u->n_placed = (size_t)n.placed;
-    if (u->pairs) { /* the other numbers are counted again */
+    if (u->pairs) { /* the other numbers are counted again after loading */
         u->job.context.stats.n_resumed = n.placed;
         return BM_OK;
     }
@@ -318,7 +321,7 @@ bm_status bm_units_check_loaded(const bm_units *u, const bm_job_context *context
     return n == context->docs.n ? BM_OK : damaged("numbers", err);
 }
 
-/* The number of records read by the job that saves the places of units. */
+/* The number of records that were read by the job that saves the places of units. */
 static uint64_t n_records(const void *ctx)
 {
     const bm_units *u = ctx;
