@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edges.c -- verifies pairs in parallel, one chunk at a time; edges and groups change only between
- * chunks.
+/* edges.c -- verifies pairs, one chunk at a time. All threads compare the pairs of a chunk; edges
+ * and groups change only between chunks.
  *
  * Tests: tests/reference/test_against.py, tests/reference/test_contained.py,
  *        tests/reference/test_lost.py, tests/unit/job/test_corpus_spill.c,
@@ -23,11 +23,11 @@
 
 /* === known ===
  *
- * Links are appended, and sorted now and then. Only the first link of each known document is kept;
- * the documents of its other links are joined with the document of the first. */
+ * Links are appended, and sorted from time to time. For each known document, sorting keeps only the
+ * first link. It joins the documents of the other links with the document of the first. */
 
-#define LEAST_TAIL ((size_t)1 << 16) /* the new links are sorted if there are at least so many */
-#define PAGE       4096u             /* bytes of memory that a change of one edge touches */
+#define LEAST_TAIL ((size_t)1 << 16) /* new links are sorted only if there are at least so many */
+#define PAGE       4096u             /* bytes of memory that changing one edge brings into memory */
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -126,7 +126,7 @@ bm_str bm_known_id(const bm_known *known, uint32_t number)
 
 /* === known groups ===
  *
- * Labels, kept documents and members of groups if there are known documents. */
+ * Sets labels, kept documents and members of groups if there are known documents. */
 
 bm_status bm_known_begin(bm_grouping *out, bm_error *err)
 {
@@ -136,8 +136,8 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Set out->known[i]: the known document that i's representative found, else the first one that a
- * member of i's group found. */
+/* Set out->known[i] for each document i. If the representative of i found a known document, use
+ * that one; if not, the first known document that a member of i's group found. */
 static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 {
     const bm_known *from = out->from;
@@ -152,7 +152,7 @@ static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err)
 {
-    /* a copy: shortening paths changes no root */
+    /* A copy may be changed, because shortening its paths changes no root. */
     bm_union_find over = {0}, joined = out->from->joined;
     uint32_t *first = bm_alloc(out->n, sizeof *first);
     bm_status status = BM_OK;
@@ -175,7 +175,7 @@ out:
 bm_status bm_known_group(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
-    /* of each link: the first document for which its known document is kept */
+    /* for each link: the first document for which the link's known document is kept */
     uint32_t *first = bm_alloc(from->n_links, sizeof *first);
     if (first == NULL)
         return bm_fail_nomem(err, from->n_links * sizeof *first);
@@ -193,7 +193,7 @@ bm_status bm_known_group(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* List for each group the known document that is kept, if there is one. */
+/* For each group, list the known document that is kept, if there is one. */
 static void gather_kept(bm_grouping *out)
 {
     uint64_t n = 0;
@@ -205,8 +205,8 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
-/* If the group's component was divided: the known document that is kept for the group; else
- * BM_NO_KNOWN. */
+/* The known document that is kept for a group. BM_NO_KNOWN: there is none, or the group's component
+ * was not divided. */
 static uint32_t known_of_group(const bm_grouping *out, size_t group)
 {
     const uint32_t first = out->members[out->begin[group]];
@@ -232,8 +232,8 @@ bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
     for (size_t g = 0; g < out->n_groups; g++)
         for (uint64_t i = out->begin[g]; i < out->begin[g + 1]; i++)
             group[out->members[i]] = (uint32_t)g;
-    /* First known_begin[g + 2] counts the entries of group g; then known_begin[g + 1] is the index
-     * of the group's next entry. */
+    /* At first, known_begin[g + 2] is the number of entries of group g. Later, known_begin[g + 1]
+     * is the index of the group's next entry. */
     for (size_t i = 0; i < n; i++)
         out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
     for (size_t g = 0; g < out->n_groups; g++)
@@ -270,9 +270,10 @@ void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity
 
 /* === turn links ===
  *
- * Each edge is sorted twice, once for each of its documents, by the turn of that document. */
+ * Each edge is sorted twice: once for each of its two documents, by the turn of that document. */
 
-/* Add each edge twice, with the turn of one of its documents as the key. */
+/* Add each edge twice. The key contains the turn of one of its documents, then the other
+ * document. */
 static bm_status sort_by_turn(const bm_match *match, const uint32_t *turn_of,
                               bm_sorted_runs *by_turn, bm_error *err)
 {
@@ -339,7 +340,7 @@ void bm_turn_links_close(bm_turn_links *links)
 
 /* === holders ===
  *
- * One walk over the documents in keep order, and over the edges of each kept one.
+ * Walks once over the documents in keep order, and over the edges of each kept document.
  *
  * The number of shingles that two documents share is computed from the similarity of their edge
  * (bm_jaccard_common). */
@@ -363,7 +364,7 @@ static void holders_reset(bm_holders *holders)
     *holders = (bm_holders){0};
 }
 
-/* At first, only known documents are holders. BM_ERR_NOMEM: *out is empty. */
+/* Make holders in which only known documents hold others. BM_ERR_NOMEM: *out is empty. */
 static bm_status holders_init(const bm_match *match, const bm_keep_rank *rank,
                               const bm_turns *turns, bm_holders *out, bm_error *err)
 {
@@ -381,15 +382,15 @@ out:
     return status;
 }
 
-/* The rank of a representative: the rank of the best of its copies. */
+/* The rank of a representative: the rank of the best among its copies and itself. */
 static uint32_t rank_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);
 }
 
-/* Handle an edge of this similarity between `kept`, a kept representative, and `doc`. `kept`
- * becomes the holder of `doc` if `doc` comes later in keep order, `kept` contains enough of it, and
- * no other holder contains more. */
+/* Handle an edge with this similarity between `doc` and the kept representative `kept`. `kept`
+ * becomes the holder of `doc` if three conditions are met: `doc` comes later in keep order, `kept`
+ * contains enough of it, and no other holder contains more. */
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
@@ -460,18 +461,18 @@ out:
  *
  * Documents take their turns (lsh/groups.h) while edges are still being found.
  *
- * Pairs of centres are collected in a chunk, so that many are verified at once. Only after that is
- * it known which documents are taken. So the chunk is verified before the turn of any document in
- * it, and before a later centre takes a document in the chunk by an edge that was already known.
- * The result is as if each pair were verified immediately, so edges and counts do not depend on
- * threads. */
+ * Pairs of centres with other documents are collected in a chunk, so that many are verified at
+ * once. Only verifying shows which documents a centre takes. So the chunk is verified before the
+ * turn of any document in it. It is also verified before a later centre takes a document in the
+ * chunk by an edge that was found earlier. The result is as if each pair were verified immediately,
+ * so edges and counts do not depend on threads. */
 
 #define CHECK_TURNS 4096u /* turns between two checks for cancellation */
 
 typedef struct star_walk {
     bm_match *match;
     bm_turns turns;
-    bm_holders *holders; /* NULL: stars */
+    bm_holders *holders; /* NULL: stars are formed */
     bm_crowded_buckets crowded;
     bm_candidate_walk pairs;
 } star_walk;
@@ -484,8 +485,8 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_remove(&s->crowded, doc);
 }
 
-/* Handle an edge between a kept document and `doc`. If `doc` is held completely, it needs no more
- * pairs; otherwise it may find a holder that contains more of it. */
+/* Handle an edge between a kept document and `doc`. If a holder contains all of `doc`, `doc` needs
+ * no more pairs. Otherwise another kept document may contain more of it. */
 static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     holders_offer(s->holders, kept, doc, similarity);
@@ -493,7 +494,7 @@ static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double simil
         assign(s, kept, doc);
 }
 
-/* A bm_candidates_fn for pairs of a centre and a document whose turn has not come. */
+/* A bm_candidates_fn. Each pair consists of a centre and a document whose turn has not come. */
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     star_walk *s = ctx;
@@ -513,7 +514,8 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Handle the turn of a document that was not taken: it becomes a centre. */
+/* Make a document a centre, because no star had taken it before its turn. `near`: its n
+ * neighbours. */
 static bm_status make_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
                              bm_error *err)
 {
@@ -596,7 +598,7 @@ out:
 
 /* === lost shingles ===
  *
- * The lost shingles of each removed document, and the totals. */
+ * Computes the lost shingles of each removed document, and the totals. */
 
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
 {
@@ -623,7 +625,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
         const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes,
                        lost = bm_lost_shingles(from, i);
         sum.removed_shingles += from->corpus->sizes[i];
-        /* A removed document has shingles, and so has text: 0 bytes means that the size is
+        /* A removed document has shingles, so its text is not empty. 0 bytes mean that the size is
          * unknown. */
         sum.removed_bytes =
             bytes == 0 || sum.removed_bytes == UINT64_MAX ? UINT64_MAX : sum.removed_bytes + bytes;
@@ -673,8 +675,8 @@ static void record_earlier(const bm_corpus *corpus, bm_earlier_edges *earlier, c
     }
 }
 
-/* Sets of m and n shingles, m < n, have a similarity of at most m/n. So signatures of K independent
- * words agree in all words with a probability of at most (m/n)^K. */
+/* Sets of m and n shingles, m < n, have a similarity of at most m/n. So the probability that
+ * signatures of K independent words agree in all words is at most (m/n)^K. */
 #define UNLIKELY 1e-6
 
 static void count_unlikely(bm_match *match, const bm_pair *edge)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.c -- labels, the document to keep, and the reason for each removal.
+/* grouping.c -- sets the labels, the kept documents, and the reason for each removal.
  *
- * Components come from the union-find that matching filled. Stars (lsh/groups.h) are formed by
- * walking the neighbours of the representatives (edges.h), preferred ones first. Memory: with
- * components, 29 bytes a document. 20 of them (labels, kept documents, similarities and groups,
- * which are accessed in order) are in a file if columns of the corpus are. One thread, except for
- * comparing, since all steps take linear time.
+ * Matching has joined the components in a union-find. Stars (lsh/groups.h) are formed by walking
+ * over the neighbours of the representatives (edges.h), in order of preference. Components take 29
+ * bytes of memory for each document. Labels, kept documents, similarities and groups are accessed
+ * in order. These 20 bytes are in a file if columns of the corpus are. One thread does all steps
+ * except comparing, because they take linear time.
  *
  * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
  *        tests/reference/test_pairs_model.py */
@@ -22,7 +22,7 @@
 #include "lsh/groups.h"
 #include "match/match.h"
 
-#define COMPARE_PAIRS 65536u /* removed documents compared at a time */
+#define COMPARE_PAIRS 65536u /* removed documents that are compared at a time */
 
 void bm_grouping_reset(bm_grouping *grouping)
 {
@@ -38,8 +38,10 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = out->members;               /* scratch: the members are listed later */
-    bm_union_find groups = match->result.groups; /* a copy: shortening paths changes no root */
+    uint32_t *best = out->members;               /* scratch memory, because members are listed
+                                                  * later */
+    bm_union_find groups = match->result.groups; /* a copy may be changed, because shortening its
+                                                  * paths changes no root */
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
@@ -75,7 +77,7 @@ out:
     return status;
 }
 
-/* Form stars of all documents or, if components were divided, of the documents of these. */
+/* Form stars of all documents. If components were divided, form stars only of their documents. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -86,7 +88,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
-    } /* these count as taken, each by itself, and take no others */
+    } /* such documents count as taken, each by itself; they take no others */
     BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
@@ -106,9 +108,9 @@ out:
     return status;
 }
 
-/* --- components that are too large --- */
+/* --- large components --- */
 
-/* Mark the documents of components of more than `most` documents, and count these components. */
+/* If a component has more than `most` documents, mark its documents. Counts such components. */
 static bm_status mark_large(bm_grouping *out, uint64_t most, bm_error *err)
 {
     uint32_t *sizes = NULL;
@@ -129,8 +131,8 @@ out:
     return status;
 }
 
-/* Divide the marked components into stars. If matching stored no edges, the edges that stars need
- * are found first. */
+/* Divide the marked components into stars. If matching stored no edges, find the edges that stars
+ * need first. */
 static bm_status divide(const bm_match *match, const bm_grouping_options *options, bm_grouping *out,
                         bm_error *err)
 {
@@ -153,7 +155,7 @@ out:
 /* --- labels, members, reasons --- */
 
 /* Change each group's label, which may be any of its documents, to its smallest document. `scratch`
- * has space for n. */
+ * has space for n documents. */
 static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -162,17 +164,19 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
         bm_grouping_leave(out, i);
         if (scratch[out->label[i]] == UINT32_MAX)
             scratch[out->label[i]] = (uint32_t)i;
-        out->label[i] = scratch[out->label[i]]; /* labels of earlier documents are not read again */
+        out->label[i] = scratch[out->label[i]]; /* labels of documents before i are not read
+                                                 * again */
     }
 }
 
-#define NOT_LISTED UINT32_MAX /* the group is not listed */
+#define NOT_LISTED UINT32_MAX /* of a group that is not listed */
 
-/* List the members of each group, by counting. Groups are in the order of their labels, which are
- * their smallest documents. */
+/* List the members of each group, with a counting sort. Groups are in the order of their labels,
+ * which are their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
-    /* of each label: number of documents, then the index of the next one in `members` */
+    /* for each label: at first the number of documents, then the index of its next document in
+     * `members` */
     uint32_t *next = NULL;
     uint64_t total = 0;
     BM_TRY(bm_new_zero(&next, out->n, err));
@@ -201,8 +205,8 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Does the removed document a reach the threshold with the kept document b? Without verification:
- * do they share a band key? */
+/* Does the removed document a reach the threshold with the kept document b? If nothing was
+ * verified: do they share a band key? */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
 {
     if (match->settings.verify != BM_VERIFY_NONE)
@@ -223,7 +227,8 @@ static void set_reason(const bm_match *match, bm_grouping *out, uint32_t doc, do
         is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
 }
 
-/* Compare n removed documents (a) with their kept ones (b), and set their reasons. */
+/* Compare n removed documents, each with the document kept for it, and set their reasons. In a
+ * pair, a is removed and b is kept. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
@@ -231,14 +236,16 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
                                .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
-        if (i % BM_DOC_LEAVE_ROWS == 0) /* the documents of the pairs are far apart */
+        if (i % BM_DOC_LEAVE_ROWS == 0) /* documents of different pairs are far apart in the
+                                         * columns */
             bm_column_leave(&out->column);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
     }
     return BM_OK;
 }
 
-/* Did matching find an edge between the document and the kept one? If so, sets *similarity. */
+/* Did matching find an edge between the document and the one kept for it? If so, *similarity is
+ * set. */
 static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
 {
     uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
@@ -250,7 +257,7 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
     return true;
 }
 
-/* The reason of a removed document that is a copy of `other`. */
+/* The reason for removing a document that is a copy of `other`. */
 static uint8_t copy_reason(const bm_corpus *corpus, size_t doc, size_t other)
 {
     return bm_corpus_same_text(corpus, doc, other) ? BM_REASON_IDENTICAL : BM_REASON_EQUAL;
@@ -275,7 +282,7 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
             continue;
         const bool copy = rep[i] == rep[out->kept[i]];
         if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
-            out->reason[i] = BM_REASON_CONTAINED; /* the similarity was set by bm_holders_group */
+            out->reason[i] = BM_REASON_CONTAINED; /* bm_holders_group has set the similarity */
             continue;
         }
         out->similarity[i] = 1.0;
@@ -300,12 +307,12 @@ out:
     return status;
 }
 
-/* The texts of documents that are copies or have copies: hashes of shingles and text, ascending.
- * Unknown texts have the value 0. */
+/* The texts of all documents that are copies or have copies, each as a hash of its shingles and
+ * text, ascending. Unknown texts have the value 0. */
 typedef struct copied_texts {
     uint64_t *list;
     size_t n;
-    bm_column column; /* holds the list, and equally much scratch for sorting it */
+    bm_column column; /* memory of the list, and of equally large scratch memory for sorting */
 } copied_texts;
 
 static uint64_t copied_text(const bm_corpus *corpus, size_t doc)
@@ -331,7 +338,7 @@ static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copi
     return BM_OK;
 }
 
-/* Does another document have the same shingles and text? */
+/* Does another document have the same shingles and the same text? */
 static bool has_twin(const copied_texts *texts, uint64_t text)
 {
     bm_bisect b = {0, texts->n};
@@ -340,13 +347,13 @@ static bool has_twin(const copied_texts *texts, uint64_t text)
     return text != 0 && b.low + 1 < texts->n && texts->list[b.low + 1] == text;
 }
 
-/* Keep no member of any group. */
+/* Keep no document of any group. */
 static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
     const uint32_t *rep = corpus->rep;
     const bool known = corpus->cfg.docs != NULL && corpus->cfg.docs->n == corpus->n;
-    uint8_t *copied = NULL; /* of each representative: whether it has a copy */
+    uint8_t *copied = NULL; /* for each representative: it has a copy */
     copied_texts texts = {0};
     bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&copied, out->n, err));
@@ -420,7 +427,7 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
-    /* before set_reasons, which then compares no removed documents with kept ones */
+    /* must precede set_reasons, which then does not compare removed documents with kept ones */
     if (options->rank->none)
         BM_TRY_OUT(keep_none(match, out, err));
     status = set_reasons(match, out, err);

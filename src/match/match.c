@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match.c -- matches the candidates of bands, or all pairs, after allocating memory for groups.
+/* match.c -- allocates memory for groups, then matches the candidates of bands, or all pairs.
  *
  * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_match_stars.c */
 #include "match/match.h"
@@ -14,7 +14,7 @@
 
 #define CHUNK_PAIRS 65536u
 
-/* Warn of buckets with pairs that were not compared. */
+/* Warn of buckets in which some pairs were not compared. */
 static void warn_of_cut(const bm_match *match, const bm_join_stats *stats)
 {
     if (stats->n_cut == 0)
@@ -76,7 +76,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     const bm_match_settings *settings = &match->settings;
     bm_callbacks callbacks = bm_meter_callbacks(settings->meter);
     BM_TRY(bm_corpus_end_adding(settings->corpus, err));
-    if (!settings->all_candidates) /* before groups are allocated, since both need much memory */
+    if (!settings->all_candidates) /* before groups are allocated, because both need much memory */
         BM_TRY(bm_corpus_keyset(settings->corpus, settings->pool, &match->result.keys, err));
     BM_TRY(bm_match_begin(match, err));
     if (!match->settings.all_candidates) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* match_all_pairs.c -- a similarity self-join of the sets of a corpus (lsh/all_pairs.h).
  *
- * Sets in memory are sorted, and pairs are found with their similarity. For sets in a file,
- * prefixes are made and written first, and an index of them is built for one block of documents
- * after another. Pairs that pass the index's filters are compared like candidates of bands: chunk
- * by chunk, with sets read back in the order of their offsets. Both ways compare the same pairs.
+ * If sets are in memory, they are sorted, and pairs are found together with their similarity. If
+ * sets are in a file, their prefixes are made and written first. Then the prefixes of one block of
+ * documents after another are indexed. Pairs that pass the filters of the index are compared like
+ * candidates of bands: chunk by chunk, with sets read back in the order of their offsets. Both
+ * methods compare the same pairs.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
  *        tests/unit/match/test_all_pairs_parts.c,
@@ -25,30 +26,30 @@
 /* The prefixes of all documents, in a file. */
 typedef struct set_prefixes {
     bm_prefix_store store;
-    uint32_t *order; /* n documents by size */
+    uint32_t *order; /* n documents, in order of size */
     size_t n;
     bm_spill_file *file;
-    uint64_t *offsets;      /* offset of each range's record in the file */
-    uint32_t *n_keys;       /* keys of each range */
-    uint64_t bytes_held;    /* bytes of memory of the arrays above */
-    uint64_t bytes_written; /* bytes written to temporary files, including files closed since */
-    unsigned part_bits;     /* counting used 2^part_bits parts */
+    uint64_t *offsets;      /* for each range: offset of its record in the file */
+    uint32_t *n_keys;       /* for each range: number of its keys */
+    uint64_t bytes_held;    /* memory of the arrays above */
+    uint64_t bytes_written; /* to temporary files, including files that are closed already */
+    unsigned part_bits;     /* counting had 2^part_bits parts */
 } set_prefixes;
 
 typedef struct set_prefixes_job {
     bm_corpus *corpus; /* its sets are in a file */
     bm_join_rule rule;
-    uint64_t memory; /* bytes that may be used; 0: no bound */
+    uint64_t memory; /* limit for the bytes of memory; 0: no limit */
     bm_pool *pool;
     bm_meter *meter;
 } set_prefixes_job;
 
 /* === all pairs counts ===
  *
- * A table of counters that is larger than memory, computed part by part.
+ * Counts shingles in a table that is larger than memory, part by part.
  *
- * A shingle's counter is selected by the leading bits of its mixed hash. Shingles with the same
- * first part_bits bits form a part; no other shingles use their counters.
+ * The leading bits of a shingle's mixed hash select its counter. Shingles that agree in the first
+ * part_bits bits form a part, and no other shingles use the counters of that part.
  *
  *     1. add     hashes are written to a file by part, 2,048 in a block
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
@@ -57,28 +58,28 @@ typedef struct set_prefixes_job {
  *                    [ counts of part 0 | of part 1 | of part 2 | … ]
  *     3. next    the same hashes, passed in the same order, each get the next count of their part
  *
- * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one thread adds and reads counts;
- * counting uses the pool.
+ * Disk: 8 bytes for each shingle, and 2 for its count. Threads: one thread adds hashes and reads
+ * counts; the threads of the pool count.
  *
- * The table could be a column over a file instead, one method for all sizes. Then hashes would have
- * to be sorted by their index in the table, M bytes of memory at a time, so that the table's pages
- * are traversed once for each M / 8 shingles. Updating a table of T bytes for n shingles would read
- * and write 16 n T / M bytes, and with the later look-ups 40 n T / M in all, T being 1 to 2 bytes
- * for each shingle. Counting by parts transfers 30 n bytes. So the column would be better only if
- * the table nearly fits into memory. */
+ * An alternative was considered: a table that is a column in a file, as one method for all sizes.
+ * Hashes would have to be sorted by their index in the table, M bytes of memory at a time, so the
+ * pages of the table would be traversed once for each M / 8 shingles. Updating a table of T bytes
+ * for n shingles would read and write 16 n T / M bytes; together with the later look-ups, it would
+ * be 40 n T / M. T is 1 to 2 bytes for each shingle. Counting by parts transfers 30 n bytes. So the
+ * column would be better only if the table nearly fits into memory. */
 
 #define BLOCK       2048u
-#define LEAVE       16u /* about how many blocks of counts stay in memory */
+#define LEAVE       16u /* approximate number of blocks of counts that stay in memory */
 #define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
     uint64_t n;       /* number of shingles */
-    uint64_t at;      /* number of counts that part_counts_next has returned */
+    uint64_t at;      /* number of counts that part_counts_next has returned for the part */
     uint64_t first;   /* index of the part's first count in the column */
-    uint64_t *blocks; /* offsets of the blocks in the file of hashes */
+    uint64_t *blocks; /* offset of each block in the file of hashes */
     size_t cap;
-    uint64_t *hashes; /* the block being filled */
-    uint16_t *counts; /* the block whose counts are being read */
+    uint64_t *hashes; /* the block that is being filled */
+    uint16_t *counts; /* the block of counts that is being read */
 } part;
 
 struct bm_part_counts {
@@ -89,7 +90,7 @@ struct bm_part_counts {
     uint64_t *hashes;
     uint16_t *counts;
     bm_spill_file *hash_file;
-    bm_column column; /* all counts */
+    bm_column column; /* the counts of all parts */
     uint64_t written; /* bytes written to files */
 };
 
@@ -101,8 +102,8 @@ typedef struct counting {
     bool shared;
 } counting;
 
-/* The most bytes of memory for n shingles and a table that would have 2^table_bits counters as a
- * whole. */
+/* The most bytes of memory for n shingles, counted in 2^part_bits parts. A single table would have
+ * 2^table_bits counters. */
 static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
 {
     uint64_t parts = (uint64_t)1 << part_bits;
@@ -113,7 +114,7 @@ static uint64_t part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part
     return offsets + buffers + table;
 }
 
-/* NULL is fine */
+/* `c` may be NULL. */
 static void part_counts_close(bm_part_counts *c)
 {
     if (c == NULL)
@@ -125,8 +126,9 @@ static void part_counts_close(bm_part_counts *c)
     bm_free_all(c->parts, c->hashes, c->counts, c->dir, c);
 }
 
-/* Files are made in `dir`. Counts are the same as in a table of 2^table_bits counters
- * (lsh/shingle_counts.h), but made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+/* Make the files in `dir`. The counts are those that a table of 2^table_bits counters would have
+ * (lsh/shingle_counts.h), but they are made in 2^part_bits parts. part_bits is from 1 to
+ * BM_PART_BITS_MAX. */
 static bm_status part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                                   bm_part_counts **out, bm_error *err)
 {
@@ -153,7 +155,6 @@ out:
     return BM_OK;
 }
 
-/* Bytes written to files. */
 static uint64_t part_counts_written(const bm_part_counts *c)
 {
     return c->written;
@@ -166,7 +167,7 @@ static size_t n_blocks(const part *p)
     return (size_t)((p->n + BLOCK - 1) / BLOCK);
 }
 
-/* How many shingles a block has. */
+/* The number of shingles in a block. */
 static size_t block_size(const part *p, size_t block)
 {
     uint64_t left = p->n - (uint64_t)block * BLOCK;
@@ -239,7 +240,7 @@ out:
     return status;
 }
 
-/* Make space for all counts, and set where the counts of each part begin. */
+/* Reserve space for all counts, and determine where the counts of each part begin. */
 static bm_status make_column(bm_part_counts *c, bm_error *err)
 {
     uint64_t n = 0;
@@ -251,8 +252,7 @@ static bm_status make_column(bm_part_counts *c, bm_error *err)
     return bm_column_open_file(&c->column, (size_t)n * sizeof *c->counts, c->dir, err);
 }
 
-/* Close the file of hashes, which is no longer needed, and free memory of hashes for buffers of
- * counts. */
+/* Close the file of hashes. Replace the buffers of hashes by buffers of counts. */
 static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
 {
     bm_column_leave(&c->column);
@@ -266,7 +266,7 @@ static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
     return BM_OK;
 }
 
-/* End adding, and count. BM_ERR_CANCELLED if the caller cancels. */
+/* End adding, and count all parts. BM_ERR_CANCELLED if the caller cancels. */
 static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
@@ -286,7 +286,8 @@ static bm_status part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *met
 
 /* --- 3. next --- */
 
-/* Set *count to the count of a hash. Hashes must come in the order in which they were added. */
+/* Set *count to the count of a hash. Hashes must be passed in the order in which they were
+ * added. */
 static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
 {
     part *p = &c->parts[mixed >> (64 - c->part_bits)];
@@ -301,7 +302,7 @@ static bm_status part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *c
 
 /* === all pairs window ===
  *
- * Documents in order of size, but read from the file in order of offsets.
+ * Provides documents in order of size, but reads them from the file in order of their offsets.
  *
  *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
  *     reading     documents of the window by number, which is the order of their offsets
@@ -320,8 +321,8 @@ static void set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* The bytes of the largest window that consists of one range: at most those of the last whole
- * range, and of the documents after it. */
+/* An upper bound for the bytes of a window that consists of one range: those of the last whole
+ * range and of the documents after it. */
 static uint64_t set_window_least(const bm_set_window *w)
 {
     size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
@@ -330,7 +331,8 @@ static uint64_t set_window_least(const bm_set_window *w)
     return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
 }
 
-/* Find the end of the window that begins at w->begin. Returns the words that the window needs. */
+/* Set *end to the end of the window that begins at w->begin. Returns the number of words that it
+ * needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {
     size_t words = 0;
@@ -350,7 +352,8 @@ static size_t measure(bm_set_window *w, size_t *end)
     return words;
 }
 
-/* Reserve arrays for a window. The previous window is not needed any more, so nothing is copied. */
+/* Reserve arrays for a window. Nothing is copied, because the previous window is not needed any
+ * more. */
 static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_error *err)
 {
     if (words <= w->cap_words && docs <= w->cap_docs)
@@ -386,9 +389,9 @@ out:
     return status;
 }
 
-/* Read the next window, at first the one that begins at position 0. corpus, order, n, most and pool
- * must be set. After the last window, returns BM_NOT_FOUND (and no error); the next call starts
- * again. */
+/* Read the next window. The first window begins at position 0. Set corpus, order, n, most and pool
+ * before the first call. After the last window, returns BM_NOT_FOUND, without an error in *err; the
+ * next call then begins at position 0 again. */
 static bm_status set_window_next(bm_set_window *w, bm_error *err)
 {
     size_t end, at = 0;
@@ -425,9 +428,9 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
  *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same memory
  *
- * In text, most shingles occur in only one document and have no key. So this file is small compared
- * with the file of sets, and each block of the search reads only this file. Counts, prefixes and
- * the compared pairs are the same as if all sets were in memory.
+ * In text, most shingles occur in only one document and have no key. So the file of prefixes is
+ * small compared with the file of sets, and each block of the search reads only the file of
+ * prefixes. Counts, prefixes and compared pairs are the same as if all sets were in memory.
  *
  * Memory besides the table: a window of sets, which takes an eighth of the given memory, and for
  * each thread a buffer for the longest set. All threads read, count and cut sets. */
@@ -442,14 +445,14 @@ typedef struct prefix_maker {
     const set_prefixes_job *job;
     set_prefixes *out;
     bm_set_window window;
-    bm_shingle_counts table; /* the counters, if they fit into memory */
-    bm_part_counts *parts;   /* the counters in parts; NULL: `table` is used */
+    bm_shingle_counts table; /* all counters, if they fit into memory */
+    bm_part_counts *parts;   /* otherwise the counters, in parts; NULL: `table` is used */
     size_t longest;
     uint64_t n_shingles;
     bool shared;
 } prefix_maker;
 
-/* --- shares --- */
+/* --- dividing the memory --- */
 
 static uint64_t order_bytes(const prefix_maker *m)
 {
@@ -457,7 +460,7 @@ static uint64_t order_bytes(const prefix_maker *m)
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->offsets + sizeof *m->out->n_keys);
 }
 
-/* Bytes that are needed besides the counters. */
+/* Bytes that are needed in addition to the counters. */
 static uint64_t fixed_bytes(const prefix_maker *m)
 {
     uint64_t largest = set_window_least(&m->window);
@@ -468,7 +471,8 @@ static uint64_t fixed_bytes(const prefix_maker *m)
     return order_bytes(m) + (sorting > making_them ? sorting : making_them);
 }
 
-/* Choose how to count: in one table, or in the fewest parts that fit into memory. */
+/* Choose how to count: in one table or, if that does not fit into memory, in the fewest parts that
+ * do. */
 static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
@@ -532,8 +536,8 @@ static bm_status count_window(prefix_maker *m, bm_error *err)
 
 /* --- 2. prefixes --- */
 
-/* If counting is by parts: overwrite each set with its keys, and store their number in the set's
- * head. */
+/* If shingles are counted by parts, overwrite each set with its keys, and store their number in the
+ * head of the set. */
 static bm_status make_keys(prefix_maker *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
@@ -553,7 +557,7 @@ static bm_status make_keys(prefix_maker *m, bm_error *err)
     return BM_OK;
 }
 
-/* Overwrite the sets of a range with its record, and return the number of keys in it. */
+/* Overwrite the sets of a range with its record. Returns the number of keys in the record. */
 static size_t cut_range(const prefix_maker *m, size_t first, uint64_t *scratch)
 {
     const bm_set_window *w = &m->window;
@@ -653,7 +657,7 @@ static bm_status count_all(prefix_maker *m, unsigned table_bits, bm_error *err)
     return part_counts_end(m->parts, m->job->pool, m->job->meter, err);
 }
 
-/* Set up the order of documents, and the arrays for ranges. */
+/* Make the order of documents, and the arrays for ranges. */
 static bm_status begin(prefix_maker *m, bm_error *err)
 {
     set_prefixes *out = m->out;
@@ -673,9 +677,10 @@ static bm_status begin(prefix_maker *m, bm_error *err)
     return BM_OK;
 }
 
-/* `out` must not move while it is used. Prefixes do not depend on memory and pool. BM_ERR_NOMEM:
- * `memory` is too little, and the message names the least. BM_ERR_IO, BM_ERR_FORMAT,
- * BM_ERR_CANCELLED. Stages "count" and "prefixes", unit "documents". */
+/* Make the prefixes. They do not depend on the memory or the pool. `out` must not move while it is
+ * used. BM_ERR_NOMEM: `memory` is too little; the message names the least that suffices. BM_ERR_IO,
+ * BM_ERR_FORMAT, BM_ERR_CANCELLED. The stages are "count" and "prefixes", their unit is
+ * "documents". */
 static bm_status set_prefixes_make(const set_prefixes_job *job, set_prefixes *out, bm_error *err)
 {
     *out = (set_prefixes){0};
@@ -713,23 +718,23 @@ static void set_prefixes_reset(set_prefixes *p)
 
 /* === match every pair ===
  *
- * Compares all documents with all, in squares of 256 times 256 documents.
+ * Compares each document with all others, in squares of 256 times 256 documents.
  *
  *            b ->
  *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of at most 512 documents, so sets in
  *                [ 1,1 ][ 1,2 ]       a file are read n / 256 times
  *                       [ 2,2 ]
  *
- * No pair can be skipped: each pair is a row of the result, and writing rows takes most of the
+ * No pair can be skipped, because each pair is a row of the result. Writing rows takes most of the
  * time. */
 
-#define SIDE 256u /* documents of a square */
+#define SIDE 256u /* documents on one side of a square */
 
 /* The documents that are compared, in input order. */
 typedef struct compared {
     uint32_t *docs;
     size_t n;
-    bm_pair *pairs; /* scratch: the pairs of a square */
+    bm_pair *pairs; /* scratch memory for the pairs of a square */
 } compared;
 
 static bm_status compare_square(bm_match *match, compared *c, size_t first_a, size_t first_b,
@@ -766,11 +771,11 @@ out:
     return status;
 }
 
-/* bytes beyond the minimum that the search gets if possible */
+/* if possible, the search gets so many bytes more than its minimum */
 #define ROOM_LEAST ((uint64_t)1 << 20)
 
-/* How much of `left` bytes the search may use: half, since edges will need the rest; more only if
- * the search could not work otherwise. */
+/* How many of `left` bytes the search may use. This is half, because edges will need the rest. It
+ * is more only if half is too little for the search. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;
@@ -779,8 +784,8 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Move sets to a file if they leave little space for an index. With less than an eighth of the
- * sets' size for an index, there would be so many blocks that reading the sets back costs less. */
+/* Move sets to a file if they leave little memory for an index. If the index has less than an
+ * eighth of the sets' size, it needs so many blocks that reading sets back costs less. */
 static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_pairs.c -- looks documents up in an index of the heaviest shingles of earlier documents.
  *
- *     block    documents first … end-1: as many as fit into the index of their heaviest shingles
- *     probe    each document after `first` is looked up by all of its shingles. Documents of the
- *              block that come before it and share a shingle are candidates, once each, unless the
- *              sums of the weights rule them out
+ *     block    documents first … end-1: as many as have heaviest shingles that fit into the
+ *              index
+ *     probe    each document after `first` is looked up by all its shingles. Documents of the
+ *              block that come before it and share a shingle are candidates, once each, unless
+ *              the sums of the weights rule them out
  *     compare  candidates are compared in chunks, like the candidates of bands
  *
- * The comment of the weighted index below proves that no pair is lost. The similarity is at most
- * the smaller sum of weights divided by the greater one. So a pair whose sums are too far apart is
- * skipped, with the same allowance for rounding.
+ * The comment of the weighted index below proves that no pair is lost. The similarity of two
+ * documents is at most the smaller sum of weights divided by the greater sum. So a pair is skipped
+ * if its sums differ too much; the same allowance for rounding is made.
  *
- * If the documents do not fit into one block, all sets after a block's first document are read once
- * for each block. All threads probe, one document at a time, until there are enough candidates to
- * compare. */
+ * If the documents do not fit into one block, all sets after the first document of a block are read
+ * once for each block. All threads probe, one document at a time, until there are enough candidates
+ * to compare. */
 #include "match/weighted_pairs.h"
 
 #include <stdatomic.h>
@@ -27,32 +28,33 @@
 
 /* === weighted index ===
  *
- * The heaviest shingles of each document, in buckets by the leading bits of their mixed hashes.
+ * Has the heaviest shingles of each document, in buckets by the leading bits of their mixed hashes.
  *
- * Omitting the lighter shingles loses no pair. Let x and y be documents of similarity J >= t, S the
- * sum of the weights of x, and M the sum, over shared shingles, of the smaller weight. J = M / (sum
- * of the greater weights), and that sum is at least S, so M >= t S. Omit elements of x, the
- * lightest first, as long as the omitted ones together weigh less than t S. If y had none of the
- * remaining elements, all shared shingles would be omitted ones, and M < t S. So y has at least one
- * remaining element of x, and that element is in the index. This holds for any x and any order of
- * omission; the heaviest elements are kept because they are the fewest, and mostly the rarest.
- * Omitting on one side of a pair is enough: y is looked up with all of its elements.
+ * Omitting the lighter shingles loses no pair. Let x and y be documents of similarity J >= t, and S
+ * the sum of the weights of x. Let M be the sum, over the shared shingles, of the smaller of the
+ * two weights. J is M divided by the sum of the greater weights, which is at least S. So M >= t S.
+ * Omit the lightest elements of x, as long as the omitted elements together weigh less than t S. If
+ * y had none of the remaining elements, all shared shingles would be among the omitted ones, and M
+ * < t S. So y has at least one of the remaining elements, and these are in the index. The proof
+ * does not depend on x or on the order of omission. The heaviest elements are kept because they are
+ * the fewest, and mostly the rarest. Omitting elements on one side of a pair is enough, because y
+ * is looked up with all its elements.
  *
- * Rounding: a sum of n positive doubles has a relative error below n e, e = 2^-53. Let L be the
- * number of elements of the longest set. The computed similarity, with n = 2 L, has a relative
- * error below (2 n + 1) e; S and the remaining weight are off by less than 2 L e of S. In total
- * this is below 8 (L + 1) e of t S and of S. weighted_share subtracts more than that from the
- * share, which keeps more elements. */
+ * Rounding: a sum of n positive doubles has a relative error below n e, where e = 2^-53. Let L be
+ * the number of elements of the longest set. The computed similarity, with n = 2 L, has a relative
+ * error below (2 n + 1) e. The errors of S and of the remaining weight are below 2 L e S. In total,
+ * the error is below 8 (L + 1) e of t S and of S. weighted_share subtracts more than that from the
+ * share, so that more elements are kept. */
 
-#define PER_BUCKET 2u /* about how many entries a bucket has */
+#define PER_BUCKET 2u /* approximate number of entries in a bucket */
 
 typedef struct heavy {
     uint64_t hash;
     double weight;
 } heavy;
 
-/* The share of a set's weight that a pair of at least this computed similarity has in common. Sets
- * have at most `longest` elements. */
+/* The share of a set's weight that it has in common with another set, at least, if the computed
+ * similarity of the pair reaches `threshold`. Sets have at most `longest` elements. */
 static double weighted_share(double threshold, size_t longest)
 {
     const double off = 0x1p-49 * ((double)longest + 1);
@@ -67,8 +69,8 @@ static int heaviest_first(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/* Add the next document of the block: only its heaviest elements, chosen so that the omitted ones
- * have less than `share` of its weight. `scratch` has space for set.n elements. BM_ERR_NOMEM. */
+/* Add the next document of the block, but only its heaviest elements: the omitted ones have less
+ * than `share` of its weight. `scratch` has space for set.n elements. BM_ERR_NOMEM. */
 static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
                                     void *scratch, bm_error *err)
 {
@@ -90,7 +92,7 @@ static bm_status weighted_index_add(bm_weighted_index *index, bm_weighted_set se
     return BM_OK;
 }
 
-/* Build the index, after all documents of the block were added. */
+/* Build the index. Call this after all documents of the block were added. */
 static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
 {
     unsigned bits = 1;
@@ -105,7 +107,7 @@ static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
         bm_free(ordered);
         return bm_fail_nomem(err, index->n * sizeof *ordered);
     }
-    /* where bucket b begins; while entries are placed, where its next one goes */
+    /* ends[b] is where bucket b begins; while entries are placed, where its next entry goes */
     size_t *ends = index->starts + 1;
     for (size_t i = 0; i < index->n; i++)
         ends[(index->entries[i].key >> (64 - bits)) + 1]++;
@@ -119,14 +121,14 @@ static bm_status weighted_index_build(bm_weighted_index *index, bm_error *err)
     return BM_OK;
 }
 
-/* Prefetch the bucket of a hash that will soon be looked up. */
+/* Prefetch the bucket of a hash that will be looked up soon. */
 static void weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
 {
     __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
 }
 
-/* Find the bucket of `hash`: entries[*begin] … entries[end - 1], which contains all entries with
- * its mixed hash, *key. Returns the end. */
+/* Find the bucket of `hash`: entries[*begin] … entries[end - 1]. Sets *key to the mixed hash; all
+ * entries with this key are in the bucket. Returns the end. */
 static size_t weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                                   size_t *begin)
 {
@@ -149,14 +151,16 @@ static void weighted_index_reset(bm_weighted_index *index)
     memset(index, 0, sizeof *index);
 }
 
-#define AHEAD       12u                 /* shingles between prefetching entries and reading them */
-#define CHUNK_PAIRS 65536u              /* pairs compared at a time */
-#define ROOM_LEAST  ((uint64_t)1 << 20) /* least bytes of an index */
-#define ROOM_MOST   ((uint64_t)1 << 30) /* most bytes if memory is not limited */
+/* between prefetching the entries of a shingle and reading them, so many shingles are processed */
+#define AHEAD       12u
+#define CHUNK_PAIRS 65536u              /* pairs that are compared at a time */
+#define ROOM_LEAST  ((uint64_t)1 << 20) /* fewest bytes of an index */
+#define ROOM_MOST   ((uint64_t)1 << 30) /* most bytes of an index, if memory is not limited */
 
 /* The state of one thread. */
 typedef struct prober {
-    uint32_t *met; /* for each document of the block: 1 + the last document whose probe found it */
+    uint32_t *met; /* for each document of the block: 1 + the last document whose probe found it; 0:
+                    * none did */
     bm_set_reader reader;
     bm_pair *pairs;
     size_t n, cap;
@@ -169,11 +173,11 @@ typedef struct search {
     size_t first, end; /* the block */
     double share;
     size_t longest;
-    uint64_t index_bytes; /* the most bytes of the index */
+    uint64_t index_bytes; /* limit for the bytes of the index */
     prober *probers;
     uint32_t n_probers;
     atomic_size_t next;    /* the next document to probe */
-    atomic_size_t n_found; /* pairs found that are not compared yet */
+    atomic_size_t n_found; /* number of pairs that were found, but not compared yet */
 } search;
 
 /* --- sets --- */
@@ -188,7 +192,7 @@ static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out
 
 /* --- the index of a block --- */
 
-/* Bytes that a document of the block takes besides its entries in the index. */
+/* Bytes that a document of the block takes in addition to its entries in the index. */
 static uint64_t doc_bytes(const search *s)
 {
     return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
@@ -262,7 +266,7 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
     return BM_OK;
 }
 
-/* Probe documents one by one, until enough pairs are found or no document is left. */
+/* Probe documents one after another, until enough pairs are found or no document is left. */
 static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
 {
     search *s = ctx;
@@ -307,7 +311,7 @@ static bm_status probe_all(search *s, bm_error *err)
     return BM_OK;
 }
 
-/* --- all --- */
+/* --- the whole search --- */
 
 static bm_status open_probers(search *s, bm_error *err)
 {
@@ -331,7 +335,7 @@ static void reset(search *s)
     weighted_index_reset(&s->index);
 }
 
-/* Decide how much memory the index may use. Moves sets to a file if too little is free. */
+/* Decide how many bytes the index may have. If too few are free, move sets to a file. */
 static bm_status budget_index(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;

@@ -6,10 +6,9 @@
 #include "lsh/verify.h"
 #include "match/edges.h"
 
-/* weighted_index -- finds the documents of a block that have a given shingle among their heaviest
- * ones.
+/* weighted_index -- finds the documents of a block whose heaviest shingles include a given shingle.
  *
- * One thread builds the index; then any number of threads may read it. */
+ * One thread builds the index. Afterwards any number of threads may read it. */
 
 typedef struct bm_weighted_entry {
     uint64_t key; /* the mixed hash of the shingle */
@@ -20,17 +19,18 @@ typedef struct bm_weighted_index {
     uint32_t n_docs;
     double *sums; /* for each document: sum of its weights */
     size_t cap_docs;
-    bm_weighted_entry *entries; /* once built: grouped by the leading bits of their keys */
+    bm_weighted_entry *entries; /* after building: grouped by the leading bits of their keys */
     size_t n, cap;
-    size_t *starts; /* 2^bits + 1 used: where each bucket's entries begin */
+    size_t *starts; /* 2^bits + 1 elements are used: where the entries of each bucket begin */
     unsigned bits;
-} bm_weighted_index; /* {0} is empty */
+} bm_weighted_index; /* start with {0} */
 
-/* bytes of an entry, about */
+/* approximate bytes of an entry */
 #define BM_WEIGHTED_ENTRY (2 * sizeof(bm_weighted_entry) + 2 * sizeof(size_t))
 
-#define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t)) /* bytes of scratch for an element of a set */
+/* bytes of scratch memory for each element of a set */
+#define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t))
 
-/* The corpus must be complete and have weighted sets, in memory or in a file. Which pairs are
- * compared depends on neither threads nor memory. */
+/* Find the edges of a corpus with weighted sets, which must be complete. Sets may be in memory or
+ * in a file. Which pairs are compared does not depend on threads or memory. */
 bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err);
