@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distinct.c -- open addressing with linear probing over the positions of the list's values, in one
- * table for small documents and another for large ones.
+/* distinct.c -- open addressing with linear probing. Slots point to the values of the list. There
+ * is one table for small documents and another for large documents.
  *
  *     slot = (value * factor) >> shift
  *     near: near[slot]     generation of the document << 16 | position; another generation: empty
  *     far:  far[slot]      1 + the position; 0: empty
  *
- * The near table is never cleared between documents, so it can afford to be sparse. Its smallest
- * size, 16 KB, fits into the first-level cache and has 35 slots for each value of a common document
- * (118 shingles). The first probe then nearly always finds an empty slot or the value itself. That
- * matters because a mispredicted branch costs more than all the rest.
+ * The near table need not be cleared between documents, so it may be sparse. Its smallest size, 16
+ * KB, fits into the first-level cache and has 35 slots for each value of a common document (118
+ * shingles). So the first probe nearly always finds an empty slot or the value itself. This matters
+ * because a mispredicted branch costs more than everything else.
  *
- * Beyond SMALL values, the size of the table matters: the far table has two to four slots for each
- * value, so a document of 10^7 shingles takes at most 16 bytes for each.
+ * With more than SMALL values, the size of the table matters. The far table has two to four slots
+ * for each value, so a document of 10^7 shingles takes at most 16 bytes for each.
  *
- * base/hash_table.h in place of the far table took 1.4 to 2.1 times the instructions of `sign` for
- * documents of 10 and 60 kB (char:5).
+ * With base/hash_table.h instead of the far table, `sign` took 1.4 to 2.1 times the instructions
+ * for documents of 10 and 60 kB (char:5).
  *
- * The factor is public, so hashes can be constructed that all fall into one slot. When insertions
- * take many more steps than chance allows, the table is refilled with a factor drawn at random. The
- * factor has no effect on the result.
+ * The factor is public, so an attacker can construct hashes that all have the same slot. When
+ * insertions take many more steps than chance allows, the table is filled again with a random
+ * factor. The result does not depend on the factor.
  *
  * Tests: tests/unit/text/test_bag.c, tests/unit/text/test_distinct.c */
 #include "text/distinct.h"
@@ -32,14 +32,16 @@
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 
-#define SMALL      4096u /* the most values in the near table */
+#define SMALL      4096u /* most values in the near table */
 #define NEAR_BITS  12u   /* index bits of the smallest table: 16 KB */
-#define NEAR_SLOTS 8u    /* per value, at least */
+#define NEAR_SLOTS 8u    /* fewest slots for each value */
 #define NEAR_CAP   ((size_t)SMALL * NEAR_SLOTS)
-/* bits of a near slot that are the position; the rest is the generation */
-#define POSITION     0xFFFFu
-#define PREFETCH     8u                  /* values ahead, in tables beyond the L2 cache */
-#define LARGE        (UINT64_C(1) << 18) /* tables with so many slots (1 MiB) are prefetched */
+/* the bits of a near slot that are the position; the higher bits are the generation */
+#define POSITION 0xFFFFu
+/* in large tables, slots are prefetched so many values ahead */
+#define PREFETCH 8u
+/* tables with at least so many slots (1 MiB) exceed the L2 cache */
+#define LARGE        (UINT64_C(1) << 18)
 #define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 static unsigned bits_for(size_t n, bool near)
@@ -126,7 +128,8 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 {
     if (n_slots <= set->cap_far)
         return BM_OK;
-    bm_free(set->far); /* first, since both tables together would take half as much again */
+    bm_free(set->far); /* freed first, because both tables together would take half as much memory
+                        * again */
     set->far = bm_alloc_aligned(n_slots, sizeof *set->far);
     set->cap_far = set->far != NULL ? n_slots : 0;
     if (set->far != NULL)
@@ -155,17 +158,18 @@ static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *
     return BM_OK;
 }
 
-/* Insert run[0 … n-1]; stops when too many probes have hit slots of other values. Returns how many
- * hashes were handled. `counted` is a constant in each copy. There is a branch on whether a hash is
- * new: branchless forms took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), since they wait
- * for data where a branch is predicted. */
+/* Insert run[0 … n-1]. Stops when too many probes have hit slots of other values. Returns how
+ * many hashes were handled. Each inlined copy has a constant for `counted`. The loop branches on
+ * whether a hash is new. Without this branch it took 1.1 to 1.3 times as long (word:5 and char:5,
+ * Zen 4), because it has to wait for data that a branch predicts. */
 static inline __attribute__((always_inline)) size_t insert_near(const bm_distinct *set,
                                                                 const uint64_t *run, size_t n,
                                                                 bm_distinct_list *list,
                                                                 const bool counted)
 {
     size_t steps = 4 * n + 256;
-    const bm_distinct s = *set; /* a copy, so that stores to the table cannot alias it */
+    const bm_distinct s = *set; /* a copy that stores to the table cannot change, so it stays in
+                                 * registers */
     uint64_t *const values = list->values;
     uint32_t *const counts = list->counts;
     const size_t mask = s.n_slots - 1;
@@ -231,7 +235,8 @@ static inline __attribute__((always_inline)) size_t insert_far(const bm_distinct
     return i;
 }
 
-/* Insert and count. Counts are rarely wanted; this is out of line to keep the other loops fast. */
+/* Insert and count. Counts are rarely wanted, so this code is kept out of the other loops, which
+ * stay fast. */
 static __attribute__((noinline)) size_t insert_counted(const bm_distinct *set, const uint64_t *run,
                                                        size_t n, bm_distinct_list *list)
 {
@@ -262,8 +267,8 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 
 /* === repeats ===
  *
- * The hash of each repeat is inserted into the document's set like any other hash. So a repeat that
- * equals another hash, by chance or on purpose, is not in the list twice.
+ * The hash of each repeat is inserted into the document's set like any other hash. Even if it
+ * equals another hash, by chance or on purpose, the list has no value twice.
  *
  * The hashes of repeats depend only on how often each shingle occurs. So the loop over the shingles
  * only counts, and the repeats are made from the counts when the document is complete. */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join_exact.c -- the word rules over code points, and the growing buffer of joined text.
  *
- * Under `alnum`, L, M and N make words. A letter or number of a split script ends the word before
- * it and forms a word with the marks that follow it; the next letter or number, of any script,
- * begins another word. A mark belongs to the word it follows, whatever the script of either. A mark
- * that follows no word begins one, which takes in the letters after it, unless the mark itself is
- * of a split script. Under `text-dedup`, letters, numbers and `_` make words, and every other
- * character, marks included, is a separator of its own: there is an empty word between two of them.
+ * Under `alnum`, characters of the categories L, M and N form words. A letter or number of a split
+ * script (Han, Thai …) ends the word before it. Together with the marks that follow, it forms a
+ * word of its own. The next letter or number, of any script, begins another word. A mark belongs to
+ * the word before it, whatever their scripts. A mark that follows no word begins a word, and the
+ * letters after it belong to this word, unless the mark is of a split script.
  *
- * The normaliser `invisible` drops marks that follow no letter or number. Under `alnum` with no
- * other normaliser than `lower`, these are the marks outside a word. Otherwise joined->after_base
- * records whether the last character is a letter or number, or a mark after one.
+ * Under `text-dedup`, letters, numbers and `_` form words. Every other character, even a mark, is a
+ * separator of its own, so there is an empty word between two adjacent separators.
+ *
+ * The normaliser `invisible` drops marks that follow no letter or number. If the rule is `alnum`,
+ * and the only other normaliser is `lower`, these are the marks outside of words. In all other
+ * cases joined->after_base records whether the last character is a letter or number, or a mark
+ * after one.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
@@ -22,7 +25,7 @@
 #include "base/utf8.h"
 #include "text/unicode_tables.h"
 
-#define STRETCH ((size_t)16 * 1024) /* bytes of text */
+#define STRETCH ((size_t)16 * 1024) /* most bytes of text that are joined at a time */
 
 bm_join_rules bm_join_rules_of(const bm_text_options *options)
 {
@@ -86,7 +89,8 @@ void bm_joined_reset(bm_joined *joined)
     memset(joined, 0, sizeof *joined);
 }
 
-/* May text for composing normalisers be cut before the code point at s? See bm_normalize_run. */
+/* If normalisers compose characters, may the text be cut before the code point at s? See
+ * bm_normalize_run. */
 static bool may_cut(const char *s, const char *end)
 {
     unsigned char first = (unsigned char)*s;
@@ -101,9 +105,9 @@ static bool may_cut(const char *s, const char *end)
 
 /* --- one code point --- */
 
-/* The state that changes with each code point; `out` is where the next one is written. It is kept
- * in registers: members of bm_joined would be reloaded after each store, since a char pointer may
- * alias anything. */
+/* The state that changes with each code point. `out` is where the next code point is written. The
+ * state is kept in registers. Members of bm_joined would be loaded again after each store, because
+ * a char pointer may alias anything. */
 typedef struct state {
     char *out;
     bool after_sep, split, after_base;
@@ -131,7 +135,8 @@ static inline void add_by_space(state *at, uint32_t code, uint32_t cls)
         put(at, code);
 }
 
-/* If `invisible`, the class of ignorable code points includes BM_IS_IGNORABLE. */
+/* Append a code point of class `cls` by the rule `alnum`. If `invisible`, the class of an ignorable
+ * code point includes BM_IS_IGNORABLE. */
 static inline void add_by_alnum(state *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (cls == BM_CLASS_WORD && !at->split) {
@@ -156,7 +161,7 @@ static inline void add_by_alnum(state *at, uint32_t code, uint32_t cls, bool inv
     case BM_CLASS_OTHER:
         separate(at);
         return;
-    default: /* BM_IS_IGNORABLE */
+    default: /* the code point is ignorable */
         return;
     }
     put(at, code);
@@ -167,8 +172,8 @@ static inline void add_by_each(state *at, uint32_t code, uint32_t cls)
     put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
 }
 
-/* Append a code point of class `cls` by the rule: at most five bytes. `invisible` is as in
- * add_by_alnum. */
+/* Append a code point of class `cls` by the rule; this writes at most five bytes. `invisible` has
+ * the meaning that it has in add_by_alnum. */
 static inline void add(bm_join_rule rule, state *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (rule == BM_JOIN_ALNUM)
@@ -197,7 +202,7 @@ static void store_state(bm_joined *joined, const state *at)
 
 /* --- a stretch --- */
 
-/* Do 16 bytes of ASCII follow? Then it pays to return to the fast path. */
+/* Are the next 16 bytes ASCII? Then returning to the fast path is worthwhile. */
 static inline bool ascii_ahead(const char *at, const char *end)
 {
     uint64_t ahead[2];
@@ -207,10 +212,10 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Join a stretch in which no character depends on another, and return its end. If
- * rules->high_is_plain, the fast path stops only at possible White_Space, so the stretch is only
- * one character. Inlined, so that `rule` and `maps` (whether digits or punctuation are mapped) are
- * constants in each copy. */
+/* Join a stretch in which no character depends on another. Returns where the stretch ends. If
+ * rules->high_is_plain, the fast path stops only where White_Space may begin, so the stretch is
+ * only one character. `maps` tells whether digits or punctuation are mapped. The function is
+ * inlined, so that `rule` and `maps` are constants in each copy. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,
@@ -290,8 +295,8 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
     return BM_OK;
 }
 
-/* How many bytes to normalise at once: up to the next 16 bytes of ASCII or, to keep scratch small,
- * up to the first offset past STRETCH at which the text may be cut. */
+/* How many bytes are normalised at a time: all bytes before the next 16 bytes of ASCII or, to limit
+ * the scratch memory, before the first offset past STRETCH where the text may be cut. */
 static size_t composed_stretch(bm_str text)
 {
     size_t at = 1;

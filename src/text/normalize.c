@@ -2,14 +2,15 @@
 /* normalize.c -- the normalisers invisible, nfc, nfkc, lower, strip-accents, digits and punct, in
  * this order.
  *
- * Lower case, Mn, Nd and P come from our tables. Decomposition and composition are utf8proc's, code
- * point by code point. The canonical ordering between the two steps is ours: utf8proc exchanges
- * neighbours, which is quadratic in the length of a run of marks, and a text may consist of marks
- * only. A stable merge sort (of short pieces sorted by insertion) gives the same order in n log n.
+ * Lower case and the categories Mn, Nd and P come from our tables. utf8proc decomposes and
+ * composes, code point by code point. Between these steps, our code puts marks into canonical
+ * order. utf8proc would exchange neighbours, which is quadratic in the length of a run of marks,
+ * and a text may consist of marks only. A stable merge sort, of short pieces sorted by insertion,
+ * makes the same order in n log n.
  *
- * The result follows UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
- * Normal forms of assigned characters never change, so utf8proc is used for assigned characters.
- * The exceptions:
+ * The result follows UAX #15 for the Unicode version of our tables, whatever the version of
+ * utf8proc. Normal forms of assigned characters never change, so utf8proc is used for assigned
+ * characters, with these exceptions:
  *
  *     not assigned in our version    a starter that is unchanged and composes with nothing
  *     compatibility decompositions   those newer than 13.0, and combining classes, come from our
@@ -17,8 +18,9 @@
  *     U+11A7                         composes with nothing: utf8proc up to 2.11 took it for the
  *                                    first trailing consonant and dropped it after an LV syllable
  *
- * Dropping a mark can bring marks together that were ordered separately: U+1712 is a mark of class
- * 0, so the marks before and after it are two runs. So marks are ordered again afterwards. */
+ * Dropping a mark can join two runs of marks that were ordered separately. For example, U+1712 is a
+ * mark of class 0, so the marks before it and after it are two runs. So marks are ordered again
+ * after marks were dropped. */
 #include "text/normalize.h"
 
 #include <string.h>
@@ -67,7 +69,7 @@ static void insertion_sort(int32_t *codes, size_t n)
     }
 }
 
-/* Stably sort n marks by class; `spare` has space for n. */
+/* Sort n marks by class, with a stable sort. `spare` has space for n marks. */
 static void sort_marks(int32_t *codes, size_t n, int32_t *spare)
 {
     const size_t piece = 16;
@@ -109,14 +111,16 @@ static bool is_assigned(int32_t code)
     return (bm_char_info((uint32_t)code) & BM_IS_CN) == 0;
 }
 
-/* Does the code point never compose with its neighbours, whatever utf8proc does? */
+/* Is this a code point that never composes with its neighbours, even if utf8proc would compose
+ * it? */
 static bool stands_alone(int32_t code)
 {
-    return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: first unassigned */
+    return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378 is the first
+                                                                     * unassigned code point */
 }
 
-/* The compatibility mapping of a code point that an old utf8proc may not know; other code points
- * are returned unchanged. */
+/* The compatibility mapping of a code point, if an old utf8proc may not know it; otherwise the code
+ * point itself. */
 static int32_t late_compat(int32_t code)
 {
     bm_bisect b = {0, BM_N_LATE_COMPAT};
@@ -128,7 +132,7 @@ static int32_t late_compat(int32_t code)
     return b.low < BM_N_LATE_COMPAT && row[0] == (uint32_t)code ? (int32_t)row[1] : code;
 }
 
-/* Append the decomposition of a code point; marks are put in order later. */
+/* Append the decomposition of a code point. Marks are put into order later. */
 static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t options,
                                 bm_error *err)
 {
@@ -154,7 +158,8 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     }
 }
 
-/* Compose the runs of code points between those that never compose. */
+/* Compose the text. Code points that never compose divide it into runs, which are composed one by
+ * one. */
 static bm_status compose(bm_codes *codes, bm_error *err)
 {
     int32_t *data = codes->data;
@@ -207,7 +212,7 @@ static void drop(bm_codes *codes, uint32_t bits)
     codes->len = n;
 }
 
-/* NFD, drop Mn, NFC. */
+/* Decompose (NFD), drop Mn, compose (NFC). */
 static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
 {
     bm_codes from = *codes;
@@ -222,10 +227,10 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
     return compose(codes, err);
 }
 
-/* Reads the code points of a text; -1 for those that `invisible` drops. */
+/* Reads the code points of a text. For code points that `invisible` drops, next_code returns -1. */
 typedef struct visible_codes {
     const char *at, *end;
-    bool invisible; /* the normaliser is requested */
+    bool invisible; /* `invisible` is among the normalisers */
     bool *after_base;
 } visible_codes;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_shingler.c -- drops repeated hashes, or makes them elements of a bag.
+/* set_shingler.c -- adds a document given as hashes; drops repeated hashes, or makes them elements
+ * of a bag.
  *
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/test_bag.c */
 #include "text/set_shingler.h"
@@ -8,7 +9,7 @@
 #include "base/memory.h"
 #include "text/shingle_ops.h"
 
-/* Add the distinct hashes of a document with n > 0 hashes. */
+/* Add the distinct hashes of a document. It has n hashes; n is not 0. */
 static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                          bm_distinct_list *list, bm_error *err)
 {

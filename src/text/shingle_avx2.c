@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2. A block is two registers. An
- * unsigned comparison is a saturating subtraction and a comparison with zero.
+/* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2. A block is two registers. AVX2
+ * cannot compare unsigned bytes, so a saturating subtraction and a comparison with zero are used.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
@@ -67,7 +67,7 @@ static inline uint64_t block_lead(bm_block b)
     return block_high((bm_block){_mm256_cmpgt_epi8(b.low, last), _mm256_cmpgt_epi8(b.high, last)});
 }
 
-/* All ones in the bytes with low <= byte < low + n. */
+/* Sets all bits of the bytes with low <= byte < low + n. */
 static inline __m256i within(__m256i v, char low, char n)
 {
     __m256i above = _mm256_sub_epi8(v, _mm256_set1_epi8(low));
@@ -75,8 +75,8 @@ static inline __m256i within(__m256i v, char low, char n)
                              _mm256_setzero_si256());
 }
 
-/* All ones in the bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry in the
- * table; no other byte equals its entry. */
+/* Sets all bits of the bytes below 0x20 except TAB, LF, FF and CR. In the table, only these four
+ * bytes equal their entries. */
 static inline __m256i controls(__m256i v)
 {
     const __m256i white = _mm256_broadcastsi128_si256(
@@ -156,9 +156,9 @@ static inline __m256i rotate(__m256i v, int by)
     return _mm256_or_si256(_mm256_slli_epi64(v, by), _mm256_srli_epi64(v, 64 - by));
 }
 
-/* Hash windows of 4 to 8 bytes, four at a time. XXH3 reads the first and last four bytes of each;
- * one shuffle of the 16 bytes at p + i puts both into each lane. Returns how many windows were
- * hashed. */
+/* Hash windows of 4 to 8 bytes, four at a time. XXH3 reads the first four and the last four bytes
+ * of a window. One shuffle of the 16 bytes at p + i moves these bytes of each window into its lane.
+ * Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -184,8 +184,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Multiply the lanes to 128 bits and combine the halves by xor. Each product is made of four 32-bit
- * products, added as in long multiplication. */
+/* Multiply 64-bit lanes to 128 bits, and combine the two halves of each product by xor. A product
+ * is the sum of four 32-bit products, as in long multiplication. */
 static inline __m256i fold_products(__m256i a, __m256i b)
 {
     const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF);
@@ -206,7 +206,7 @@ static inline __m256i load_two(const char *p, size_t first, size_t second)
     return _mm256_inserti128_si256(low, _mm_loadu_si128((const void *)(p + second)), 1);
 }
 
-/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret. */
+/* In lane i: XXH3's mix of the 16 bytes at p + at[i] with two words of the secret. */
 static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *secret)
 {
     const __m256i key = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)secret));
@@ -215,8 +215,8 @@ static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *
     return fold_products(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
 }
 
-/* Like begin_slices in shingle_avx512.c, but four slices at a time, and the lists are filled in a
- * scalar loop. */
+/* Like begin_slices of shingle_avx512.c, but four slices at a time. A scalar loop fills the
+ * lists. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -227,7 +227,7 @@ static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_s
     }
     for (size_t done = 0; done < n; done += 4) {
         const size_t left = n - done,
-                     back = left < 4 ? 4 - left : 0; /* lanes that were done before */
+                     back = left < 4 ? 4 - left : 0; /* number of lanes that are computed again */
         const size_t i = first + done - back;
         const size_t *begin = s->starts + i, *end = begin + s->k;
         __m256i len = _mm256_sub_epi64(_mm256_loadu_si256((const void *)end),
@@ -271,7 +271,8 @@ static inline __m256i fmix64_four(__m256i k)
     return _mm256_xor_si256(k, _mm256_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, one in each lane: blocks 0 to 3 in [0], 4 to 7 in [1]. */
+/* The sums A and B of eight blocks, one block in each lane: blocks 0 to 3 in [0], blocks 4 to 7 in
+ * [1]. */
 typedef struct content_lanes {
     __m256i a[2], b[2];
 } content_lanes;
@@ -296,7 +297,7 @@ static inline __attribute__((always_inline)) void content_whole_row(content_lane
     content_row(to, hashes, r);
 }
 
-/* All ones in the first n of eight lanes. */
+/* Sets all bits in the first n of eight lanes. */
 static inline void content_first(size_t n, __m256i lanes[2])
 {
     const __m256i all = _mm256_set1_epi64x((int64_t)n);
@@ -304,8 +305,8 @@ static inline void content_first(size_t n, __m256i lanes[2])
     lanes[1] = _mm256_cmpgt_epi64(all, _mm256_set_epi64x(7, 6, 5, 4));
 }
 
-/* Sum the first n hashes of `run`, but at most a stretch. Sets `live` to all ones in lanes with a
- * block, unless the stretch is whole. */
+/* Sum the first n hashes of `run`, but at most one stretch. If the stretch is not whole, all bits
+ * of live[…] are set in the lanes that have a block. */
 static inline void content_stretch(content_lanes *to, const uint64_t *run, size_t n,
                                    __m256i live[2])
 {
@@ -335,7 +336,7 @@ static inline uint64_t sum_of_four(__m256i v)
     return (uint64_t)_mm_extract_epi64(two, 0) + (uint64_t)_mm_extract_epi64(two, 1);
 }
 
-/* Multiples of G, one in each lane. */
+/* Multiples of the constant G (BM_CONTENT_STEP), one in each lane. */
 #define BM_CONTENT_STEPS(a, b, c, d)                                                               \
     _mm256_set_epi64x((int64_t)(d * BM_CONTENT_STEP), (int64_t)(c * BM_CONTENT_STEP),              \
                       (int64_t)(b * BM_CONTENT_STEP), (int64_t)(a * BM_CONTENT_STEP))
@@ -346,7 +347,7 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
     const __m256i first = _mm256_set1_epi64x((int64_t)(at / BM_CONTENT_ROWS * BM_CONTENT_STEP));
     __m256i c = _mm256_setzero_si256(), d = c;
     __m256i live[2] = {_mm256_set1_epi64x(-1), _mm256_set1_epi64x(-1)};
-    __m256i j[2] = {/* (j+1) * G, where j is the number of the lane's block */
+    __m256i j[2] = {/* in each lane: (j + 1) * G, where j is the number of the lane's block */
                     _mm256_add_epi64(first, BM_CONTENT_STEPS(1, 2, 3, 4)),
                     _mm256_add_epi64(first, BM_CONTENT_STEPS(5, 6, 7, 8))};
     for (size_t begin = 0; begin < n; begin += BM_CONTENT_STRETCH) {

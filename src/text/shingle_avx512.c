@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_avx512.c -- the loops of the shingler with AVX-512 F, BW, DQ, VL. A block is one
- * register, and a comparison gives a mask directly.
+ * register. A comparison makes a mask directly.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
@@ -55,14 +55,14 @@ static inline uint64_t block_lead(bm_block b)
     return _mm512_cmpgt_epi8_mask(b, _mm512_set1_epi8((char)0xBF));
 }
 
-/* low <= byte < low + n */
+/* The mask of the bytes with low <= byte < low + n. */
 static inline uint64_t within(bm_block b, char low, char n)
 {
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(b, _mm512_set1_epi8(low)), _mm512_set1_epi8(n));
 }
 
-/* The bytes below 0x20 except TAB, LF, FF and CR. These four equal their entry in the table; no
- * other byte equals its entry. */
+/* The mask of the bytes below 0x20 except TAB, LF, FF and CR. In the table, only these four bytes
+ * equal their entries. */
 static inline uint64_t block_control(bm_block b)
 {
     const __m512i white = _mm512_broadcast_i32x4(
@@ -105,9 +105,9 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
     return b;
 }
 
-/* Hash windows of 4 to 8 bytes, eight at a time. XXH3 reads the first and last four bytes of each;
- * one shuffle of the 16 bytes at p + i puts both into each lane. Returns how many windows were
- * hashed. */
+/* Hash windows of 4 to 8 bytes, eight at a time. XXH3 reads the first four and the last four bytes
+ * of a window. One shuffle of the 16 bytes at p + i moves these bytes of each window into its lane.
+ * Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -132,8 +132,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Multiply the lanes to 128 bits and combine the halves by xor. Each product is made of four 32-bit
- * products, added as in long multiplication. */
+/* Multiply 64-bit lanes to 128 bits, and combine the two halves of each product by xor. A product
+ * is the sum of four 32-bit products, as in long multiplication. */
 static inline __m512i fold_products(__m512i a, __m512i b)
 {
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
@@ -148,7 +148,7 @@ static inline __m512i fold_products(__m512i a, __m512i b)
     return _mm512_xor_si512(upper, lower);
 }
 
-/* Load 16 bytes from each of p + at[0] … p + at[3]. */
+/* Load 16 bytes from each of the four addresses p + at[0] … p + at[3]. */
 static inline __m512i load_four(const char *p, const size_t *at)
 {
     __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[0])));
@@ -158,8 +158,8 @@ static inline __m512i load_four(const char *p, const size_t *at)
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret, in the lane order 0 4 1 5 2
- * 6 3 7. */
+/* For each i: XXH3's mix of the 16 bytes at p + at[i] with two words of the secret. The lanes have
+ * the results in the order 0 4 1 5 2 6 3 7. */
 static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t *secret)
 {
     const __m512i key = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)secret));
@@ -168,8 +168,8 @@ static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t 
     return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* Store the terms that all slices of 17 to 64 bytes have, eight slices at a time, in the array of
- * hashes, and fill the two lists. */
+/* For eight slices at a time, store in the array of hashes the terms that all slices of 17 to 64
+ * bytes have, and fill the two lists. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
@@ -177,7 +177,7 @@ static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_s
     const __m512i gap = _mm512_set1_epi64((int64_t)s->gap);
     for (size_t done = 0; done < n; done += 8) {
         const size_t left = n - done,
-                     back = left < 8 ? 8 - left : 0; /* lanes that were done before */
+                     back = left < 8 ? 8 - left : 0; /* number of lanes that are computed again */
         const size_t i = first + done - back;
         const __mmask8 fresh = (__mmask8)(0xFFu << back);
         const size_t *begin = s->starts + i, *end = begin + s->k;
@@ -213,8 +213,8 @@ static inline __m512i finish_eight(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
 }
 
-/* Whole registers are stored without a mask, because a load soon after a masked store has to wait
- * for that store. */
+/* Whole registers are stored without a mask. A masked store would delay a load that follows
+ * soon. */
 static inline void finish_slices(uint64_t *hashes, size_t n)
 {
     size_t i = 0;
@@ -241,7 +241,7 @@ static inline __m512i fmix64_eight(__m512i k)
     return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
 }
 
-/* A and B of eight blocks, one in each lane. */
+/* The sums A and B of eight blocks, one block in each lane. */
 typedef struct content_lanes {
     __m512i a, b;
 } content_lanes;
@@ -255,7 +255,8 @@ static inline __attribute__((always_inline)) void content_row(content_lanes *to,
     to->b = _mm512_add_epi64(to->b, _mm512_mul_epu32(folded, b));
 }
 
-/* Sum the first n hashes of `run`, but at most a stretch. Returns the lanes with a block. */
+/* Sum the first n hashes of `run`, but at most one stretch. Returns the mask of the lanes that have
+ * a block. */
 static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, size_t n)
 {
     unsigned r = 0;
@@ -274,7 +275,7 @@ static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, s
     return r > 0 ? 0xFF : lanes;
 }
 
-/* Sum all lanes mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, and their overflow is
+/* Sum all lanes mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, whose overflow is
  * undefined.) */
 static inline uint64_t sum_lanes(__m512i v)
 {
@@ -287,7 +288,8 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
 {
     const __m512i step = _mm512_set1_epi64((int64_t)(8 * BM_CONTENT_STEP));
     const __m512i lanes = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
-    __m512i c = _mm512_setzero_si512(), d = c; /* j below: (j+1) * G for the block of each lane */
+    __m512i c = _mm512_setzero_si512(), d = c; /* j is, in each lane, (number of the lane's block +
+                                                * 1) * G */
     __m512i j = _mm512_mullo_epi64(
         _mm512_add_epi64(lanes, _mm512_set1_epi64((int64_t)(at / BM_CONTENT_ROWS))),
         _mm512_set1_epi64((int64_t)BM_CONTENT_STEP));
@@ -311,8 +313,8 @@ static size_t vector_char_starts(const char *joined, size_t begin, size_t end, s
 #define BM_CHAR_STARTS vector_char_starts
 #include "text/shingle_loops.h"
 
-/* Like put_bits, but stores sixteen at once; overwrites up to 16 entries after the end. AVX-512
- * VBMI2 (Ice Lake, Zen 4 and later) can pack the bytes that a mask selects. */
+/* Like put_bits, but stores sixteen entries at a time, and may overwrite up to 16 entries after the
+ * end. AVX-512 VBMI2 (Ice Lake, Zen 4 and later) can pack the bytes that a mask selects. */
 static inline __attribute__((always_inline, target("avx512vbmi2"))) size_t *
 put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
 {
@@ -326,7 +328,7 @@ put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
         __m128i low = _mm512_castsi512_si128(index), high = _mm_unpackhi_epi64(low, low);
         _mm512_storeu_si512(starts, _mm512_add_epi64(_mm512_cvtepu8_epi64(low), bases));
         _mm512_storeu_si512(starts + 8, _mm512_add_epi64(_mm512_cvtepu8_epi64(high), bases));
-        index = _mm512_shuffle_i64x2(index, index, 0x39); /* bring the next 16 bytes to the front */
+        index = _mm512_shuffle_i64x2(index, index, 0x39); /* move the next 16 bytes to the front */
         starts += 16;
     } while (starts < end);
     return end;

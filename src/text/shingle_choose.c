@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_choose.c -- chooses the loops for an instruction set; the scalar ones if there are none.
+/* shingle_choose.c -- chooses the loops of an instruction set. If it has none, the scalar loops are
+ * chosen.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/shingle_ops.h"

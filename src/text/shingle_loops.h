@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_loops.h -- the loops of bm_shingle_ops, written once over a block of 64 bytes.
  *
- * Each file shingle_<isa>.c defines the block for its instruction set and then includes this
- * header, which defines only static functions. The block consists of:
+ * Each file shingle_<isa>.c defines a block for its instruction set, then includes this header. The
+ * header defines only static functions. A block is defined by:
  *
  *     bm_block                                  64 bytes
  *     block_load(p), block_store(p, b)          unaligned
@@ -41,11 +41,12 @@ static inline bm_block load_upto(const char *p, size_t left)
     return left >= 64 ? block_load(p) : block_load_part(p, left);
 }
 
-/* Lead bytes that certainly do not begin a White_Space. Bytes after the block are unknown, so a
- * lead near the end of the block may still begin one. White_Space beyond ASCII is U+0085 and U+00A0
- * (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F
- * (E2 81 9F) and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6)
- * are common, so they are told apart from White_Space. */
+/* The mask of lead bytes that certainly do not begin a White_Space. Bytes after the block are not
+ * examined, so a lead byte near the end may be missing, even if it begins no White_Space.
+ * White_Space beyond ASCII is U+0085 and U+00A0 (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to
+ * U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F) and U+3000 (E3 80 80). Dashes and
+ * quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common, so they are distinguished from
+ * White_Space. */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -60,7 +61,7 @@ static inline uint64_t block_no_space(bm_block b)
            (block_equal(b, (char)0xE3) & (not_80 >> 1 | not_80 >> 2));
 }
 
-/* Bytes before which `join` must stop. */
+/* The mask of bytes before which `join` must stop. */
 static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
 {
     if (!rules->high_is_plain)
@@ -71,8 +72,8 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
     return stop == 0 ? 0 : stop & ~block_no_space(b);
 }
 
-/* Copy the bytes of `in` whose bits are set in `wanted`, one run at a time. Each run is read from
- * the text again, since a read from a block just stored would wait for the store. */
+/* Copy those bytes of `in` whose bits are set in `wanted`, run by run. Each run is loaded from the
+ * text again, because loading from a block that was just stored would wait for the store. */
 static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rule, const char *in,
                               size_t left, uint64_t wanted, char *out)
 {
@@ -89,11 +90,11 @@ static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rul
     return out;
 }
 
-/* How many bytes of a block `join` may take, if `left` bytes of text are left from its start. Sets
- * *last if the stretch ends after these bytes. If characters compose, the one before a stop is not
- * taken; it may be the last of the block, so only 63 bytes of a full block are taken. If the stop
- * is one of the last two bytes, the block shows only part of its sequence; the next block begins
- * with the stop and shows all of it. */
+/* How many bytes of a block `join` may take, if `left` bytes of text begin with this block. Sets
+ * *last if the stretch ends after these bytes. If characters compose, the character before a stop
+ * is not taken. It may be the last one of the block, so at most 63 bytes of a full block are taken.
+ * If the stop is one of the last two bytes, the block has only part of the sequence that begins
+ * there. The next block then begins with the stop, and has the whole sequence. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -108,16 +109,16 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
 
 /* Which bytes of a block are dropped, and the state after the block. */
 typedef struct bm_dropped {
-    uint64_t mask; /* the dropped bytes */
-    /* 1: the last byte that is not punctuation is a separator. A block of punctuation alone keeps
-     * the value from before the block. */
+    uint64_t mask; /* 1 for each dropped byte */
+    /* 1: apart from punctuation, the last byte is a separator. If the block has only punctuation,
+     * this is the state before the block. */
     uint64_t after_sep;
 } bm_dropped;
 
-/* Which of n bytes are dropped if punctuation is dropped before words are cut. `sep` are the
- * separators, `punct` the punctuation. A separator is dropped if the last byte before it that is
- * not punctuation is a separator too. The carry of an addition moves a separator's bit across a run
- * of punctuation. */
+/* Which of n bytes are dropped if punctuation is dropped before words are cut. `sep` is the mask of
+ * separators, `punct` that of punctuation. A separator is dropped if the byte before it, skipping
+ * punctuation, is a separator too. The carry of an addition moves the bit of a separator across a
+ * run of punctuation. */
 static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
                                             uint64_t after_sep)
 {
@@ -129,8 +130,8 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that the code for `drops_punct` and for `each` (rule BM_JOIN_EACH) disappears if
- * these are false. */
+/* Inlined with constants for `drops_punct` and `each` (rule BM_JOIN_EACH). If they are false, their
+ * code disappears. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
                                                                 const bool each, const char *in,
@@ -199,8 +200,9 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
                         : join_blocks(rules, false, false, in, len, joined);
 }
 
-/* Write base + i for each bit i of the mask, eight at a time, so that the branch goes the same way
- * for most blocks. Returns the end; up to 7 entries after the end are overwritten too. */
+/* Write base + i for each bit i of the mask. Eight numbers are written at a time, so that the
+ * branch goes the same way for most blocks. Returns where the numbers end. Up to 7 entries after
+ * the end are overwritten too. */
 static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
 {
     size_t *end = starts + __builtin_popcountll(mask);
@@ -232,7 +234,7 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
     return (size_t)(out - starts);
 }
 
-/* An instruction set may define its own functions for the starts. */
+/* An instruction set may define its own functions that find starts. */
 #if !defined(BM_WORD_STARTS)
 #define BM_WORD_STARTS word_starts
 #define BM_CHAR_STARTS char_starts
@@ -240,7 +242,8 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
 
 static void hash_slices(const bm_slices *slices, size_t n)
 {
-    const bm_slices s = *slices; /* a copy, so that stores of hashes cannot alias it */
+    const bm_slices s = *slices; /* a copy that stores of hashes cannot change, so it stays in
+                                  * registers */
     size_t done = block_hash_slices(&s, n);
     for (size_t i = done; i < n; i++) {
         size_t begin = s.starts[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64). A block is four
- * registers. NEON has no movemask: to make a 64-bit mask, bytes that are all ones are reduced to
- * one bit each, and the four registers are added pairwise three times.
+ * registers. NEON has no movemask. To make a 64-bit mask, each byte is reduced to one bit, and the
+ * bytes of the four registers are added pairwise three times.
  *
  * Tests: tests/unit/text/shingle_ops_check.c */
 #include <arm_neon.h>
@@ -29,7 +29,7 @@ static inline void block_store(char *p, bm_block b)
     vst1q_u8_x4((uint8_t *)p, b);
 }
 
-/* One bit per byte, set if the byte is all ones. */
+/* The mask of the bytes whose bits are all set. The other bytes must be 0. */
 static inline uint64_t mask_of(bm_block all)
 {
     const uint8x16_t bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -76,7 +76,7 @@ static inline uint64_t block_lead(bm_block b)
     return mask_of(b);
 }
 
-/* All ones in the bytes with low <= byte < low + n. */
+/* Sets all bits of the bytes with low <= byte < low + n. */
 static inline uint8x16_t within(uint8x16_t v, uint8_t low, uint8_t n)
 {
     return vcltq_u8(vsubq_u8(v, vdupq_n_u8(low)), vdupq_n_u8(n));
@@ -131,7 +131,7 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     (void)p, (void)n, (void)k, (void)hashes;
-    return 0; /* NEON has no 64-bit multiplication: the scalar loop is as fast */
+    return 0; /* NEON has no 64-bit multiplication, so the scalar loop is as fast */
 }
 
 static inline size_t block_hash_slices(const bm_slices *slices, size_t n)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_scalar.c -- the loops of the shingler without vector instructions. A block is eight words
- * of eight bytes. Used on processors without a file of their own, and as the reference in tests of
- * the other files.
+ * of eight bytes. They are used on processors that have no file of their own, and as the reference
+ * in tests of the other files.
  *
- * A comparison leaves its result in the top bit of each byte; a multiplication gathers the eight
- * top bits. Little-endian, like the whole library.
+ * A comparison stores its result in the top bit of each byte. A multiplication gathers the eight
+ * top bits. Words are little-endian, as in the whole library.
  *
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/shingle_ops_check.c */
 #include <string.h>
@@ -39,13 +39,13 @@ static inline void block_store(char *p, bm_block b)
     memcpy(p, b.word, sizeof b.word);
 }
 
-/* One bit for each of the eight bytes, byte 0 lowest, from the bytes' top bits. */
+/* Gather the top bits of the eight bytes. Byte 0 becomes the lowest bit. */
 static inline uint64_t gather(uint64_t tops)
 {
     return (tops >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* Sets the top bit of each byte with low <= byte < low + n. low + n <= 0x80. */
+/* Set the top bit of each byte with low <= byte < low + n. low + n must be at most 0x80. */
 static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
 {
     uint64_t seven = v & ~TOPS;
@@ -53,13 +53,13 @@ static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
     return from & ~past & ~v & TOPS;
 }
 
-/* Sets the top bit of each byte that is zero. */
+/* Set the top bit of each byte that is zero. */
 static inline uint64_t zero(uint64_t v)
 {
     return ~(((v & ~TOPS) + ~TOPS) | v) & TOPS;
 }
 
-/* All ones in each byte whose top bit is set in `tops`. */
+/* Set all bits of each byte whose top bit is set in `tops`. */
 static inline uint64_t whole_bytes(uint64_t tops)
 {
     return (tops >> 7) * 0xFF;
@@ -139,7 +139,7 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
 
 static inline uint64_t block_punct(bm_block b)
 {
-    /* First byte and length of each run of category P. */
+    /* The runs of ASCII characters of category P: first byte and length. */
     static const unsigned char runs[][2] = {{'!', 3}, {'%', 6}, {',', 4}, {':', 2}, {'?', 2},
                                             {'[', 3}, {'_', 1}, {'{', 1}, {'}', 1}};
     uint64_t mask = 0;

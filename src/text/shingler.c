@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingler.c -- from the text of a document to distinct hashes: first joined text, then the hashes
- * of its shingles, then the distinct ones among them.
+/* shingler.c -- makes distinct hashes from the text of a document: first joined text, then the
+ * hashes of its shingles, then the distinct hashes.
  *
- * Joined text (shingle_ops.h) is the only copy made of a text. It is processed in windows of 4 KiB.
- * So word starts and hashes stay in the first-level cache, and scratch other than joined text does
- * not grow with the document. Most documents are one window.
+ * Joined text (shingle_ops.h) is the only copy that is made of a text. It is processed in windows
+ * of 4 KiB. So word starts and hashes stay in the first-level cache, and only the memory for joined
+ * text grows with the document. Most documents have one window.
  *
  * Limits: 2^32-2 distinct shingles in a document. Scratch buffers of more than SCRATCH_MAX bytes
  * are freed after the document. */
@@ -24,8 +24,8 @@
 #include "text/token_hash.h"
 #include "text/unreadable.h"
 
-#define WINDOW      ((size_t)BM_SHINGLE_RUN_MAX - 1) /* bytes of joined text */
-#define SCRATCH_MAX ((size_t)1 << 20)                /* the most bytes kept of each buffer */
+#define WINDOW      ((size_t)BM_SHINGLE_RUN_MAX - 1) /* bytes of joined text in a window */
+#define SCRATCH_MAX ((size_t)1 << 20)                /* larger buffers are freed after a document */
 
 struct bm_shingler {
     bm_text_options options;
@@ -35,32 +35,35 @@ struct bm_shingler {
     bm_joined joined;
     bm_codes codes[2];
     bm_distinct distinct;
-    bm_content_parts *content; /* for a document of several windows */
-    bm_hash64_fn *hash64;      /* for the whole joined text */
-    bm_stream_hash *sequence;  /* over the hashes; NULL: not stop word shingles */
-    size_t units;              /* per shingle */
-    size_t *starts;            /* starts of the units of a window: room for units + WINDOW + 17 */
-    uint64_t *run;             /* the hashes of a window, with repeats: room for WINDOW + 1 */
-    bm_stop_table stop;        /* stop words, for stop word shingles; else empty */
-    /* starts, then ends, of the stop word shingles of a window: room for 2 * (WINDOW + 1); else
-     * NULL */
+    bm_content_parts *content; /* used for documents with several windows */
+    bm_hash64_fn *hash64;      /* hashes the whole joined text */
+    bm_stream_hash *sequence;  /* hashes the sequence of hashes, for stop word shingles; otherwise
+                                * NULL */
+    size_t units;              /* units of a shingle */
+    size_t *starts;            /* where the units of a window start: space for units + WINDOW +
+                                * 17 */
+    uint64_t *run;             /* the hashes of a window, with repeats: space for WINDOW + 1 */
+    bm_stop_table stop;        /* the stop words, for stop word shingles; otherwise empty */
+    /* for stop word shingles: where those of a window start, then where they end; space for 2 *
+     * (WINDOW + 1). Otherwise NULL */
     size_t *picked;
-    uint32_t *counts; /* for a bag: how often each distinct hash occurs */
+    uint32_t *counts; /* for bags: how often each distinct hash occurs */
     size_t cap_counts;
-    uint64_t limit;  /* the most bytes of a document; 0: no limit */
-    uint64_t needed; /* bytes that a document over the limit needs */
+    uint64_t limit;  /* limit for the bytes of a document; 0: no limit */
+    uint64_t needed; /* bytes that the last document over the limit needs */
 };
 
-/* The document being added. */
+/* The document that is being added. */
 typedef struct document {
     bm_shingle_batch *batch;
-    size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
-    bm_content_sums content;  /* sums for the content hash, if the document is one window */
-    /* the document has several windows, and shingler->content has its hashes */
+    size_t n_distinct, n_run; /* number of distinct hashes so far; number of all hashes so far */
+    bm_content_sums content;  /* sums for the content hash, if the document has one window */
+    /* the document has several windows, whose hashes are added to shingler->content */
     bool streamed;
-    bm_shingle_run_fn *scan; /* receives the hashes, and none is added; NULL: all are added */
+    bm_shingle_run_fn *scan; /* receives the hashes, which are then not added to the batch; NULL:
+                              * they are added */
     void *scan_ctx;
-    bm_shingle_run scanned; /* for `scan`: the hashes of the current window */
+    bm_shingle_run scanned; /* passed to `scan`: the hashes of the current window */
 } document;
 
 /* --- open and close --- */
@@ -185,7 +188,7 @@ static bm_status over_limit(bm_shingler *shingler, uint64_t needed, bm_error *er
                    (unsigned long long)needed, (unsigned long long)shingler->limit);
 }
 
-/* An upper bound of the units of the joined text. */
+/* An upper bound for the number of units in the joined text. */
 static uint64_t count_units(const bm_shingler *shingler)
 {
     const bm_joined *joined = &shingler->joined;
@@ -197,8 +200,9 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Check that the document fits the limit with `n` hashes. An error reports the bytes that the whole
- * document needs if all its other shingles are new (or, in a bag, further occurrences). */
+/* Check that the document does not exceed the limit with `n` hashes. If it does, the error reports
+ * the bytes that the whole document needs, assuming that all its remaining shingles are new (or, in
+ * a bag, further occurrences). */
 static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
     const bool bag = shingler->options.bag;
@@ -210,8 +214,8 @@ static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64
     return over_limit(shingler, bytes_of(joined, most, bag), err);
 }
 
-/* Check that joined text fits the limit, if `left` of `len` bytes of text are still to be
- * joined. */
+/* Check that the joined text does not exceed the limit. `left` of `len` bytes of text are not
+ * joined yet. */
 static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
 {
     const double joined = (double)shingler->joined.len, done = (double)(len - left);
@@ -254,7 +258,8 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 
 /* --- joined text to hashes --- */
 
-/* Add the first n hashes of shingler->run. `whole`: the document has no other hashes. */
+/* Add the first n hashes of shingler->run to the document. `whole`: the document has no other
+ * hashes. */
 static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (n == 0) /* the batch may have no array of hashes yet */
@@ -291,7 +296,7 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
     return status;
 }
 
-/* For a bag: add each further occurrence of a shingle as an element of its own. */
+/* Make a bag: add each further occurrence of a shingle as an element of its own. */
 static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err)
 {
     bm_shingle_batch *batch = doc->batch;
@@ -306,7 +311,8 @@ static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err
     return status;
 }
 
-/* Hash a document in which each byte is a unit: byte shingles, or char shingles of ASCII. */
+/* Hash a document in which each byte is a unit, because it has byte shingles, or char shingles of
+ * ASCII. */
 static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const size_t k = shingler->units, len = shingler->joined.len;
@@ -325,12 +331,14 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
-/* Find the stop words among the first m units of shingler->starts. Fills shingler->picked with the
- * slices of k units that begin at them: first all starts, then all ends. Returns how many there
- * are. There is no branch on whether a word is a stop word, since it would be unpredictable. */
+/* Find the stop words among the first m units of shingler->starts. At each of them begins a slice
+ * of k units. shingler->picked becomes the starts of all slices, followed by their ends. Returns
+ * the number of slices. The code does not branch on whether a word is a stop word, because that is
+ * unpredictable. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
-    const bm_stop_table stop = shingler->stop; /* a copy, so that stores cannot alias it */
+    const bm_stop_table stop = shingler->stop; /* a copy that stores cannot change, so it stays in
+                                                * registers */
     const char *data = shingler->joined.data;
     const size_t *starts = shingler->starts, k = shingler->units;
     size_t *picked = shingler->picked, n = 0;
@@ -345,8 +353,8 @@ static size_t pick_stop_words(bm_shingler *shingler, size_t m)
     return n;
 }
 
-/* Hash the shingles that start at the first m units in shingler->starts; if shingler->picked is
- * set, only those that start at a stop word. Returns how many. */
+/* Hash the shingles that start at the first m units of shingler->starts. If shingler->picked is
+ * set, only those that start with a stop word are hashed. Returns the number of hashes. */
 static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
 {
     bm_slices slices = {shingler->joined.data, shingler->starts, shingler->units, gap,
@@ -360,9 +368,9 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
     return m;
 }
 
-/* Hash a document whose units are found by their starts: words (gap 1) or code points (gap 0).
- * Shingle i ends `gap` bytes before unit i + k starts; there is one more start after the last unit.
- * The last k starts of a window are carried over to the next window. */
+/* Hash a document in units that are found by where they start: words (gap 1) or code points (gap
+ * 0). The shingle that starts at unit i ends `gap` bytes before unit i + k starts. A further start
+ * follows the last unit. The last k starts of a window are moved to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const bool words = bm_shingle_is_of_words(shingler->options.shingle);
@@ -392,7 +400,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
         *n_units += m;
         n = k;
     }
-    *n_units += n - 1; /* the last start belongs to no unit */
+    *n_units += n - 1; /* the last start is not that of a unit */
     return BM_OK;
 }
 
@@ -465,7 +473,7 @@ out:
 
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined **out, bm_error *err)
 {
-    trim_scratch(shingler); /* may be left from the document before */
+    trim_scratch(shingler); /* large buffers may be left from the document before */
     *out = &shingler->joined;
     return join_text(shingler, text, err);
 }

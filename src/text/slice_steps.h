@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slice_steps.h -- hashes slices of many lengths with XXH3 without branching on the length.
+/* slice_steps.h -- hashes slices of many lengths with XXH3, without branching on the length.
  *
- * Nearly all shingles of words have 17 to 64 bytes, and XXH3 adds two terms for slices of more than
- * 32. Short and long slices alternate irregularly, and a mispredicted branch costs as much as a
- * hash. So slices are hashed in steps of BM_SLICE_STEP:
+ * Nearly all shingles of words have 17 to 64 bytes. For slices of more than 32 bytes, XXH3 adds two
+ * more terms. Short and long slices alternate irregularly, and a mispredicted branch costs as much
+ * as a hash. So BM_SLICE_STEP slices at a time are hashed in these steps:
  *
  *     begin      in vectors: the terms that all slices of 17 to 64 bytes have. Makes two lists:
  *                slices of 33 to 64 bytes, and slices of other lengths
@@ -11,8 +11,8 @@
  *     finish     in vectors: the final mix
  *     other      one by one: the second list, hashed by the library
  *
- * Reads from 16 bytes before a slice to 32 bytes after its start, whatever its length. Used by the
- * shingle_<isa>.c of instruction sets that have a vector multiplication. */
+ * Bytes from 16 before a slice to 32 after its start may be read, whatever the length of the slice.
+ * The files shingle_<isa>.c of instruction sets with a vector multiplication use this header. */
 #pragma once
 
 #include "text/shingle_ops.h"
@@ -20,18 +20,18 @@
 
 #define BM_SLICE_STEP 256u
 
-/* Indexes of slices. The lists are written 8 at a time. */
+/* Numbers of slices. Eight entries are written at a time. */
 typedef struct bm_slice_lists {
     size_t n_more, n_other;
     uint32_t more[BM_SLICE_STEP + 8];  /* slices of 33 to 64 bytes */
-    uint32_t other[BM_SLICE_STEP + 8]; /* slices of less than 17 or more than 64 bytes */
+    uint32_t other[BM_SLICE_STEP + 8]; /* slices of fewer than 17 or more than 64 bytes */
 } bm_slice_lists;
 
 typedef void (*bm_slices_begin_fn)(const bm_slices *s, size_t first, size_t n,
                                    bm_slice_lists *lists);
 typedef void (*bm_slices_finish_fn)(uint64_t *hashes, size_t n);
 
-/* Hash n slices. Returns how many were hashed: none if n < lanes, else all. */
+/* Hash n slices. Returns how many were hashed: none if n < lanes, otherwise all. */
 static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const bm_slices *s,
                                                                          size_t n, size_t lanes,
                                                                          bm_slices_begin_fn begin,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_table.c -- a hash table with buckets of two keys, whose factor is chosen so that each word
+/* stop_table.c -- a hash table whose buckets have two keys. Its factor is chosen so that each word
  * fits into its own bucket.
  *
  * The table has two to four buckets for each word; the table of the default list takes 8 KB.
  * Several factors are tried, then tables of twice and four times the size, until no bucket would
- * get a third word. With thousands of words there is no such factor: words that do not fit then go
- * to the next bucket with room, and are searched for there.
+ * get a third word. With thousands of words, no such factor is found. A word that does not fit is
+ * then stored in the next bucket that has space, and searched for there.
  *
- * The look-up of base/hash_table.h has branches. With it, a `sign` that looks up each word took 1.5
- * times the CPU.
+ * The look-up of base/hash_table.h has branches. With it, `sign` with stop word shingles took 1.5
+ * times the CPU time.
  *
- * A list made to need many steps slows down only the jobs that use it.
+ * If a list is constructed to need many steps, only the jobs that use it are slower.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_table.h"
@@ -31,7 +31,7 @@ static size_t count_words(const char *words)
     return n;
 }
 
-/* The key of a word of the list. Unlike bm_stop_key, reads no bytes around the word. */
+/* The key of a word of the list. Unlike bm_stop_key, this does not read bytes around the word. */
 static uint64_t key_of(const char *word, size_t len)
 {
     char block[24] = {0};
@@ -41,8 +41,8 @@ static uint64_t key_of(const char *word, size_t len)
     return bm_stop_key(block + 8, len);
 }
 
-/* Put all words into the table. If a word does not fit into its own bucket, it goes into a later
- * one if `any`; else false is returned. */
+/* Put all words into the table. If a word does not fit into its own bucket, it is put into a later
+ * bucket (if `any`), or false is returned. */
 static bool fill(bm_stop_table *table, size_t len, bool any)
 {
     memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);

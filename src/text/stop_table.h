@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stop_table.h -- the table in which stop words are looked up.
  *
- * Every word of a text is looked up, and the answer is unpredictable, so the look-up has no branch:
- * the word is made a 64-bit key, which is compared with the keys of one bucket.
+ * Every word of a text is looked up, and the result is unpredictable, so the look-up has no branch.
+ * A 64-bit key is made from the word, and compared with the keys of one bucket.
  *
  *     length 1 … 7     the key is the bytes of the word, and its length in the highest byte, so it
  *                      identifies the word
@@ -21,17 +21,17 @@
 #define BM_STOP_BUCKET 2u /* keys in a bucket */
 
 typedef struct bm_stop_table {
-    uint64_t *keys;  /* owned; BM_STOP_BUCKET per bucket; 0: empty */
-    uint32_t *at;    /* owned; for each key, the offset of its word in `words` */
-    char *words;     /* owned */
+    uint64_t *keys;  /* owned: BM_STOP_BUCKET keys for each bucket; 0: no key */
+    uint32_t *at;    /* owned: for each key, the offset of its word in `words` */
+    char *words;     /* owned: the list */
     uint64_t factor; /* odd */
-    size_t mask;     /* mask of bucket numbers */
+    size_t mask;     /* number of buckets - 1 */
     unsigned shift;
-    bool overflows; /* some words did not fit into their own bucket and are in a later one */
+    bool overflows; /* words that did not fit into their own bucket are in a later one */
 } bm_stop_table;
 
-/* Make a table of `words`, a list from bm_stop_words_load, which is copied. The caller must call
- * bm_stop_table_reset, even after a failure. */
+/* Make a table of `words`, a list from bm_stop_words_load. The list is copied. Call
+ * bm_stop_table_reset even after a failure. */
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
 
@@ -42,8 +42,8 @@ static inline uint64_t bm_stop_load(const char *p)
     return value;
 }
 
-/* The key of a word of len > 0 bytes. May read eight bytes from `word` on, and eight before its
- * end, whatever `len`. */
+/* The key of a word; len must not be 0. Whatever `len`, eight bytes from `word` on and eight bytes
+ * before the word's end may be read. */
 static inline uint64_t bm_stop_key(const char *word, size_t len)
 {
     const uint64_t first = bm_stop_load(word), last = bm_stop_load(word + len - 8);
@@ -58,12 +58,12 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
     return (size_t)(key * table->factor >> table->shift);
 }
 
-/* Search for a word of 8 bytes or more whose key was found in its own bucket, or for any word if
- * the table overflows. Out of line, since it is rare. */
+/* Search for a word. Called if a word of 8 bytes or more has its key in its own bucket, and for all
+ * words if the table overflows. Out of line, because it is rare. */
 bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
-/* Is the word in the table? Reads bytes around the word like bm_stop_key. An empty word is never in
- * the table. */
+/* Is the word in the table? Like bm_stop_key, this may read bytes around the word. An empty word is
+ * never in the table. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
 {
     const uint64_t key = bm_stop_key(word, len);

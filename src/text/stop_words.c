@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_words.c -- normalises and cuts each line of a file with the shingler, then sorts the words.
+/* stop_words.c -- reads lists of stop words: the shingler normalises and cuts each line of a file,
+ * and the words are sorted.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_words.h"
@@ -25,7 +26,7 @@ typedef struct reading {
     const char *name;
     uint64_t line;
     bm_buf text;   /* the words so far, each NUL-terminated */
-    size_t *words; /* their offsets in `text` */
+    size_t *words; /* offset of each word in `text` */
     size_t n, cap;
 } reading;
 
@@ -86,7 +87,8 @@ static bm_status add_lines(reading *r, bm_str file, bm_error *err)
     return BM_OK;
 }
 
-/* Set *out to the words in byte order, each once, separated by blanks. The caller frees it. */
+/* Set *out to the words in byte order, without duplicates, separated by blanks. The caller frees
+ * *out. */
 static bm_status join_words(const reading *r, char **out, bm_error *err)
 {
     bm_buf list = {0};
@@ -114,13 +116,14 @@ out:
     return status;
 }
 
-/* Make the canonical list of a file's contents, which the caller frees. `name` is for messages. */
+/* Make the canonical list from the contents of a file. The caller frees *out. `name` is for
+ * messages. */
 static bm_status parse_list(bm_str file, const bm_text_options *options, const char *name,
                             char **out, bm_error *err)
 {
     reading r = {.name = name};
     bm_text_options words = *options;
-    words.stopwords = NULL; /* not needed here, since lines are only joined */
+    words.stopwords = NULL; /* not needed, because lines are only joined here */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_shingler_open(&words, NULL, &r.shingler, err));
     BM_TRY_OUT(add_lines(&r, file, err));

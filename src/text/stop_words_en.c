@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop_words_en.c -- the list `en`: 183 English function words, namely articles, pronouns,
- * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and the parts of
- * contractions, for word rules under which an apostrophe ends a word (don't, we'll). We compiled
- * the list ourselves. No normaliser changes these words, and each is one word under every word
- * rule.
+/* stop_words_en.c -- the list `en` of 183 English function words: articles, pronouns, prepositions,
+ * conjunctions, auxiliaries, and adverbs that do not depend on the subject of a text. It includes
+ * the parts of contractions (don't, we'll), because an apostrophe ends a word under some word
+ * rules. We compiled the list ourselves. No normaliser changes these words, and each is one word
+ * under every word rule.
  *
- * The digest of this list is recorded with signatures: those made with a changed list do not match.
+ * Signatures record the digest of this list. If the list changes, new signatures do not match old
+ * ones.
  *
  * Tests: tests/unit/text/test_stop_words.c */
 #include "text/stop_words_en.h"

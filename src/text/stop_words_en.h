@@ -6,7 +6,7 @@
 
 extern const char bm_stop_words_en[]; /* canonical (stop_words.h) */
 
-/* The list of loaded options (bm_stop_words_load); English if they have none. */
+/* The list of loaded options (bm_stop_words_load). If they have none, the English list. */
 static inline const char *bm_stop_words_of(const bm_text_options *loaded)
 {
     return loaded->stopwords != NULL ? loaded->stopwords : bm_stop_words_en;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* token_hash.c -- one function per hash. XXH3 and XXH64 come from the xxHash library, SHA-1 from
- * libcrypto; MurmurHash3_x86_32 is implemented here from its author's public description. They
- * make signatures comparable with those of other programs; nothing secret depends on them.
+ * libcrypto; MurmurHash3_x86_32 is implemented here from its author's public description. These
+ * hashes make signatures comparable with those of other programs. Nothing secret depends on them.
  *
  * Tests: tests/unit/text/test_token_hash.c, tests/reference/test_hashes.py */
 #include "text/token_hash.h"
@@ -24,7 +24,7 @@ static uint64_t hash_xxh64(const bm_token_hasher *hasher, const char *bytes, siz
     return XXH64(bytes, len, hasher->seed);
 }
 
-/* Hash joined words, with hasher->joint in place of each space. */
+/* Hash joined words, with hasher->joint instead of each space. */
 static uint64_t hash_joined(const bm_token_hasher *hasher, const char *bytes, size_t len)
 {
     XXH64_state_t state;

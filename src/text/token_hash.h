@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_hash.h -- the 64-bit hash of a shingle's bytes, by name (--hash).
+/* token_hash.h -- the 64-bit hash of a shingle's bytes, which --hash names.
  *
  *     xxh3      XXH3_64bits, seed 0
  *     xxh64     XXH64, seed 0
@@ -9,10 +9,10 @@
  * Under the scheme nemo, murmur3 has a seed. Under lance, xxh64 has a seed, and words are joined by
  * the byte 0x1F (bm_scheme_set_hashing).
  *
- * Schemes of 32 bits use the low half, which is therefore what other programs call the token hash:
- * SHA-1[0:4], MurmurHash3. Sets keep all 64 bits, so that exact similarities are equally exact
- * under every hash. With 32 bits alone, most documents of 100,000 shingles would have two different
- * shingles with equal hashes. */
+ * Schemes of 32 bits use the low half. It is what other programs call the token hash: SHA-1[0:4],
+ * MurmurHash3. Sets keep all 64 bits, so that exact similarities are equally exact with every hash.
+ * With only 32 bits, most documents of 100,000 shingles would have two different shingles with
+ * equal hashes. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -34,11 +34,11 @@ typedef struct bm_sha1_calls {
 } bm_sha1_calls;
 
 struct bm_token_hasher {
-    const bm_shingle_ops *ops; /* has the loops for XXH3 */
+    const bm_shingle_ops *ops; /* the loops for XXH3 */
     bm_token_hash_fn *fn;
-    bm_sha1_calls sha1; /* from libcrypto; empty for other hashes */
+    bm_sha1_calls sha1; /* functions of libcrypto, for SHA-1; otherwise empty */
     uint32_t seed;      /* for xxh64 and murmur3: 0, or the scheme's seed */
-    char joint;         /* hashed in place of the space between words */
+    char joint;         /* hashed instead of the space between words */
 };
 
 /* Open a hasher, which any thread may use. BM_ERR_IO: libcrypto (for SHA-1) cannot be opened. */

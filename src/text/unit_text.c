@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_text.c -- finds how many slots a document has, where its words begin, and whether a device
- * can process it; and maps units back to the text.
+/* unit_text.c -- determines how many slots a document has, where its words begin, and whether a
+ * device can process it. It also maps units back to the text.
  *
- * The text is the shingler's joined text; nothing is normalised a second time. Words are found by
- * the shingler's own loop. Code points are found by the device, which recognizes lead bytes. A char
- * shingle of a document that is not ASCII may have 4*K bytes, so if K exceeds 60, such a document
- * is left to the host without a closer check.
+ * Devices get the shingler's joined text, so nothing is normalised a second time. The shingler's
+ * loop finds words. The device finds code points by their lead bytes. If a document is not ASCII, a
+ * char shingle may have 4*K bytes. So if K exceeds 60, such a document is left to the host without
+ * a closer check.
  *
  * Tests: tests/reference/test_measure.py, tests/unit/text/test_text_units.c,
  *        tests/unit/text/test_unit_text.c */
@@ -24,12 +24,12 @@
 #include "text/shingle_ops.h"
 #include "text/unicode_tables.h"
 
-#define WINDOW  ((size_t)4096) /* bytes of joined text */
+#define WINDOW  ((size_t)4096) /* bytes of joined text that are processed at a time */
 #define LEN_MAX ((size_t)1 << 30)
-#define BLOCK   ((size_t)64 << 10) /* bytes of text made into units at a time */
+#define BLOCK   ((size_t)64 << 10) /* least bytes of text that are made into units at a time */
 
-/* Count the slots for byte and char shingles: the bytes before the last K-1 units. 0: there are
- * fewer than K units. */
+/* Count the slots of a document with byte or char shingles. Every byte before the last K-1 units is
+ * a slot. Returns 0 if there are fewer than K units. */
 static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 {
     size_t at = joined->len;
@@ -42,8 +42,8 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
     return at;
 }
 
-/* Append the starts of the document's words, and one more after the last. Sets *longest to the
- * bytes of the longest shingle. */
+/* Append where the document's words start, and one more start after the last word. *longest becomes
+ * the number of bytes in the longest shingle. */
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
 {
@@ -70,7 +70,7 @@ static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
     return BM_OK;
 }
 
-/* Count the code points that begin in the first n bytes. */
+/* Count the code points that begin in the first n bytes of `text`. */
 static uint64_t count_leads(const char *text, size_t n)
 {
     uint64_t leads = 0;
@@ -82,7 +82,7 @@ static uint64_t count_leads(const char *text, size_t n)
 /* The size of a document. */
 typedef struct extent {
     uint64_t n_slots;
-    size_t longest; /* an upper bound of the bytes of a shingle */
+    size_t longest; /* an upper bound for the bytes of a shingle */
     bool is_short;
 } extent;
 
@@ -115,8 +115,8 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     return BM_OK;
 }
 
-/* Append the joined text of a document. For word shingles, a blank also separates the last word
- * from the next document, so that starts never decrease. */
+/* Append the joined text of a document. For word shingles, a blank follows the last word too, so
+ * that starts never decrease from one document to the next. */
 static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
                            bm_error *err)
 {
@@ -137,7 +137,7 @@ static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Make the complete document the batch's last one. Space for it must have been reserved. */
+/* Append the complete document to the batch. Space for it must have been reserved. */
 static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, bool empty)
 {
     doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
@@ -150,8 +150,8 @@ static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, b
     batch->n_docs++;
 }
 
-/* May a shingle be empty? Devices hash at least one byte, but a shingle of one empty word has
- * none. */
+/* May a shingle be empty? Devices hash at least one byte, but if a shingle is one word, it may be
+ * empty. */
 static bool may_be_empty(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD && options->shingle_k == 1 &&
@@ -214,32 +214,34 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 
 /* === text units ===
  *
- * Makes joined text (join_exact.h) segment by segment, so that each of its bytes can be traced to
- * its offset in the text.
+ * Makes joined text (join_exact.h) segment by segment, so that for each of its bytes the offset in
+ * the text is known.
  *
  *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: no normaliser
  *                                                               composes it with text before it
  *     joined      a   l   m   a  20       é ............        its bytes come from the segment
  *     units     [ a   l   m   a ]       [ é            ]
  *
- * A character begins a segment if its combining class is 0, it is not dropped as invisible, and the
- * two segments, normalised one by one, give the normal form of both together. For all text that we
- * know, the segments then give the normal form of the whole text. Where they do not, the text is
- * cut only where that is proved to be safe (normalize.h). */
+ * A character begins a segment if three conditions are met: its combining class is 0, it is not
+ * dropped as invisible, and normalising the segments before and after the cut separately gives the
+ * normal form of both together. For all text that we know, the segments then give the normal form
+ * of the whole text. If they do not, the text is cut only where a cut is proved to be safe
+ * (normalize.h). */
 
 typedef struct mapping {
     bm_join_rules rules;
     bm_shingle_kind kind;
-    bm_str text;       /* a block of the text that begins and ends where the text may be cut */
+    bm_str text;       /* the current block; it begins and ends where the text may be cut */
     size_t block_from; /* offset of the block in the text */
-    bm_joined joined;  /* joined text from the first incomplete unit on */
-    size_t *begins;    /* where each segment begins in `text`, then text.len: n_begins + 1 */
+    bm_joined joined;  /* joined text, beginning with the first incomplete unit */
+    size_t *begins;    /* n_begins + 1 offsets: where each segment begins in `text`, then
+                        * text.len */
     size_t n_begins, cap_begins;
-    bool after_base; /* state before the last segment; see bm_normalize_run */
+    bool after_base; /* the state before the last segment; see bm_normalize_run */
     bm_codes codes[2], whole, parts;
-    /* The unit that is incomplete. */
+    /* The incomplete unit: */
     size_t begin;    /* where it begins in `joined` */
-    size_t from, to; /* its offsets in the text so far */
+    size_t from, to; /* its offsets in the original text so far */
     uint64_t n;      /* number of units before it */
     bm_text_unit_fn *fn;
     void *ctx;
@@ -271,8 +273,8 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof *a->data) == 0);
 }
 
-/* Set *may to whether the text may be cut at `at`, after the segment that begins at `begin`. The
- * character after the cut ends at `end`. */
+/* May the text be cut at `at`? The segment before the cut begins at `begin`. The character after
+ * the cut ends at `end`. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
@@ -327,8 +329,8 @@ static bm_status make_segments(mapping *m, bm_error *err)
     return same_codes(&m->whole, &m->parts) ? BM_OK : cut(m, true, err);
 }
 
-/* The block of the text that begins at offset `at`: at least BLOCK bytes, up to where the text may
- * be cut, or all that is left. */
+/* The block of the text that begins at offset `at`. It has at least BLOCK bytes, and ends where the
+ * text may be cut; if fewer bytes are left, it has all of them. */
 static bm_str block_at(bm_str text, size_t at)
 {
     const char *const begin = text.data + at, *const end = text.data + text.len;
@@ -343,8 +345,8 @@ static bm_str block_at(bm_str text, size_t at)
 
 /* --- units --- */
 
-/* End the incomplete unit before byte `end` of the joined text, and before offset `to` in the text.
- * The next unit begins at byte `next`. */
+/* End the incomplete unit before byte `end` of the joined text, and before offset `to` of the text.
+ * The next unit begins at byte `next` of the joined text. */
 static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_error *err)
 {
     BM_TRY(m->fn(m->ctx, m->n++, (bm_str){m->joined.data + m->begin, end - m->begin}, m->from, to,
@@ -353,7 +355,8 @@ static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_err
     return BM_OK;
 }
 
-/* Process byte i of the joined text, which comes from the segment at offsets from … to-1. */
+/* Process byte i of the joined text. It comes from the segment that has bytes from … to-1 of the
+ * text. */
 static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error *err)
 {
     const char byte = m->joined.data[i];
@@ -361,7 +364,8 @@ static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error
     if (begins)
         m->from = from;
     if (m->kind == BM_SHINGLE_CHAR) {
-        const bool space = !begins && m->joined.data[m->begin] == ' '; /* a run of White_Space */
+        const bool space = !begins && m->joined.data[m->begin] == ' '; /* the unit is a run of
+                                                                        * White_Space */
         if (!begins && ((unsigned char)byte & 0xC0) != 0x80) {
             BM_TRY(end_unit(m, i, space ? from : m->to, i, err));
             m->from = from;
@@ -397,8 +401,9 @@ static bm_status add_segment(mapping *m, size_t begin, size_t end, bm_error *err
     return BM_OK;
 }
 
-/* End the last unit, if it has bytes left after bm_joined_end drops a separator. With BM_JOIN_EACH,
- * an empty piece after the last separator is a unit too, if the text has other units. */
+/* End the last unit if it has bytes left after bm_joined_end has dropped a separator. With
+ * BM_JOIN_EACH, an empty word after the last separator is a unit too, if the text has other
+ * units. */
 static bm_status end_units(mapping *m, size_t len, bm_error *err)
 {
     bm_joined_end(&m->joined, m->rules.rule);
@@ -408,7 +413,8 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* Process bytes from … to-1 of the text. No character in them combines with one outside. */
+/* Process bytes from … to-1 of the text. Their characters must not combine with characters
+ * outside. */
 static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
 {
     const bm_str stretch = {text.data, to};
@@ -426,10 +432,11 @@ static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, b
 
 /* --- words of ASCII --- */
 
-/* Normalisers that change nothing in ASCII except the case of letters. */
+/* Normalisers that change nothing in ASCII, except that they may change the case of letters. */
 #define ASCII_NORMS (BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_INVISIBLE)
 
-/* Are words of ASCII unchanged except for case, and ended by ASCII White_Space or punctuation? */
+/* Are words of ASCII unchanged except for their case, and do they end at ASCII White_Space or
+ * punctuation? */
 static bool has_plain_words(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD &&
@@ -477,8 +484,8 @@ static bm_status add_plain_words(mapping *m, const bm_text_options *options, bm_
     return BM_OK;
 }
 
-/* Process words of ASCII directly. Other characters, and the words around them, are processed
- * exactly. */
+/* Process words of ASCII directly. Other characters, and the words next to them, are processed by
+ * walk_exactly. */
 static bm_status walk_by_words(mapping *m, const bm_text_options *options, bm_str text,
                                bm_error *err)
 {

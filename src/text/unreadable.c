@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreadable.c -- branchless loops, which compilers vectorize.
+/* unreadable.c -- counts characters in branchless loops, which compilers vectorize.
  *
  * Tests: tests/unit/text/test_unreadable.c, tests/cli/situations/encodings.txt */
 #include "text/unreadable.h"
 
-#define LEAST  3u   /* an unreadable text has at least this many bad code points, ... */
-#define PARTS  10u  /* ... and more than one in this many is bad */
-#define STRIDE 255u /* the most bytes per step, so that counts fit into a byte */
+#define LEAST  3u   /* a text is unreadable if it has at least so many bad code points ... */
+#define PARTS  10u  /* ... and they are more than 1 / PARTS of all */
+#define STRIDE 255u /* most bytes of a step, so that counts fit into a byte */
 
 static unsigned is_control(unsigned char c)
 {
     return (c < 0x20) & (c != '\t') & (c != '\n') & (c != '\f') & (c != '\r');
 }
 
-/* Does U+FFFD (EF BF BD) end with the third byte? */
+/* Is this U+FFFD (EF BF BD)? */
 static unsigned is_replacement(unsigned char first, unsigned char second, unsigned char third)
 {
     return (first == 0xEF) & (second == 0xBF) & (third == 0xBD);
 }
 
-/* Numbers of code points: of all, and of U+FFFD and controls. */
+/* Number of code points, and number of bad ones: U+FFFD and control characters. */
 typedef struct tally {
     uint64_t n, bad;
 } tally;
 
-/* Count code points in at most STRIDE bytes. `preceded`: s[-2] and s[-1] are bytes of the text
+/* Count the code points of at most STRIDE bytes. `preceded`: s[-2] and s[-1] belong to the text
  * too. */
 static tally count(const unsigned char *s, size_t len, bool preceded)
 {
