@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* band_keys.c -- 64-bit keys of the bands of a signature, by the formula of kernels/affine32.h.
  *
- * A signature alone does not show whether its document had shingles: bm_band_keys treats a row of
- * all one bits as that of a document without any. A document with shingles has such a row only when
- * each of its minima is 2^32-1; for one permutation and one shingle the chance of that is 2^-32,
- * for more words far less. Backends know the number of shingles and do not need the rule. */
+ * A signature alone does not show whether its document had shingles. bm_band_keys treats a row of
+ * words with all bits set as the row of a document without shingles. A document with shingles has
+ * such a row only if all its minima are 2^32-1. With one permutation and one shingle, the
+ * probability of this is 2^-32; with more words it is far less. Backends know the number of
+ * shingles, and do not need this rule. */
 #include <bandmill/sketch.h>
 
 #include <string.h>
@@ -26,7 +27,8 @@ void bm_band_keys_scalar(const void *signature, uint32_t bands, uint32_t rows, b
     }
 }
 
-/* 64-bit words may be stored in an array of 32-bit words, so they need not be aligned. */
+/* Like bm_band_keys_scalar, for 64-bit words. They may be stored in an array of 32-bit words, so
+ * they need not be aligned. */
 static void band_keys64(const void *signature, uint32_t bands, uint32_t rows, bool empty,
                         uint64_t *keys)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_plan.h -- the order in which each empty bin of the scheme oph tries the other bins as donors
- * of a word, computed once for a seed and a number of bins, so that no bin tries a donor twice.
+/* oph_plan.h -- the order in which an empty bin of the scheme oph tries other bins as donors of a
+ * word. The order of each bin is computed once for a seed and a number of bins, so that no donor is
+ * tried twice.
  *
- * A backend that signs by the plan makes the same words as scheme_oph.c. A plan is read-only once
- * made: any number of threads. */
+ * A backend that signs by the plan makes the same words as scheme_oph.c. A plan does not change
+ * after it was made, so any number of threads may read it. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -11,28 +12,31 @@
 #include "sketch/scheme_row.h"
 
 #define BM_OPH_ROW_PAD 64u
-#define BM_OPH_STEPS   4u   /* donors that a bin tries at once */
-#define BM_OPH_PACKED  256u /* with at most this many bins, an offer includes its donor */
+#define BM_OPH_STEPS   4u /* donors that a bin tries at a time */
+/* up to this number of bins, an offer includes the number of its donor */
+#define BM_OPH_PACKED 256u
 
-/* Two tables of about bins x bins numbers: 64 KiB for 128 bins. {0}: there are no tables. */
+/* Two tables, each with about bins x bins numbers: 64 KiB for 128 bins. {0}: no tables. */
 typedef struct bm_oph_plan {
-    uint32_t bins, row; /* row: bins rounded up to 64, the length of a row of offers */
-    /* at bm_oph_order_at(…, bin, i): the i-th donor that `bin` tries, each donor once; then padding
-     * up to a multiple of BM_OPH_STEPS */
+    uint32_t bins, row; /* row: length of a row of offers, which is `bins` rounded up to a multiple
+                         * of BM_OPH_ROW_PAD */
+    /* element bm_oph_order_at(…, bin, i) is the i-th donor that `bin` tries. Each donor occurs
+     * once; padding up to a multiple of BM_OPH_STEPS follows */
     uint16_t *order;
-    /* [donor][bin]: the rank of `donor` for `bin`: `order` has `donor` at bm_oph_order_at(…, bin,
-     * rank). With at most BM_OPH_PACKED bins: 256 * rank + donor. */
+    /* [donor][bin]: the rank of `donor` among the donors that `bin` tries, so that element
+     * bm_oph_order_at(…, bin, rank) of `order` is `donor`. With at most BM_OPH_PACKED bins, the
+     * element is 256 * rank + donor. */
     uint16_t *offers;
 } bm_oph_plan;
 
-/* The index in `order`. The entries of one step of all bins are adjacent, so reading the first few
- * of each bin touches little memory. */
+/* The index in `order` of the i-th donor of a bin. The entries of all bins for the same step are
+ * adjacent, so reading the first few entries of each bin needs little memory. */
 static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
 {
     return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;
 }
 
-/* The donor that made `offer` (an entry of `offers`) to `bin`. */
+/* The donor that made `offer`, an element of `offers`, to `bin`. */
 static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, uint32_t offer)
 {
     return plan->bins <= BM_OPH_PACKED ? offer % BM_OPH_PACKED

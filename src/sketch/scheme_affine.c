@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_affine.c -- the schemes affine32 and affine64: the scalar reference, and what devices
- * need.
+/* scheme_affine.c -- the schemes affine32 and affine64: the scalar reference, and the data that
+ * devices need.
  *
  * Tests: tests/unit/sketch/test_scheme_affine32.c, tests/unit/sketch/test_scheme_affine64.c */
 #include <bandmill/sketch.h>
@@ -16,15 +16,16 @@
 
 /* === scheme affine32 ===
  *
- * The scheme affine32: the scalar reference (coefficients and minima), and what devices need.
+ * The scalar reference of the scheme affine32 (coefficients and minima), and the data that devices
+ * need.
  *
- * The reference is the definition that every backend is compared with, so it is written to be read,
- * not to be fast: one shingle, one permutation, one minimum. The arithmetic comes from
- * kernels/affine32.h, which OpenCL devices compile too.
+ * The reference is the definition with which every backend is compared. So it is written for
+ * readers, not for speed: it computes one minimum at a time, from one shingle after another. The
+ * arithmetic comes from kernels/affine32.h, which OpenCL devices compile too.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 
-/* Draw as datasketch 2 does: all a first, each made odd, then all b. */
+/* Draw coefficients in the order of datasketch 2: first all a, each made odd, then all b. */
 static void draw_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b)
 {
     bm_random random;
@@ -84,11 +85,11 @@ bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint3
 
 /* === scheme affine64 ===
  *
- * The scheme affine64 of datasketch 2: affine32 with 64 bits throughout.
+ * The scheme affine64 of datasketch 2: like affine32, but all numbers have 64 bits.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 
-/* All a first, each made odd, then all b. */
+/* Draw first all a, each made odd, then all b. */
 static bm_status affine64_draw(const bm_sketch_options *options, bm_scheme_params *out,
                                bm_error *err)
 {

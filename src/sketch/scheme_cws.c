@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_cws.c -- the scheme cws: consistent weighted sampling of shingles with weights; the scalar
- * reference.
+/* scheme_cws.c -- the scalar reference of the scheme cws: consistent weighted sampling of shingles
+ * with weights.
  *
- * The reference is the definition that every backend is compared with, as in scheme_affine.c;
- * cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash of
- * the chosen element. Words of two documents agree if the same element was chosen (or another one
- * with the same 32 bits), so bands, verification by signatures and plans work as with any scheme.
- * Neither the order of elements nor a repeated element changes a word.
+ * As in scheme_affine.c, the reference is the definition with which every backend is compared.
+ * cws_draws.h has the formulas and their sources. A word is the low 32 bits of the hash of the
+ * chosen element. Words of two documents agree if the same element was chosen, or another one with
+ * the same 32 bits. So bands, verification by signatures and plans work as with any scheme. Words
+ * do not depend on the order of the elements, or on repeated elements.
  *
- * Coefficients, five a permutation: all a_ij = 2 (n32 & 0x7fffffff) + 1 first, permutation after
- * permutation, then all b_ij = n32. The first words do not depend on the others.
+ * Each permutation has five coefficients a and five b. First all a_ij = 2 (n32 & 0x7fffffff) + 1
+ * are drawn, permutation after permutation, then all b_ij = n32. The first words do not depend on
+ * the others.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 
 #include "base/error.h"
 #include "base/random.h"

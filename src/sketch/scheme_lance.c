@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, 16 bits of a 64-bit
- * minimum. Each is stored in a 32-bit word whose upper 16 bits are 0; without shingles, all 32 bits
- * are 1.
+/* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, which are 16 bits of a
+ * 64-bit minimum. Each is stored in a 32-bit word, whose upper 16 bits are 0. If the document has
+ * no shingles, all 32 bits are 1.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 #include "base/error.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
@@ -11,7 +11,7 @@
 #include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
-/* Draw from SplitMix64, starting at the seed: a and b in turn, then all c. */
+/* Draw from SplitMix64, which starts at the seed: a and b alternately, then all c. */
 static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_merge.c -- merges the words of parts, and makes the buffers of coefficients for devices;
- * see scheme_row.h.
+/* scheme_merge.c -- merges the words of a document's parts, and makes the buffers of coefficients
+ * for devices; see scheme_row.h.
  *
  * Tests: tests/unit/sketch/test_scheme_device.c */
 #include "sketch/scheme_row.h"
@@ -32,8 +32,7 @@ void bm_words_merge64(const bm_scheme_params *params, const void *part, void *wo
     }
 }
 
-/* Copy `bytes` of `array` to `offset` in the upload. If `array` is NULL, leave that part as it
- * is. */
+/* Copy `bytes` bytes of `array` to `offset` in the upload. If `array` is NULL, do nothing. */
 static void put(char *upload, size_t offset, const void *array, size_t bytes)
 {
     if (array != NULL)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_mersenne.c -- the schemes with values mod the prime 2^61 - 1: legacy (datasketch 1) and
- * text-dedup, with the low 32 bits of values as words, and datatrove. They differ in the order in
- * which their coefficients are drawn, and in the bits of a hash that they use.
+/* scheme_mersenne.c -- the schemes that compute values mod the prime 2^61 - 1: legacy (datasketch
+ * 1), text-dedup and datatrove. Words of legacy and text-dedup are the low 32 bits of values. The
+ * schemes differ in the order in which coefficients are drawn, and in the bits of a hash that they
+ * use.
  *
- * The scalar reference, as in scheme_affine.c: one shingle, one permutation, one minimum. The
- * originals let the product wrap mod 2^64 before they take the modulus, and so do we.
+ * The functions are the scalar reference, as in scheme_affine.c. In the original programs the
+ * product wraps mod 2^64 before the modulus is taken, so it does here too.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 #include <string.h>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@
 #include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
-/* Draw a and b in turn, permutation after permutation. */
+/* Draw a and b alternately, permutation after permutation. */
 static bm_status legacy_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init64(&bm_scheme_legacy, options, false, out, err));
@@ -29,7 +30,7 @@ static bm_status legacy_draw(const bm_sketch_options *options, bm_scheme_params 
     return BM_OK;
 }
 
-/* All a, then all b. */
+/* Draw all a, then all b. */
 static bm_status draw_lists(const bm_scheme_ops *ops, const bm_sketch_options *options,
                             bm_scheme_params *out, bm_error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_nemo.c -- the scheme nemo: NeMo Curator's 32-bit signatures, with values as cuDF computes
- * them. The arithmetic is affine32 without the mixing before it, so it uses the kernels and vector
- * loops of affine32.
+ * them. The arithmetic is that of affine32, without mixing hashes first. So the kernels and vector
+ * loops of affine32 are used.
  *
- * cuDF computes a*h + b mod 2^61 - 1, but in 32-bit numbers, which have already wrapped mod 2^32,
- * so the modulus has no effect. It replaces a hash of 0 by 1.
+ * cuDF computes a*h + b mod 2^61 - 1, but with 32-bit numbers. They have wrapped mod 2^32 before,
+ * so the modulus has no effect. cuDF also replaces a hash of 0 by 1.
  *
- * Threads: pure functions; parameters are read only after draw. */
+ * Threads: pure functions. Parameters do not change after they were drawn. */
 #include "base/error.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
@@ -14,7 +14,7 @@
 #include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
-/* Draw a and b in turn, permutation after permutation. */
+/* Draw a and b alternately, permutation after permutation. */
 static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init(&bm_scheme_nemo, options, options->perms, out, err));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
- * reference, and what devices need.
+/* scheme_oph.c -- the scheme oph: one hash for each shingle, K bins, and optimal densification. The
+ * file has the scalar reference, and the data that devices need.
  *
- * The reference is the definition that every backend is compared with, as in scheme_affine.c; it
- * follows kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a
- * document with far fewer shingles than bins costs attempts instead, about K / (filled bins) for
- * each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer one.
+ * As in scheme_affine.c, the reference is the definition with which every backend is compared. It
+ * follows kernels/oph.h line by line. A signature costs one hash for each shingle, whatever K is.
+ * If a document has far fewer shingles than bins, attempts to find donors cost more: about K /
+ * (filled bins) for each empty bin. All words depend on K, so a shorter signature is not the
+ * beginning of a longer one.
  *
- * Threads: pure functions; parameters are read only after draw.
+ * Threads: pure functions. Parameters do not change after they were drawn.
  *
  * Tests: tests/unit/sketch/test_oph_plan.c, tests/unit/sketch/test_scheme_oph.c */
 #include <string.h>
@@ -22,13 +23,14 @@
 
 /* === oph plan ===
  *
- * The attempts of every bin, without repeats. See oph_plan.h.
+ * Computes the attempts of every bin, without repeats. See oph_plan.h.
  *
- * The definition draws up to 16 K donors for a bin, and then tries its neighbours. A donor without
- * a word has none the second time either, so only the first appearance of each donor counts. */
+ * By definition, a bin draws up to 16 K donors, and then tries its neighbours. If a donor has no
+ * word the first time, it has none the second time, so only the first occurrence of each donor
+ * matters. */
 
-/* The order of one bin: donors by first appearance among its attempts, then the remaining ones,
- * cyclically after the bin. */
+/* Set `order` to the donors of one bin: first those that it draws, by first occurrence, then the
+ * others, cyclically from the bin on. */
 static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)
 {
     bool seen[BM_PERMS_MAX] = {false};
@@ -57,7 +59,7 @@ static bm_status plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
 {
     const uint32_t bins = params->perms,
                    row = (bins + BM_OPH_ROW_PAD - 1) / BM_OPH_ROW_PAD * BM_OPH_ROW_PAD;
-    const size_t entries = (size_t)bins * row; /* entries of each table; row is a multiple of
+    const size_t entries = (size_t)bins * row; /* of each table; `row` is a multiple of
                                                 * BM_OPH_STEPS */
     *out = (bm_oph_plan){.bins = bins,
                          .row = row,
@@ -81,9 +83,9 @@ static bm_status plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_
     return BM_OK;
 }
 
-/* Merge the words of another part of a document into `words`, which is not densified. `part` may be
- * densified: a word that a bin took from a donor is recognized, since its hash belongs to another
- * bin, and is skipped. */
+/* Merge the words of a further part of a document into `words`, which is not densified. `part` may
+ * be densified: a word that a bin took from a donor is skipped. It is recognized because its hash
+ * belongs to another bin. */
 static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words)
 {
     for (uint32_t bin = 0; bin < plan->bins; bin++)
@@ -91,8 +93,8 @@ static void merge_bins(const bm_oph_plan *plan, const uint32_t *part, uint32_t *
             words[bin] = part[bin];
 }
 
-/* Fill the empty bins; no effect if all are empty. Used for few documents: backends have faster
- * loops. */
+/* Fill the empty bins. If all are empty, nothing changes. Used only for few documents, because
+ * backends have faster loops. */
 static void oph_fill_empty(const bm_oph_plan *plan, uint32_t *words)
 {
     uint32_t found[BM_PERMS_MAX];
@@ -109,7 +111,7 @@ static void oph_fill_empty(const bm_oph_plan *plan, uint32_t *words)
     memcpy(words, found, plan->bins * sizeof *words);
 }
 
-#define HEAD 16u /* BM_OPH_HEAD of kernels/oph_donors.cl */
+#define HEAD 16u /* must equal BM_OPH_HEAD of kernels/oph_donors.cl */
 
 _Static_assert(BM_PERMS_MAX <= BM_OPH_KEY_SHIFT, "the keys of donors hold no more bins");
 
@@ -125,7 +127,7 @@ static bm_status oph_draw(const bm_sketch_options *options, bm_scheme_params *ou
     return BM_OK;
 }
 
-/* The bin from which the empty `bin` takes its word; at least one bin is not empty. */
+/* The bin from which the empty bin `bin` takes its word. At least one bin must have a word. */
 static uint32_t donor_of(const bm_scheme_params *params, const uint32_t *met, uint32_t bin)
 {
     const uint32_t bins = params->perms;
@@ -177,13 +179,14 @@ static bm_status oph_plan(const bm_scheme_params *params, void **out, bm_error *
     return status;
 }
 
-/* For kernels/oph_donors.cl: a, b, zeros up to HEAD words, and both tables of the plan. */
+/* Make the buffer for kernels/oph_donors.cl: a, b, zeros up to HEAD words, then both tables of the
+ * plan. */
 static bm_status oph_upload(const bm_scheme_params *params, uint32_t padded, void **out,
                             size_t *bytes, bm_error *err)
 {
     const bm_oph_plan *plan = params->plan;
     const size_t table = (size_t)plan->bins * plan->row * sizeof *plan->order;
-    (void)padded; /* oph has only one a and one b */
+    (void)padded; /* not needed, because oph has only one a and one b */
     *bytes = HEAD * sizeof(uint32_t) + 2 * table;
     uint32_t *words = bm_alloc_zero(*bytes, 1);
     if (words == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_params.c -- memory for coefficients. See scheme_params.h.
+/* scheme_params.c -- allocates and frees coefficients; see scheme_params.h.
  *
  * Tests: tests/unit/sketch/test_scheme_affine32.c, tests/unit/sketch/test_scheme_oph.c */
 #include "sketch/scheme_params.h"
