@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export.c -- writers of signatures in the forms of other tools.
+/* export.c -- writes signatures in the forms of other tools.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_datatrove.py,
  *        tests/reference/test_exchange.py, tests/unit/exchange/test_lean_record.c,
@@ -30,14 +30,14 @@
 
 #define PLAIN_HEAD 12u
 
-/* The scheme of each code in a record. Code 0 stands for records without a code. */
+/* codes[i] is the scheme whose code in records is i. Code 0 means that records have no code. */
 static const struct {
     const char *scheme;
     uint32_t word_bytes;
 } codes[] = {{"legacy", 4}, {"affine32", 4}, {"affine64", 8}};
 #define N_CODES (sizeof codes / sizeof codes[0])
 
-/* Set *word_bytes to the bytes of a word of this scheme. Returns false if records have no code for
+/* Set *word_bytes to the size of a word of this scheme. Returns false if records have no code for
  * the scheme. */
 static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
 {
@@ -50,7 +50,7 @@ static bool lean_word_bytes(const char *scheme, uint32_t *word_bytes)
     return false;
 }
 
-/* Write a head to `out`, and return its size. head->scheme must be one in `codes`. */
+/* Write a head to `out`, and return its size. head->scheme must be in `codes`. */
 static size_t lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST])
 {
     uint8_t code = 0;
@@ -122,7 +122,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
 
 /* The plan in the manifest of the signatures. */
 typedef struct planned {
-    uint64_t bands, rows; /* 0: no plan */
+    uint64_t bands, rows; /* both 0: the manifest has no plan */
 } planned;
 
 static planned read_planned(const bm_manifest *manifest)
@@ -176,7 +176,7 @@ bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *
 
 /* === export reader ===
  *
- * Reads blocks of up to BLOCK_BYTES from the arrays of the directory. */
+ * Reads blocks of at most BLOCK_BYTES from the arrays of the directory. */
 
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCK_MOST  4096u
@@ -186,7 +186,7 @@ static bool wants_keys(const bm_settings *s)
     return s->results.exchange.what == BM_EXPORT_BANDS;
 }
 
-/* Open a reader. Close it whatever the status. */
+/* Open a reader. Close it even after a failure. */
 static bm_status export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
                                     bm_error *err)
 {
@@ -225,9 +225,9 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Read the next block, which is valid until the next call; out->n 0: there are no more documents.
- * BM_ERR_FORMAT: the files are not those that the manifest lists (this is found with the last
- * block). */
+/* Read the next block, which is valid until the next call. If no documents are left, out->n becomes
+ * 0. BM_ERR_FORMAT: the files are not those that the manifest lists. This is detected with the last
+ * block. */
 static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
     bm_sign_dir *dir = r->exporter->dir;
@@ -275,8 +275,8 @@ out:
     return status;
 }
 
-/* Read the number of documents of each rank. The caller frees out->documents and out->bytes,
- * whatever the status. BM_ERR_FORMAT: sources.tsv does not match the manifest. */
+/* Read how many documents each rank has. The caller frees out->documents and out->bytes, even after
+ * a failure. BM_ERR_FORMAT: sources.tsv does not match the manifest. */
 static bm_status trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err)
 {
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
@@ -301,7 +301,7 @@ static void trove_numbers_begin(bm_trove_numbers *numbers)
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-/* Load the data needed to number the documents of a block. */
+/* Load the data with which the documents of a block are numbered. */
 static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
                                     bm_error *err)
 {
@@ -311,7 +311,7 @@ static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_b
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-/* If all documents of the rank were numbered, go to the next rank. Returns whether it did. */
+/* If all documents of the rank were numbered, go to the next rank, and return true. */
 static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
@@ -322,8 +322,8 @@ static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-/* The number, in numbers->rank, of document `i` of the loaded block; BM_TROVE_NO_NUMBER if it has
- * none. Called for all documents in order; the rank must have documents left. */
+/* The number of document `i` of the loaded block in numbers->rank; BM_TROVE_NO_NUMBER: it has no
+ * number. Call this for all documents in order. The rank must have documents left. */
 static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;
@@ -334,12 +334,14 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 
 /* === export arrays ===
  *
- * Forms that are rows of words: LeanMinHash, NumPy, Milvus; and the files beside them.
+ * Writes forms that are rows of words: LeanMinHash, NumPy, Milvus. Also writes the files beside
+ * those of a form.
  *
- * For Milvus, the bytes of the words are a binary vector. Milvus imports a NumPy file for each
- * field of a collection: signature.npy, and id.npy with line numbers of ids.txt, from 0. */
+ * For Milvus, the bytes of the words are a binary vector. Milvus imports one NumPy file for each
+ * field of a collection: signature.npy, and id.npy, whose ids are line numbers of ids.txt, counted
+ * from 0. */
 
-/* Close the array. Returns `status` if that is a failure, else the status of closing. */
+/* Close the array. If `status` is a failure, it is returned; otherwise the status of closing is. */
 static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
 {
     bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
@@ -357,7 +359,7 @@ static bm_status close_file(bm_out_file *file, bm_status status, bm_error *err)
 typedef struct lean {
     bm_out_file *file;
     char head[BM_LEAN_HEAD_MOST];
-    size_t head_bytes, words_bytes; /* bytes of a record */
+    size_t head_bytes, words_bytes; /* sizes of the two parts of a record */
 } lean;
 
 static bool export_lean_accepts(const char *scheme)
@@ -394,7 +396,7 @@ static bm_status export_lean(bm_exporter *e, bm_error *err)
 
 typedef struct arrays_rows {
     bm_npy_writer writer;
-    size_t bytes; /* bytes of a row */
+    size_t bytes; /* size of a row */
     bool keys;
 } arrays_rows;
 
@@ -512,28 +514,28 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 
 /* === export datatrove ===
  *
- * The output of datatrove's stage 1: a file for each band and rank, with sorted records. A record
- * has the r words of the band and the number of the document; documents without shingles have no
- * record. In addition, documents.tsv maps each number to its document.
+ * Writes the output of datatrove's stage 1: for each band and rank a file of sorted records. A
+ * record has the r words of the band, and the number of the document. Documents without shingles
+ * have no record. In addition, documents.tsv lists the document of each number.
  *
- * The records of a rank are sorted in memory, for as many bands at once as fit; the other bands
- * take further walks over the signatures. */
+ * The records of a rank are sorted in memory, for as many bands at a time as fit. Other bands need
+ * further walks over the signatures. */
 
-/* A record being sorted. */
+/* A record that is sorted. */
 typedef struct entry {
     uint64_t head; /* the first word of the record */
-    uint32_t at;   /* index of the record among the records of its rank */
+    uint32_t at;   /* size of a band's words */
 } entry;
 
 typedef struct trove {
     bm_exporter *exporter;
     bm_trove_numbers numbers;
-    size_t words_bytes;  /* bytes of the words of a band */
-    size_t record_bytes; /* bytes of a record, including the number */
+    size_t words_bytes;  /* size of a record, including the number */
+    size_t record_bytes; /* first: the first band of this walk; n: number of bands in this walk */
     uint32_t first, n;   /* first: the first band of this walk; n: number of its bands */
-    /* for each band of this walk, one after another: space for `cap` records */
+    /* for each band of this walk: space for `cap` records */
     char *records;
-    entry *entries; /* space for `cap` entries, used for one band at a time */
+    entry *entries; /* space for `cap` entries, used for one band after another */
     size_t n_records, cap;
 } trove;
 
@@ -564,7 +566,7 @@ static int compare(const void *a, const void *b, void *ctx)
         if (v != w)
             return v < w ? -1 : 1;
     }
-    return x->at < y->at ? -1 : x->at > y->at; /* in this order the numbers ascend */
+    return x->at < y->at ? -1 : x->at > y->at; /* records are in the order of their numbers */
 }
 
 static bm_status write_band(const trove *t, uint32_t i, bm_error *err)
@@ -592,8 +594,8 @@ out:;
 
 /* --- walking --- */
 
-/* If no documents are left in the rank, write its files, and those of the following ranks that have
- * no documents. */
+/* If the rank has no documents left, write its files. Also write the files of those ranks after it
+ * that have no documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
     while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
@@ -630,7 +632,7 @@ static bm_status add_block(void *ctx, const bm_export_block *block, bm_error *er
     return BM_OK;
 }
 
-/* Choose how many bands are sorted at once, and allocate the memory for it. */
+/* Choose how many bands are sorted at a time, and allocate memory for them. */
 static bm_status choose_at_once(trove *t, uint32_t *at_once, bm_error *err)
 {
     const bm_budget *budget = &t->exporter->context->budget;
@@ -716,8 +718,8 @@ out:;
     return status == BM_OK ? closed : status;
 }
 
-/* Can datatrove read words of this scheme? Its stage 2 stops at the first word of 2^61 - 1 or more,
- * which only affine64 makes. */
+/* Can datatrove read words of this scheme? Its stage 2 stops at the first word that is 2^61 - 1 or
+ * more. Only affine64 makes such words. */
 static bool export_datatrove_accepts(const char *scheme)
 {
     return strcmp(scheme, "affine64") != 0;
@@ -739,19 +741,19 @@ out:
 
 /* === export table ===
  *
- * A block of documents becomes an Arrow array. The columns are copies, owned by the consumer of the
- * stream. */
+ * Makes an Arrow array from each block of documents. The columns are copies, which the consumer of
+ * the stream owns. */
 
 /* --- types of columns --- */
 
-/* In BM_CELLS_BANDS a word has 8 bytes with any scheme, because text-dedup uses NumPy's uint64
- * unless its option `--hash_bits` selects other arithmetic. */
+/* With BM_CELLS_BANDS, words have 8 bytes for every scheme: text-dedup uses NumPy's uint64, unless
+ * its option `--hash_bits` selects another arithmetic. */
 #define BAND_WORD_BYTES 8u
 
 typedef struct list_type {
-    uint32_t n, bytes;  /* n: number of items in a list; bytes: size of an item */
+    uint32_t n, bytes;  /* n: number of items in a list; bytes: size of one item */
     const char *format; /* Arrow format of an item */
-    const void *values; /* the items of the block; NULL: not in this form */
+    const void *values; /* the items of the block; NULL: they must be converted first */
 } list_type;
 
 static list_type list_of(const bm_export_stream *stream, bm_export_cells cells,
@@ -824,7 +826,7 @@ static void *copy(const void *from, size_t bytes)
     return to;
 }
 
-/* Allocate the n + 1 offsets of n items of `bytes` bytes. NULL: out of memory. */
+/* Make the n + 1 offsets of n items that have `bytes` bytes each. NULL: out of memory. */
 static int32_t *steps(size_t n, size_t bytes)
 {
     int32_t *ends = bm_alloc(n + 1, sizeof *ends);
@@ -865,15 +867,14 @@ static bm_status make_plain(const bm_export_block *block, bm_export_cells cells,
     return bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL, values}, 2, 0}, out, err);
 }
 
-/* Allocate the words of all bands of the block, widened to 8 bytes, big-endian. NULL: out of
- * memory. */
+/* Make the words of all bands of the block, as big-endian words of 8 bytes. NULL: out of memory. */
 static char *turn_bands(const bm_export_stream *stream, const bm_export_block *block,
                         list_type type)
 {
     const bm_exporter *e = stream->reader.exporter;
     const size_t perms = e->context->settings->sketch.perms;
-    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words of a document in
-                                                                          all bands */
+    const size_t used = (size_t)type.n * type.bytes / BAND_WORD_BYTES; /* words that a document has
+                                                                        * in all bands */
     uint8_t *out = bm_alloc(block->n * used, BAND_WORD_BYTES), *at = out;
     for (size_t i = 0; out != NULL && i < block->n; i++)
         for (size_t w = i * perms; w < i * perms + used; w++) {
@@ -885,7 +886,7 @@ static char *turn_bands(const bm_export_stream *stream, const bm_export_block *b
     return (char *)out;
 }
 
-/* Make the array of the items of all lists of a column. */
+/* Make the array of the items, which has those of all lists of a column. */
 static bm_status make_items(const bm_export_stream *stream, const bm_export_block *block,
                             bm_export_cells cells, struct ArrowArray *out, bm_error *err)
 {
@@ -977,8 +978,8 @@ static bm_status write_provenance(const bm_job_context *context, bm_buf *out, bm
     return status;
 }
 
-/* Open a stream; *out refers to *stream. The caller frees the members of *stream, whatever the
- * status; *out may not be used afterwards. */
+/* Open a stream. *out refers to *stream. Even after a failure, the caller frees the members of
+ * *stream; *out must not be used afterwards. */
 static bm_status export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
                                     bm_export_stream *stream, struct ArrowArrayStream *out,
                                     bm_error *err)
@@ -1001,19 +1002,19 @@ out:
 
 /* === export tsv ===
  *
- * A table of tab-separated decimals: id, n_shingles, then w1, w2 … for signatures, or band_1,
- * band_2 … for keys. Ids are escaped as in all our tables. */
+ * Writes a table of tab-separated decimals: id, n_shingles, then w1, w2 … for signatures, or
+ * band_1, band_2 … for keys. Ids are escaped as in all our tables. */
 
-#define DIGITS_MOST 20u /* most digits of a cell, without the tab before it */
+#define DIGITS_MOST 20u /* most digits of a cell, not counting the tab before it */
 
 typedef struct table {
     bm_out_file *file;
     bm_buf text;
-    uint32_t columns, word_bytes; /* columns: number of columns after the first two */
+    uint32_t columns, word_bytes; /* columns: number of columns after id and n_shingles */
     bool keys;
 } table;
 
-/* Write a tab and the digits of `value` to `at`, where there is space for them. Returns their
+/* Write a tab and the digits of `value` to `at`, which must have space for them. Returns where they
  * end. */
 static char *put(char *at, uint64_t value)
 {
@@ -1094,7 +1095,7 @@ out:;
 
 /* === export layouts ===
  *
- * The layouts of the tools' tables, and writing any of them. */
+ * The layouts of the tables of other tools, and a function that writes any of them. */
 
 #define GROUP_BYTES ((uint64_t)32 << 20) /* bytes of words in a row group */
 
@@ -1168,8 +1169,8 @@ static int write_layout(void *ctx, const char *data, size_t len)
     return to->status != BM_OK;
 }
 
-/* Return the failure of writing to the file; without one, the failure of the stream; without
- * either, `status`. */
+/* If writing to the file failed, return that failure. If not, but the stream failed, return the
+ * failure of the stream. Otherwise return `status`. */
 static bm_status outcome(bm_status status, const sink *to, const bm_export_stream *stream,
                          bm_error *err)
 {

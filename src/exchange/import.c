@@ -35,19 +35,19 @@
 
 /* === import place ===
  *
- * Finds the files of an input: a single file, or an export. */
+ * Finds the files of an input, which is a single file or an export. */
 
 static const struct {
     bm_exchange from;
     const char *file;
-    bool lists; /* ids and numbers of shingles are in files beside it */
+    bool lists; /* has ids and numbers of shingles in separate files */
 } forms[] = {{BM_EXCHANGE_LEANMINHASH, BM_FILE_LEAN, true},
              {BM_EXCHANGE_NEMO, BM_FILE_NEMO, true},
              {BM_EXCHANGE_NPY, BM_FILE_SIGNATURES, true},
              {BM_EXCHANGE_ARROW, BM_FILE_SIGNATURES_ARROW, false},
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
-/* Is the directory of the manifest an export of signatures in this form? */
+/* Is the manifest that of an export of signatures in this form? */
 static bool is_export(const bm_manifest *manifest, const char *form)
 {
     static const bm_json_row rows[] = {
@@ -98,7 +98,7 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *reques
     bool there;
     *out = (bm_import_place){0};
     BM_TRY(bm_look_at(AT_FDCWD, path, 0, &there, &info, err));
-    if (!there || !S_ISDIR(info.st_mode)) /* if the path is missing, opening it will fail */
+    if (!there || !S_ISDIR(info.st_mode)) /* if `path` does not exist, opening it will fail */
         return bm_copy_text(path, &out->file, err);
     BM_TRY(open_report(path, request, out, err));
     return find_files(path, request->options->from, out, err);
@@ -111,7 +111,7 @@ void bm_import_place_reset(bm_import_place *place)
     *place = (bm_import_place){0};
 }
 
-/* bytes of the longest line: an id with all bytes escaped */
+/* most bytes of a line: an id whose bytes are all escaped */
 #define LINE_MOST (4 * (size_t)BM_ID_BYTES_MAX)
 
 /* --- ids --- */
@@ -218,18 +218,18 @@ void bm_import_sizes_close(bm_import_sizes *sizes)
 
 /* === import rows ===
  *
- * Files of rows of equal length: NumPy arrays, LeanMinHash records. */
+ * Reads files of rows that have equal lengths: NumPy arrays, and LeanMinHash records. */
 
 typedef struct rows {
     bm_import_source base;
     int fd;
     /* n_rows: number of rows; offset: file offset of the first row */
     uint64_t n_rows, offset;
-    /* sizes of the head and of the words of a row; head_bytes 0: rows have no head */
+    /* size of a row's head, and of its words; head_bytes 0: rows have no head */
     size_t head_bytes, words_bytes;
-    char head[BM_LEAN_HEAD_MOST]; /* the head of the first row, which every row must have */
-    /* raw: a block of rows as in the file; words: their words, the same buffer if rows have no
-     * head */
+    char head[BM_LEAN_HEAD_MOST]; /* the head of the first row; all rows must have the same */
+    /* raw: a block of rows, as in the file; words: their words. If rows have no head, both are the
+     * same buffer */
     char *raw, *words;
 } rows;
 
@@ -293,8 +293,8 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
     return status;
 }
 
-/* If `status` is BM_OK, finish opening: check the number of rows, and allocate the buffers of a
- * block. After a failure *r is closed. */
+/* If `status` is BM_OK, finish opening: check the number of rows, and allocate buffers for a block.
+ * *r is closed if `status` or this function fails. */
 static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {
     const bm_import_head *head = &r->base.head;
@@ -346,8 +346,8 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* Read the head of the first record; all records must have the same head. An empty file has no
- * record, so the head stays unset. */
+/* Read the head of the first record, which all records must have. An empty file has no record, so
+ * the head remains unset. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -393,33 +393,34 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
 
 /* === import table ===
  *
- * Signatures in a list column of a table: Arrow, Parquet, and NeMo Curator's.
+ * Reads signatures from a list column of a table: Arrow, Parquet, and the tables of NeMo Curator.
  *
- * The column is a fixed_size_list, list or large_list of uint32 or uint64. A row that is null, has
- * another length, or contains a null is an error. Ids are a column of text or integers. */
+ * The column is a fixed_size_list, list or large_list of uint32 or uint64. A row is an error if it
+ * is null, has another length, or contains a null. Ids are a column of text or integers. */
 
-#define BATCH_BYTES ((size_t)4 << 20) /* bytes of one array of the table */
+#define BATCH_BYTES ((size_t)4 << 20) /* size of an array of the table */
 
 enum { SIGNATURE, ID, SIZE, N_COLUMNS };
 
 typedef struct list_type {
-    uint32_t fixed; /* items in each list; 0: offsets give their number */
-    uint32_t width; /* bytes of an offset */
-    uint32_t item;  /* bytes of an item */
+    uint32_t fixed; /* number of items in each list; 0: given by offsets */
+    uint32_t width; /* size of an offset */
+    uint32_t item;  /* size of an item */
 } list_type;
 
 typedef struct table_table {
     bm_import_source base;
     const char *names[N_COLUMNS];   /* name of each column; NULL: not requested */
     bool id_given;                  /* the caller named the column of ids, so it must exist */
-    struct ArrowArrayStream stream; /* released: not open */
-    struct ArrowArray array;        /* the current rows; released: there are none */
+    struct ArrowArrayStream stream; /* if its `release` is NULL: not open */
+    struct ArrowArray array;        /* the current rows; if its `release` is NULL: there are no
+                                     * rows */
     size_t at;                      /* the next row in `array` */
-    int64_t child[N_COLUMNS];       /* index of each column; -1: there is none */
+    int64_t child[N_COLUMNS];       /* index of each column; -1: the table does not have it */
     list_type type;
     bm_arrow_column_type types[N_COLUMNS];
     bm_arrow_column columns[N_COLUMNS]; /* columns of `array` */
-    bm_manifest *manifest;              /* from the schema's metadata; NULL: the schema has none */
+    bm_manifest *manifest;              /* from the metadata of the schema; NULL: it has none */
     /* the current block */
     void *words;
     uint32_t n_shingles[BM_IMPORT_BLOCK_ROWS];
@@ -473,14 +474,14 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
         return false;
     out->fixed = (uint32_t)fixed;
     const struct ArrowSchema *item = schema->children[0];
-    if (item->dictionary == NULL) /* else the items are indexes into a dictionary */
+    if (item->dictionary == NULL) /* if there is a dictionary, the items are indexes in it */
         out->item = strcmp(item->format, "I") == 0 ? 4 : strcmp(item->format, "L") == 0 ? 8 : 0;
     return out->item != 0;
 }
 
-/* Read an int32 length and as many bytes, and return their end; NULL: the length is negative. The
- * Arrow C data interface does not state where metadata end, so the library that made them is
- * trusted. */
+/* Read an int32 length and text of this length. Returns the end of the text; NULL: the length is
+ * negative. The Arrow C data interface does not tell where metadata end, so the library that made
+ * them must be trusted. */
 static const char *read_counted(const char *at, bm_str *out)
 {
     int32_t len;
@@ -491,7 +492,7 @@ static const char *read_counted(const char *at, bm_str *out)
     return at + sizeof len + len;
 }
 
-/* Check that the text is JSON, since the file may come from anywhere. */
+/* Check that the text is JSON, because the file may come from anywhere. */
 static bm_status check_json(const char *path, bm_str text, bm_error *err)
 {
     bm_json_exact *parser;
@@ -612,7 +613,7 @@ static uint64_t offset_at(const table_table *t, const struct ArrowArray *lists, 
     return wide;
 }
 
-/* Find where the items of a row's signature begin and end. Returns what is wrong, or NULL. */
+/* Find where the items of a row's signature begin and end. Returns NULL, or what is wrong. */
 static const char *find_items(const table_table *t, size_t row, uint64_t *begin, uint64_t *end)
 {
     const struct ArrowArray *lists = t->array.children[t->child[SIGNATURE]];
@@ -687,7 +688,7 @@ static bm_status read_size(table_table *t, size_t row, uint64_t number, uint32_t
     return BM_OK;
 }
 
-/* If the current array has no rows left, read the next array that has rows. If there is none,
+/* If the current array has no rows left, read the next array with rows. After the last array,
  * t->array.release becomes NULL. */
 static bm_status fetch(table_table *t, bm_error *err)
 {
@@ -714,7 +715,8 @@ static bm_status fetch(table_table *t, bm_error *err)
     return BM_OK;
 }
 
-/* Copy the current row of the table to row n of the block; `number` is its number in the file. */
+/* Copy the current row of the table to row n of the block. `number` is the number of the row in the
+ * file. */
 static bm_status read_row(table_table *t, uint64_t number, size_t n, char *words, bm_error *err)
 {
     BM_TRY(copy_words(t, t->at, number, words, err));
@@ -752,8 +754,8 @@ out:
 
 static const bm_import_ops table_ops = {next_table, close_table};
 
-/* Read the schema, and set the head. The number of words is that of the list type or, if lists have
- * no fixed size, that of the first row. */
+/* Read the schema, and set the head. If lists have a fixed size, it is the number of words;
+ * otherwise, the first row determines that number. */
 static bm_status read_head(table_table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;
@@ -880,7 +882,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 
 /* --- how the signatures were made --- */
 
-/* Set the scheme and the seed that records of LeanMinHash have. BM_ERR_USAGE: the options
+/* Set the scheme and the seed, which records of LeanMinHash have. BM_ERR_USAGE: the options
  * contradict them. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
@@ -909,8 +911,8 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
     return BM_OK;
 }
 
-/* Check that scheme, seed and hash are known, from the file or the options: no default may be
- * assumed. */
+/* Check that scheme, seed and hash are known from the file or the options, because no default may
+ * be assumed. */
 static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {
@@ -969,7 +971,7 @@ bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_er
 
 static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 {
-    if (a->word_bytes == 0 || b->word_bytes == 0) /* one file has no signatures */
+    if (a->word_bytes == 0 || b->word_bytes == 0) /* one of the files has no signatures */
         return (a->manifest == NULL) == (b->manifest == NULL);
     const bool same_scheme = a->scheme == b->scheme || (a->scheme != NULL && b->scheme != NULL &&
                                                         strcmp(a->scheme, b->scheme) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_export.c -- exports a directory of signatures in the form of another tool.
  *
- * The output is always a directory: the files of the form, files beside them with the data that the
- * form cannot store, and report.json with the provenance of the signatures.
+ * The output is always a directory. It has the files of the form, files with the data that the form
+ * cannot store, and report.json, which has the provenance of the signatures.
  *
  * Tests: tests/cli/cases/export.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
@@ -21,7 +21,7 @@
 #include "job/job_steps.h"
 #include "model/scheme_facts.h"
 
-/* Log which files have the data that the form cannot store. */
+/* Log which files have data that the form cannot store. */
 static void log_companions(const bm_exporter *e)
 {
     const char *to = bm_option_name(BM_OPTION_EXCHANGE, e->form->to);
@@ -71,8 +71,8 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* Set in the settings how the documents were signed, check that the form can store that, and choose
- * the plan. */
+/* Set in the settings how the documents were signed, check that the form can store such signatures,
+ * and choose the plan. */
 static bm_status resolve(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_export_form *form = bm_export_form_of(settings->results.exchange.to);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_import.c -- imports signatures of other tools into a directory like those that sign writes,
+/* job_import.c -- imports signatures of other tools. Writes a directory like that of `sign`, but
  * without texts.
  *
- * The first file determines how the signatures were made. It is opened twice: the settings borrow
- * from the first source until the end of the job; the second is read and closed like those of the
- * other files. Words are written while they are read; ids and numbers of shingles are in memory
- * until the end.
+ * The first file determines how the signatures were made. It is opened twice. The settings borrow
+ * from the first source until the job ends; the second source is read and closed like those of all
+ * other files. Words are written as soon as they are read. Ids and numbers of shingles stay in
+ * memory until the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
@@ -32,7 +32,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A file, and the files beside it. */
+/* An input: a file, and the files beside it. */
 typedef struct input {
     bm_import_place place;
     bm_import_source *source;   /* NULL: the file is not open */
@@ -48,11 +48,11 @@ typedef struct importer {
     bm_npy_writer words;
     input *inputs;
     const bm_manifest_input **recorded; /* an entry for each input */
-    bm_import_ids ids;                  /* the list for all inputs (options->ids), or that of the
-                                         * current input */
-    bm_import_sizes sizes;              /* sizes of the current input */
-    bm_buf numbers;                     /* text of the ids of a block, if they are row numbers */
-    size_t ends[BM_IMPORT_BLOCK_ROWS];  /* the ends of these ids */
+    bm_import_ids ids;                  /* the list of ids for all inputs (options->ids), or the
+                                         * list of the current input */
+    bm_import_sizes sizes;              /* numbers of shingles of the current input */
+    bm_buf numbers;                     /* if ids are row numbers: the text of a block's ids */
+    size_t ends[BM_IMPORT_BLOCK_ROWS];  /* the ends of the ids in `numbers` */
 } importer;
 
 static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
@@ -88,8 +88,8 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Set the ids of the block: those of the open list if there is one, else those in the block, else
- * row numbers, counted over all inputs. */
+/* Set the ids of the block. They come from the open list. Without a list, they are the ids in the
+ * block. If it has no ids, they are row numbers, counted over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;
@@ -111,7 +111,8 @@ static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
     return BM_OK;
 }
 
-/* Check the words of a row. BM_ERR_INPUT, naming the row, if the scheme never makes such a word. */
+/* Check the words of a row. BM_ERR_INPUT: the scheme never makes such a word; the message names the
+ * row. */
 static bm_status check_words(const bm_sketch_options *sketch, const void *row, const char *path,
                              uint64_t line, bm_error *err)
 {
@@ -219,8 +220,8 @@ out:
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
-/* Check the number of words. If the first file has no rows, the number was taken from the options,
- * and a later file may have another. */
+/* Check the number of words. If the first file has no rows, the number comes from the options, so a
+ * later file may have another number. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {
     const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;
@@ -232,8 +233,8 @@ static bm_status check_perms(const importer *im, const bm_import_source *source,
                             (unsigned)perms, (unsigned)wanted);
 }
 
-/* Open input i, check that it can be used together with the first one, and read it. The caller
- * closes its source. */
+/* Open input i, check that it agrees with the first input, and read it. The caller closes its
+ * source. */
 static bm_status read_next(importer *im, size_t i, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;
@@ -306,8 +307,8 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
-/* Allocate the inputs, the list of their names, and their entries for the report, to which *recipe
- * then refers. */
+/* Allocate the inputs, the list of their names, and their entries in the report. *recipe then
+ * refers to these lists. */
 static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair_census.c -- draws documents, indexes their sets, and walks over the corpus.
+/* pair_census.c -- draws documents, indexes their sets, and compares them with the whole corpus.
  *
- *     draw    the n least priorities of the distinct documents, in a heap
+ *     draw    the distinct documents with the n lowest priorities, in a heap
  *     index   their sets (lsh/set_overlaps.h)
  *     walk    on all threads, the hashes of each distinct document are looked up in the index; the
  *             number of hashes in common with each drawn document gives the similarity
  *
- * About n * D pairs are counted, each pair of a drawn document with another one. The cost depends
- * only on the number of hashes in the corpus and on the number of common hashes. Sets in a file are
- * read once more, in order. Only integers are summed, so the order of the walk changes nothing.
+ * About n * D pairs are counted, each of a drawn document and another document. The cost depends
+ * only on the number of hashes in the corpus, and on the number of common hashes. Sets in a file
+ * are read once more, in order. All sums are sums of integers, so the order of the walk does not
+ * change the result.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_census_parts.c,
@@ -39,36 +40,39 @@
  * documents into buckets by key, and counts the pairs that share a bucket. The runs are divided
  * among the threads.
  *
- * Pairs are bits of a square matrix, so a pair that shares several bands counts once. A large
- * bucket becomes a row of bits, which is ORed into the matrix row of each of its documents, 64 bits
- * at a time, so that a crowd costs little.
+ * Pairs are bits of a square matrix, so a pair counts once even if it shares several bands. A large
+ * bucket becomes one row of bits. This row is ORed into the matrix row of each document of the
+ * bucket, 64 bits at a time, so that many documents cost little.
  *
- * If the work would exceed WORK_MAX, the runs use fewer documents, drawn at random. */
+ * If the work would exceed WORK_MAX, the runs use fewer documents, which are drawn at random. */
 
-#define WORK_MAX     8e9 /* of all runs, in minima; this takes a second or two */
-#define WORK_KEY     64u /* cost of a key, in minima */
-#define SMALL_BUCKET 32u /* the greatest number of documents in a bucket that is not large */
+/* limit for the work of all runs, in computed minima; so much work takes a second or two */
+#define WORK_MAX     8e9
+#define WORK_KEY     64u                /* the work for a key, in minima */
+#define SMALL_BUCKET 32u                /* a bucket with more documents is large */
 #define Z_90         1.6448536269514722 /* 90 % of normal values are within Z_90 sigma */
 #define NO_DOC       UINT32_MAX
 
-/* The data of one thread. */
+/* The memory of one thread. */
 typedef struct worker {
     _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX]; /* the signature of one document */
-    uint32_t block[BM_SIGN_BLOCK];                           /* premixed hashes */
-    uint64_t *keys; /* for each document, a key for each band */
-    /* For each document, a row of trying.n_words words: a bit for each document with which it
+    uint32_t block[BM_SIGN_BLOCK];                           /* mixed hashes of a block of
+                                                              * shingles */
+    uint64_t *keys; /* for each document: its keys of all bands */
+    /* For each document: a row of trying.n_words words, with a bit for each document with which it
      * shares a band. */
     uint64_t *bits;
-    uint64_t *mask;       /* bits for the documents of one bucket */
-    uint32_t *next;       /* for each document: the next one in the list of its bucket, or NO_DOC */
-    bm_hash_table heads;  /* key of `band` -> the first document in the list of the bucket */
+    uint64_t *mask;       /* one bit for each document: it is in the current bucket */
+    uint32_t *next;       /* for each document: the next document in the list of its bucket; NO_DOC:
+                           * none */
+    bm_hash_table heads;  /* from a key of `band` to the first document in the list of its bucket */
     uint32_t band, bands; /* the current band, and the number of bands */
 } worker;
 
 typedef struct trying {
     const bm_trial_job *job;
     bm_hash_sets docs;
-    size_t n_words; /* words in a row of bits, one bit for each document */
+    size_t n_words; /* number of words in a row of bits, which has one bit for each document */
     const bm_sign_loops *loops;
     worker *benches; /* one for each thread */
     bm_trials *to;
@@ -93,7 +97,7 @@ static uint64_t trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_thre
     return words_of(job) <= BM_PERMS_MAX ? n_threads * bench_bytes(job, most) : 0;
 }
 
-/* --- one run --- */
+/* --- a run --- */
 
 static bm_status make_keys(const trying *t, uint32_t seed, worker *b, bm_error *err)
 {
@@ -129,7 +133,7 @@ static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
     return bm_hash_seeded(key_of(owner, doc), 0, seed);
 }
 
-/* Insert each document at the head of the list of its bucket, for the current band. */
+/* For the current band, insert each document at the head of its bucket's list. */
 static bm_status fill_buckets(const trying *t, worker *b, bm_error *err)
 {
     bm_hash_table *heads = &b->heads;
@@ -181,8 +185,8 @@ static void join_bucket(const trying *t, uint32_t head, worker *b)
         }
 }
 
-/* The number of pairs in b->bits. Each pair has two bits. A document that was in a large bucket
- * also has a bit for itself, which does not count. */
+/* The number of pairs in b->bits, where each pair has two bits. A document that was in a large
+ * bucket also has a bit for itself, which does not count. */
 static uint64_t count_pairs(const trying *t, const worker *b)
 {
     uint64_t n = 0;
@@ -221,8 +225,8 @@ static bm_status run_range(void *ctx, uint32_t thread, size_t begin, size_t end,
 
 /* --- the documents of a run --- */
 
-/* Choose the documents of the runs: all drawn documents, or fewer if there are more than
- * BM_TRIAL_DOCS or the work would be too much. The chosen ones stay in order. */
+/* Choose the documents of the runs, in their order among the drawn documents. These are all drawn
+ * documents, or fewer if there are more than BM_TRIAL_DOCS or the work would exceed WORK_MAX. */
 static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, trying *t,
                         const uint64_t **sets, uint32_t *sizes)
 {
@@ -276,8 +280,8 @@ out:
     return status;
 }
 
-/* Make runs with the drawn documents (choose_docs). No runs are made if the plan has more words
- * than a signature may have, or if there are fewer than two documents. The result does not depend
+/* Make the runs with the drawn documents (choose_docs). If the plan has more words than a signature
+ * may have, or if there are fewer than two documents, no runs are made. The result does not depend
  * on the number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: job->cpu is not available. */
 static bm_status trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
                              bm_trials *out, bm_error *err)
@@ -307,11 +311,12 @@ out:
     return status;
 }
 
-/* Set *low and *high to the range of candidates in nine of ten runs. n_docs: the distinct documents
- * of the corpus; `candidates`: the expected number, with the standard error `error`. If the trial
- * runs used all distinct documents, the ends of the range are counts of trial runs. Otherwise they
- * are the expectation minus or plus 1.645 errors, times the ratio of such a count to the mean
- * count. Both ends are NAN if there are no trial runs, or if the mean count is needed and is 0. */
+/* Set *low and *high to the range in which nine of ten runs have their number of candidates.
+ * n_docs: number of distinct documents in the corpus; `candidates`: the expected number of
+ * candidates; `error`: its standard error. If the trial runs used all distinct documents, *low and
+ * *high are counts of trial runs. Otherwise, they are the expected number minus or plus 1.645
+ * errors, multiplied by the ratio of such a count to the mean count. Both are NAN if there are no
+ * trial runs, or if this ratio is needed and the mean count is 0. */
 static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
                          double *low, double *high)
 {
@@ -330,8 +335,8 @@ static void trials_range(const bm_trials *trials, uint64_t n_docs, double candid
     }
 }
 
-#define GRAIN       64u    /* documents that a thread processes at once */
-#define OFFSET_UNIT 65536u /* units of `offsets` in a thousandth of similarity */
+#define GRAIN       64u    /* documents that a thread processes at a time */
+#define OFFSET_UNIT 65536u /* number of units of `offsets` in a thousandth of similarity */
 #define NOT_DRAWN   UINT32_MAX
 
 typedef struct census_drawn {
@@ -339,14 +344,15 @@ typedef struct census_drawn {
     uint32_t row;
 } census_drawn;
 
-/* The data of one thread. */
+/* The memory of one thread. */
 typedef struct walker {
     bm_overlaps overlaps;
     bm_set_reader reader;
-    /* For each cell: the distances of its pairs from the beginning of their thousandth, summed, in
-     * units of 1 / OFFSET_UNIT of a thousandth. */
+    /* For each cell: the sum, over its pairs, of the distance from the beginning of their
+     * thousandth, in units of 1 / OFFSET_UNIT of a thousandth. */
     uint64_t offsets[BM_CENSUS_CELLS];
-    uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* bm_pair_census.sample_pairs of this thread */
+    uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* the part of bm_pair_census.sample_pairs that this
+                                               * thread has counted */
 } walker;
 
 typedef struct walk {
@@ -354,7 +360,7 @@ typedef struct walk {
     bm_pair_census *census;
     bm_overlap_index index;
     walker *walkers;
-    uint64_t walked; /* rows done so far, for the meter */
+    uint64_t walked; /* number of rows that are done, for the meter */
 } walk;
 
 /* --- drawing --- */
@@ -414,8 +420,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* Check that the memory needed in addition to the corpus fits into the memory limit. If not, and
- * there is a temporary directory, move the sets to a file and check again. */
+/* Check that the memory limit allows the memory that is needed in addition to the corpus. If it
+ * does not, and there is a temporary directory, move the sets to a file, and check again. */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);
@@ -477,7 +483,7 @@ out:
 
 /* --- walking --- */
 
-/* The levels that a similarity reaches, one bit each. */
+/* The levels that a similarity reaches, as one bit for each. */
 static uint8_t levels_of(double similarity)
 {
     uint8_t bits = 0;
@@ -486,8 +492,8 @@ static uint8_t levels_of(double similarity)
     return bits;
 }
 
-/* Count the pair of drawn document number `drawn` and the document in row `row`. `both`: the latter
- * is drawn too, and is the later of the two. */
+/* Count the pair of drawn document number `drawn` and the document in row `row`. `both`: the second
+ * document is drawn too, and is the later one. */
 static void count_pair(const walk *w, walker *own, uint32_t drawn, size_t row, bool both)
 {
     bm_pair_census *census = w->census;
@@ -506,7 +512,7 @@ static void count_pair(const walk *w, walker *own, uint32_t drawn, size_t row, b
         own->sample_pairs[bm_histogram_bin(similarity)]++;
 }
 
-/* The index of a row among the drawn documents, or NOT_DRAWN. */
+/* The index of a row among the drawn documents. NOT_DRAWN: its document is not drawn. */
 static uint32_t index_of(const bm_pair_census *census, uint32_t row)
 {
     const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, bm_order_u32);
@@ -523,7 +529,7 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
-        if (other != drawn) /* a pair of two drawn documents is found twice, once from each */
+        if (other != drawn) /* a pair of two drawn documents is found twice, from each of them */
             count_pair(w, own, other, row, drawn != NOT_DRAWN && other < drawn);
     }
     return BM_OK;
@@ -570,11 +576,11 @@ static void add_up(const walk *w)
             census->sample_pairs[b] += w->walkers[t].sample_pairs[b];
         in_sample -= census->sample_pairs[b];
     }
-    census->sample_pairs[0] += in_sample; /* pairs with nothing in common */
+    census->sample_pairs[0] += in_sample; /* add the pairs without common hashes */
 }
 
-/* The thousandth that contains the threshold. Pairs below the threshold are in this thousandth or
- * earlier ones; pairs that reach the threshold are in this one or later ones. */
+/* The thousandth that contains the threshold. Pairs below the threshold are in this or an earlier
+ * thousandth; pairs that reach the threshold are in this or a later one. */
 static uint32_t thousandth_of(double threshold)
 {
     uint32_t bin = (uint32_t)(threshold * BM_CENSUS_BINS);
@@ -633,7 +639,7 @@ void bm_pair_census_reset(bm_pair_census *census)
     memset(census, 0, sizeof *census);
 }
 
-/* The hundredth of similarity that contains a cell. */
+/* The number of the hundredth of similarity that contains a cell. */
 static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
 {
     const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);
@@ -643,7 +649,7 @@ static uint32_t census_hundredth(const bm_pair_census *census, uint32_t cell)
 
 /* === pair total ===
  *
- * The estimator described in pair_census.h. */
+ * Computes the estimate described in pair_census.h. */
 
 static double variance(const double *halves, size_t n, uint64_t n_docs)
 {
@@ -661,8 +667,8 @@ static double variance(const double *halves, size_t n, uint64_t n_docs)
     return d * d * (1 - (double)n / d) * squares / ((double)n - 1) / (double)n;
 }
 
-/* t, and the root of v as its error. `halves`: y_i of the n drawn documents; n_docs: D. n must be
- * at least 2, or equal to D. If n = D, the total is exact and the error is 0. */
+/* The estimate t, with the root of v as its error. `halves`: y_i of the n drawn documents; n_docs:
+ * D. n must be at least 2, or equal to D. If n = D, the total is exact, and its error is 0. */
 static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
 {
     double sum = 0;
@@ -672,9 +678,9 @@ static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
                       sqrt(variance(halves, n, n_docs))};
 }
 
-/* Like pair_total, but with a greater error, which allows for pairs that the sample does not show:
- * as if one more pair with f = `most` had been seen once. Without this increase, a sample without
- * pairs would give the error 0, as if the corpus certainly had none. */
+/* Like pair_total, but the error is greater, because there may be pairs that the sample does not
+ * show. It is increased as if the sample had shown one more pair, with f = `most`. Otherwise, a
+ * sample without pairs would have the error 0, as if the corpus certainly had none. */
 static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
 {
     bm_total total = pair_total(halves, n, n_docs);
@@ -689,22 +695,22 @@ static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs,
  *
  * A forecast is a sum over the pairs of the census, weighted by P, the curve of the plan.
  *
- * All pairs of a cell have the same weight: P at the mean of their similarities. A cell is a
- * thousandth wide, and P is nearly linear within it: the error due to curvature is P''/24
- * millionths, far below any digit shown. No cell contains pairs from both sides of the threshold.
+ * All pairs of a cell have the same weight: P at the mean of their similarities. A cell has the
+ * width of a thousandth, in which P is nearly linear. The error due to its curvature is P''/24
+ * millionths, far below any digit that is shown. No cell has pairs on both sides of the threshold.
  *
- * Plans are computed in parallel, but each is summed in a fixed order, so that the digits do not
- * depend on the number of threads. */
+ * Plans are computed in parallel. The sum of each plan is computed in a fixed order, so the digits
+ * do not depend on the number of threads. */
 
 typedef struct forecasting {
     const bm_pair_census *census;
     const bm_tune_result *plans;
     bm_tune_documents *to;
-    double **halves; /* for each thread, scratch: a number for each drawn document */
+    double **halves; /* scratch memory of each thread: a number for each drawn document */
 } forecasting;
 
-/* Set halves[i] for each drawn document i to half the sum over its pairs in the cells begin …
- * end-1. A pair in cell c counts weights[c], or 1 if weights is NULL. */
+/* For each drawn document i, set halves[i] to half the sum over its pairs in cells begin … end-1.
+ * A pair in cell c counts weights[c], or 1 if `weights` is NULL. */
 static void add_halves(const bm_pair_census *census, const double *weights, uint32_t begin,
                        uint32_t end, double *halves)
 {
@@ -757,8 +763,8 @@ static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t
 
 /* --- the histogram --- */
 
-/* For each drawn document, add half the number of its pairs without common hashes, which are in no
- * cell. */
+/* For each drawn document, add half the number of its pairs without common hashes, because these
+ * pairs are in no cell. */
 static void add_unlike(const bm_pair_census *census, double *halves)
 {
     for (size_t i = 0; i < census->n; i++) {
@@ -791,14 +797,15 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* Count the documents that have an earlier one at each level. Identical documents are counted
- * exactly. The number of other documents is estimated from the drawn ones. */
+/* For each level, count the documents that reach it with an earlier document. Identical documents
+ * are counted exactly. The number of other documents is estimated from the drawn documents. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {
         for (size_t i = 0; i < census->n; i++)
             halves[i] = census->levels[i] >> l & 1;
-        const bm_total total = total_of(census, halves, 2); /* a document is two halves */
+        const bm_total total = total_of(census, halves, 2); /* a document counts like two halves of
+                                                             * pairs */
         to->removed[l] = total.value + (double)to->identical;
         to->removed_error[l] = total.error;
     }

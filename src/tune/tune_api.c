@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_api.c -- bm_tune, and the calls that read its result.
+/* tune_api.c -- bm_tune, and the functions that read its result.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_tune_api.c */
@@ -24,12 +24,12 @@
 
 /* === tune documents ===
  *
- * For each text setting, makes a census of the documents and forecasts from this census.
+ * For each text setting, makes a census of the documents, and from it the forecasts.
  *
  *     inputs -> ingest -> corpus (sets in memory or in a file) -> census -> forecasts
  *
- * The documents are not signed: similarities are exact, and the effect of banding is computed from
- * the curves of the plans. */
+ * The documents are not signed, because similarities are exact, and the effect of banding is
+ * computed from the curves of the plans. */
 
 _Static_assert(BM_TUNE_BINS == BM_HISTOGRAM_BINS, "one histogram");
 
@@ -65,7 +65,7 @@ static bool reads_stdin(const bm_input_options *input)
     return reads;
 }
 
-/* Check the options before anything is read. BM_ERR_USAGE names the field. */
+/* Check the options before anything is read. BM_ERR_USAGE: the message names the field. */
 static bm_status tune_documents_check(const bm_tune_options *o, bm_error *err)
 {
     bm_settings settings;
@@ -84,7 +84,7 @@ static bm_status tune_documents_check(const bm_tune_options *o, bm_error *err)
     return bm_sign_dir_refuse(o->input.paths, o->input.n_paths, 0, err);
 }
 
-/* --- one text --- */
+/* --- a text setting --- */
 
 static bm_corpus_cfg corpus_cfg(const bm_job_context *context)
 {
@@ -125,7 +125,8 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
         else if (corpus->rep[row] != row) {
             to->identical++;
             to->identical_pairs +=
-                ++copies[corpus->rep[row]]; /* pairs with the first one and each earlier copy */
+                ++copies[corpus->rep[row]]; /* it makes a pair with the first document, and with
+                                             * each earlier copy */
         }
     }
     bm_free(copies);
@@ -185,7 +186,7 @@ out:
     return status;
 }
 
-/* Read the documents once for each text setting, and set result->samples. result->plans must be
+/* Read the documents, once for each text setting, and set result->samples. result->plans must be
  * set. */
 static bm_status tune_documents_read(const bm_tune_options *o, bm_tune_result *result,
                                      bm_error *err)
@@ -221,7 +222,8 @@ static bool has_documents(const bm_tune_options *o)
 
 static bm_status check_options(bm_tune_options *o, bm_error *err)
 {
-    const uint32_t by_hand = o->bands.bands * o->bands.rows; /* checked: no overflow */
+    const uint32_t by_hand = o->bands.bands * o->bands.rows; /* cannot overflow, because both were
+                                                              * checked */
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.bands = &o->bands,
                                                     .perms_max = BM_TUNE_PERMS_MAX,
                                                     .callbacks = &o->callbacks},
@@ -276,8 +278,8 @@ static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shap
     return BM_OK;
 }
 
-/* The index of the plan that dedup and pairs choose (bm_band_plan_choose): the one with the most
- * rows, and of several with as many rows, the one with the fewest bands. */
+/* The index of the plan that dedup and pairs choose (bm_band_plan_choose): the plan with the most
+ * rows. Of several plans with as many rows, the one with the fewest bands is chosen. */
 static size_t most_rows(const bm_tune_result *result)
 {
     size_t best = 0;
@@ -300,7 +302,7 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     BM_TRY_OUT(bm_plan_list_make(&goal, &list, err));
     BM_TRY_OUT(store_plans(o, list.shapes, list.n, result, err));
     if (!(o->ceiling_similarity > 0))
-        result->chosen = most_rows(result); /* with a ceiling, the first plan is chosen */
+        result->chosen = most_rows(result); /* if there is a ceiling, the first plan is chosen */
 out:
     bm_plan_list_reset(&list);
     return status;

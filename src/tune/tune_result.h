@@ -6,20 +6,21 @@
 
 #include "base/memory.h"
 
-/* The sample for one text setting. */
+/* The results of the sample for one text setting. */
 typedef struct bm_tune_documents {
-    bm_tune_sample sample; /* points to the arrays below */
+    bm_tune_sample sample; /* its pointers refer to the arrays below */
     uint64_t sample_pairs[BM_TUNE_BINS];
     double pairs[BM_TUNE_BINS], pairs_error[BM_TUNE_BINS];
-    bm_tune_forecast *forecasts; /* for each plan */
+    bm_tune_forecast *forecasts; /* one for each plan */
 } bm_tune_documents;
 
-/* Values of P. The result has the similarities at which the chosen plan reaches them. */
+/* Probabilities. The result has the similarities at which the curve of the chosen plan reaches
+ * them. */
 #define BM_TUNE_STEPS 5u
 extern const double bm_tune_steps[BM_TUNE_STEPS];
 
 struct bm_tune_result {
-    bm_band_options bands; /* as requested */
+    bm_band_options bands; /* as the caller requested them */
     double ceiling_similarity, ceiling_probability;
     uint32_t perms;
     bm_tune_plan *plans;
@@ -33,5 +34,5 @@ struct bm_tune_result {
 bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err);
 /* Set result->json. BM_ERR_NOMEM. */
 bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err);
-/* Append a complete SVG document, described in tune_write.c. */
+/* Append the result as a complete SVG document, which tune_write.c describes. */
 bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);

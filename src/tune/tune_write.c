@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune_write.c -- the result of `tune` as JSON, as a picture and as a table.
+/* tune_write.c -- writes the result of `tune` as JSON, as a picture and as a table.
  *
  * Tests: tests/cli/cases/tune.sh, tests/unit/tune/test_tune_api.c,
  *        tests/unit/tune/test_tune_svg.c */
@@ -15,14 +15,14 @@
 
 /* === tune json ===
  *
- * The result as one JSON object (docs/formats.md). */
+ * Writes the result as one JSON object (docs/formats.md). */
 
 static void write_goal(bm_json *json, const bm_tune_result *r)
 {
     bm_json_key_uint(json, "perms", r->perms);
     bm_json_key_double(json, "threshold", r->bands.threshold);
     bm_json_key(json, "recall");
-    if (r->bands.bands != 0) /* a plan given by hand */
+    if (r->bands.bands != 0) /* the caller chose bands and rows */
         bm_json_text(json, NULL);
     else
         bm_json_double(json, r->bands.recall);
@@ -172,7 +172,7 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
 
 /* === tune svg ===
  *
- * The plans as a picture: side by side, a panel for each text setting.
+ * Draws the plans as a picture with a panel for each text setting, side by side.
  *
  *     0 +--------------------------------------------------+ 580   | next panel
  *       | word:5, line of words                            |
@@ -183,11 +183,12 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
  *       |         similarity                               |
  *   430 +--------------------------------------------------+
  *
- * Bars show the expected pairs for each hundredth of similarity, on the left axis. Curves show the
- * probability that a pair becomes a candidate, on the right axis. At most three plans are shown:
- * the chosen one, the cheapest and the most expensive. They differ in colour and dashes, which the
- * legend explains. Without documents there is one panel with curves only. The elements title and
- * desc describe the picture in words. Each bar and each curve has a tooltip with its numbers. */
+ * Bars show the expected number of pairs for each hundredth of similarity, by the left axis. Curves
+ * show the probability that a pair becomes a candidate, by the right axis. At most three plans are
+ * shown: the chosen plan, the cheapest and the most expensive. Their curves differ in colour and
+ * dashes, which the legend explains. Without documents there is one panel with curves only. The
+ * elements title and desc describe the picture in words. Each bar and each curve has a tooltip with
+ * its numbers. */
 
 #define PANEL      580
 #define LEFT       124
@@ -197,9 +198,10 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
 #define CURVES_MAX 3
 
 typedef struct drawing {
-    bm_figure figure; /* of the current panel */
+    bm_figure figure; /* the figure of the current panel */
     const bm_tune_result *result;
-    size_t curves[CURVES_MAX]; /* plan numbers; the chosen plan is last, so that it is on top */
+    size_t curves[CURVES_MAX]; /* numbers of the shown plans; the chosen plan is last, so that its
+                                * curve is on top */
     size_t n_curves;
     double left; /* x of the left edge of the current panel */
 } drawing;
@@ -239,7 +241,7 @@ static void put_curves(drawing *d)
     }
 }
 
-/* Draw a panel. If `of` is NULL, it has curves only. */
+/* Draw a panel. If `of` is NULL, the panel has only curves. */
 static void put_panel(drawing *d, const bm_tune_documents *of)
 {
     bm_figure *f = &d->figure;
@@ -310,13 +312,13 @@ bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err)
 
 /* === tune table ===
  *
- * The result as tables of tab-separated rows (docs/formats.md). Empty lines separate the tables,
- * and each table is identified by its header line. Real numbers have up to six significant
+ * Writes the result as tables of tab-separated rows (docs/formats.md). Empty lines separate the
+ * tables. The header line of a table identifies it. Real numbers have up to six significant
  * digits. */
 
 const double bm_tune_steps[BM_TUNE_STEPS] = {0.001, 0.01, 0.5, 0.99, 0.999};
 
-typedef struct page { /* once a call fails, later ones do nothing */
+typedef struct page { /* after a call has failed, later calls do nothing */
     bm_buf buf;
     bm_status status;
     bm_error *err;
@@ -334,7 +336,7 @@ static void put_uint(page *p, uint64_t number, const char *end)
         p->status = bm_buf_add_format(&p->buf, p->err, "%" PRIu64 "%s", number, end);
 }
 
-/* Write a number and `end`. NAN gives an empty cell. */
+/* Write a number and `end`. NAN is written as an empty cell. */
 static void put_real(page *p, double number, const char *end)
 {
     if (p->status == BM_OK && !isnan(number))
