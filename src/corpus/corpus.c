@@ -73,8 +73,8 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
     return bm_corpus_keys_grow(corpus, n, err);
 }
 
-/* If many documents were added, remove the file pages of their columns from memory, because these
- * will not be read soon. */
+/* If many documents were added, remove from memory the file pages of their columns, which will not
+ * be read soon. */
 static void leave_added(bm_corpus *corpus)
 {
     if ((corpus->n - corpus->n_left) * BM_COLUMNS_DOC > bm_corpus_columns_part(corpus) / 4) {
@@ -204,9 +204,8 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
 static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
 {
     uint32_t rep = job->corpus->rep[doc];
-    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* hashes of weighted sets were
-                                                                     * sorted when they were
-                                                                     * added */
+    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* weighted sets were sorted
+                                                                     * when they were added */
         return BM_OK;
     BM_TRY(bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err));
     job->docs[job->n++] = rep;
@@ -222,7 +221,7 @@ static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_
     return status;
 }
 
-/* Sort the sets of the pairs' documents, except sorted ones, on all threads. Sets must be in
+/* Sort those sets of the pairs' documents that are not sorted yet, on all threads. Sets must be in
  * memory. */
 static bm_status corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                              bm_error *err)
@@ -286,15 +285,15 @@ typedef struct comparison {
     size_t n;
     /* Used if sets are in a file: */
     uint64_t *docs; /* the documents of the current pairs, each once, ascending */
-    uint64_t *at;   /* for each document: offset of its set in the arena; scratch memory before
-                     * that */
+    uint64_t *at;   /* for each document: offset of its set in the arena; until then scratch
+                     * memory */
     uint32_t *of;   /* elements 2i and 2i + 1: index in `docs` of the documents a and b of pair i */
     size_t n_docs;
 } comparison;
 
 /* --- comparing --- */
 
-/* The set of the representative `rep`, whose index in `docs` is c->of[at]. */
+/* The set of the representative `rep`. c->of[at] is its index in `docs`. */
 static const void *set_of(const comparison *c, size_t at, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
@@ -513,8 +512,8 @@ static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, siz
     return BM_OK;
 }
 
-/* The number of rows that the range beginning at range->next has. Sets *hashes to the number of
- * hashes in their sets. */
+/* The number of rows in the range that begins at range->next. Sets *hashes to the number of hashes
+ * in their sets. */
 static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
                          uint64_t *hashes)
 {
@@ -725,7 +724,8 @@ static size_t docs_of(const bm_ingest_batch *batch)
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
 }
 
-/* Store the offset of each record in its input. The set may be made again from this record. */
+/* For each document of the batch, store the offset of its record in the input. Its set may be made
+ * again from this record. */
 static void note_places(const bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->n_docs; i++)
@@ -940,8 +940,8 @@ bm_ingest_sink bm_corpus_hash_sink(bm_corpus *corpus)
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
-    if (corpus->sets.state == BM_SETS_AGAIN) /* keep the content hashes, with which texts are
-                                              * recognised when their sets are made again */
+    if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes are needed to recognise texts when
+                                              * their sets are made again */
         bm_doc_copies_drop_tables(&corpus->copies);
     else
         bm_doc_copies_reset(&corpus->copies);

@@ -24,9 +24,9 @@ void bm_corpus_reset(bm_corpus *corpus);
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err);
 
-/* Functions with which an ingest does the same. The sink's `place` counts documents and reserves
- * space for their sets, in input order; its `put` stores keys and sets, on any thread. The early
- * functions handle sizes and copies of a batch before `place` is called for it. */
+/* Functions with which an ingest adds documents to the corpus. The sink's `place` counts documents
+ * and reserves space for their sets, in input order; its `put` stores keys and sets, on any thread.
+ * The early functions handle sizes and copies of a batch before `place` is called for it. */
 bm_ingest_sink bm_corpus_sink(bm_corpus *corpus);
 bm_ingest_early bm_corpus_early(bm_corpus *corpus);
 
@@ -81,8 +81,8 @@ bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
  * Ranges must be read before bm_corpus_end_adding. Copies and documents without shingles are
  * omitted. */
 
-/* A range covers at most BM_RANGE_ROWS documents of the corpus. If the keys and words of more
- * documents take at most 1 / BM_RANGE_PART of the memory, it covers more. */
+/* A range covers at most BM_RANGE_ROWS documents of the corpus, or as many as have keys and words
+ * that take at most 1 / BM_RANGE_PART of the memory, whichever is more. */
 #define BM_RANGE_ROWS 8192u
 #define BM_RANGE_PART 4u
 

@@ -30,7 +30,7 @@
 #define GRAIN       256u
 /* approximate bytes of text whose sets are made in one call */
 #define TEXT_BYTES ((uint64_t)256 << 10)
-/* upper bound: bytes of memory that each byte of text needs (sign/ingest.c) */
+/* most bytes of memory that making a set needs for each byte of text (sign/ingest.c) */
 #define TEXT_FOLD  28u
 #define HUGE_BYTES ((size_t)2 << 20)
 
@@ -40,8 +40,7 @@ struct bm_corpus_made {
     uint8_t *before;  /* for each document: its set was made at least once */
     uint64_t *arena;  /* the sorted sets */
     size_t used, cap; /* in words */
-    size_t most;      /* limit of `cap`, in words; before the arena would exceed it, the arena is
-                       * emptied */
+    size_t most;      /* limit of `cap`, in words; an arena that would exceed it is emptied */
     size_t remade;    /* words in the arena that belong to sets made more than once */
     uint64_t *docs;   /* documents whose sets are made next */
     size_t n_docs, cap_docs;
@@ -306,8 +305,8 @@ static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
     return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
 }
 
-/* Is the document so long that making its set needs more memory than each of several makers at a
- * time may use? */
+/* Is the document so long that the memory of one maker does not suffice if all threads make sets at
+ * the same time? */
 static bool is_long(const bm_corpus *corpus, size_t doc)
 {
     const struct bm_corpus_made *made = corpus->sets.made;

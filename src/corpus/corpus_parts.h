@@ -42,8 +42,8 @@ typedef struct bm_corpus_cfg {
     bm_budget budget;         /* how `memory` is divided; used only with temp_dir */
     /* for hashes without weights: how to make sets again; source NULL: sets cannot be made again */
     bm_set_recipe again;
-    /* true: sets are never stored, but always made again; false: only if that is cheaper than a
-     * file */
+    /* true: sets are never stored, but always made again; false: sets are made again only if that
+     * is cheaper than a file */
     bool never_kept;
     bool edges;           /* reserve memory for edges */
     bool spill_now;       /* for tests: use files from the start, even if memory suffices */
@@ -60,8 +60,7 @@ typedef enum bm_sets_state {
     BM_SETS_AGAIN /* sets are not stored, but made again from the texts */
 } bm_sets_state;
 
-/* The records at the beginning of the file that have no gaps between them. Another process can
- * continue from them. */
+/* The records without gaps at the beginning of the file. Another process can continue from them. */
 typedef struct bm_saved_sets {
     /* number of documents that the records cover; copies and empty documents have no record */
     size_t n_docs;
@@ -181,7 +180,7 @@ static inline size_t bm_corpus_element_bytes(const bm_corpus *corpus)
     return sizeof(uint64_t) + (corpus->cfg.weighted ? sizeof(double) : 0);
 }
 
-/* Is there a file of sets that has a name? */
+/* Do the sets have a named file? */
 static inline bool bm_corpus_sets_have_name(const bm_corpus *corpus)
 {
     return bm_spill_has_name(corpus->sets.file);
@@ -211,7 +210,7 @@ void bm_corpus_leave(const bm_corpus *corpus);
 bm_status bm_corpus_new_column(const bm_corpus *corpus, size_t bytes, bm_column *out,
                                bm_error *err);
 /* Like bm_corpus_new_column, for memory of grouping that docs/memory.md does not count. If
- * cfg.memory leaves too little, the column is also in a file. */
+ * cfg.memory leaves too little, the column is in a file in that case too. */
 bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_column *out,
                                       bm_error *err);
 
@@ -226,9 +225,9 @@ bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_
  *     AGAIN        nothing                  nothing
  *
  * If cfg.again allows it, a corpus begins in state AGAIN, or changes to it instead of moving sets
- * to a file. When it is restored, it is in state AGAIN again. If a file exists, saving gives it a
- * name. If sets are in memory, saving makes a named file and copies them to it. The state does not
- * show whether a file has a name.
+ * to a file. A corpus that was saved in state AGAIN is restored in state AGAIN. If a file exists,
+ * saving gives it a name. If sets are in memory, saving makes a named file and copies them to it.
+ * The state does not show whether a file has a name.
  *
  * No result depends on the state. One thread at a time, except for bm_corpus_put_sets and
  * readers. */
@@ -312,8 +311,8 @@ bm_status bm_corpus_store_long(bm_corpus *corpus, bm_error *err);
 bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
 bm_status bm_corpus_put_long(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              size_t first, bm_error *err);
-/* Set *few: are so few candidates expected that making their sets again costs less than a file of
- * all sets? Called while documents are added, when `read` bytes of the inputs were read. */
+/* Set *few to whether so few candidates are expected that making their sets again costs less than a
+ * file of all sets. Called while documents are added, when `read` bytes of the inputs were read. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few,
                                    bm_error *err);
 /* Make and sort the sets of the first pairs. Sets *n_made to the number of these pairs, which is
@@ -321,7 +320,7 @@ bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool 
  * the message names it. */
 bm_status bm_corpus_make_sets(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                               size_t *n_made, bm_error *err);
-/* The set of a representative. It must be in a pair for which the last bm_corpus_make_sets made
+/* The set of a representative, which must be in a pair for which the last bm_corpus_make_sets made
  * sets. */
 const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc);
 void bm_corpus_made_close(struct bm_corpus_made *made); /* may be NULL */

@@ -35,9 +35,9 @@
 
 #define MATCH_BYTES   21u /* for each document: buckets 13, groups 4, heads of crowded buckets 4 */
 #define EARLIER_BYTES 16u /* edges.h: bm_earlier_edges */
-#define LABEL_BYTES   8u  /* buckets by keys: their bytes, which matching by labels does not need */
+#define LABEL_BYTES   8u  /* bytes of buckets by keys; matching by labels does not need them */
 #define GROUP_BYTES   13u /* grouping.c: members, reasons, scratch 9; groups of matching 4 */
-#define COLUMN_BYTES  20u /* grouping.c: labels, kept ones, similarities, groups */
+#define COLUMN_BYTES  20u /* grouping.c: labels, kept documents, similarities, groups */
 #define STAR_BYTES    20u /* grouping by edges: bm_turns, or matching a second time */
 
 /* Bytes of all labels. For unfinished labels, the bytes are those that they take if no documents
@@ -98,8 +98,8 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
     const bool again = corpus->sets.state == BM_SETS_AGAIN;
     const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* one byte of `sorted` */
-    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* while documents are added,
-                                                                       * in files */
+    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* these are in files while
+                                                                       * documents are added */
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.c -- checks that text can be cut out of records, and lists documents that their cuts leave
- * empty.
+/* cuts.c -- checks that text can be cut out of records, and lists documents that are empty after
+ * they were cut.
  *
  * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
 #include "parts/cuts.h"

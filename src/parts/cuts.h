@@ -12,7 +12,8 @@ bm_status bm_cuts_check_format(const bm_job_context *context, const char *field,
 /* Do texts consist of several fields or elements? No cut extends from one field or element to the
  * next. */
 bool bm_cuts_meet_parts(const bm_input_options *input);
-/* Add a row to removed.tsv. The document's cuts leave only White_Space of it. */
+/* Add a row to removed.tsv for document `doc`, of which only White_Space is left after it was
+ * cut. */
 bm_status bm_cuts_write_emptied(bm_rows *removed, const bm_job_context *context, size_t doc,
                                 bm_error *err);
 static inline bool bm_is_white_space(uint32_t code)

@@ -53,8 +53,8 @@ static bm_status read_items(overlapping *o, bm_error *err)
 
 /* --- documents --- */
 
-/* If the option stop_shingles is set, count how many documents have each shingle. Shingles that
- * more documents have than the option allows are stopped: they do not count. */
+/* If the option stop_shingles is set, count how many documents have each shingle. If they are more
+ * than the option allows, stop the shingle, so that it does not count. */
 static bm_status stop_shingles(overlapping *o, bm_error *err)
 {
     bm_items *items = &o->items;

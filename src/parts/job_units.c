@@ -22,8 +22,8 @@
  * Each "by ..." line is a sort (spill/sorted_runs.h). So memory does not grow with the number of
  * units, and the work for a group is linear in its size. The place of a unit is a 64-bit number
  * that ascends in input order: the bytes of text before the unit in all documents, plus one for
- * each document. Like documents (model/stream_hash.h), units are equal if their 128-bit hashes are.
- * Equal units are identical if the XXH3 hashes of their bytes are equal too.
+ * each document. Like documents (model/stream_hash.h), units are equal if their 128-bit hashes are
+ * equal. Equal units are identical if the XXH3 hashes of their bytes are equal too.
  *
  * Threads: all threads split texts into units, hash them and copy records. One thread sorts.
  *
@@ -467,8 +467,8 @@ static bm_status read_units(units *u, bm_error *err)
 
 /* --- groups --- */
 
-/* The keys of a group's records: the head's key is twice the group's first place; the members' key
- * is that plus 1. So the head is sorted before the members, although it is added last. */
+/* The keys of a group's records. The key of the head is twice the first place of the group; the key
+ * of the members is 1 more. So the head is sorted before the members, although it is added last. */
 #define HEAD_KEY(first)   (2 * (first))
 #define MEMBER_KEY(first) (2 * (first) + 1)
 #define IS_HEAD(key)      ((key) % 2 == 0)
@@ -489,8 +489,8 @@ static bm_status end_group(units *u, const group *g, bm_error *err)
                        (uint64_t[]){HEAD_KEY(g->first), g->size, g->kept, g->kept_text}, 4, err);
 }
 
-/* How many values a member has, and how many a cut has. For near-duplicate units, the last value is
- * the similarity. */
+/* Number of values in the record of a member, and in the record of a cut. For near-duplicate units,
+ * the last value is the similarity. */
 static size_t n_of_member(const units *u)
 {
     return u->pairs ? 5 : 4;

@@ -59,7 +59,7 @@ static doc_rows rows_at(const bm_overlap_found *found, uint64_t at)
     return d;
 }
 
-/* Does the class's group have a row for this document, whose hits are enough for the class too? */
+/* Does the class's group have a row for this document with enough hits for the class itself? */
 static bool is_apart(const doc_rows *d, uint32_t class)
 {
     const uint32_t group = d->items->classes[class].group;
@@ -199,8 +199,8 @@ static bm_status list_items(writing *w, const doc_rows *d, bm_error *err)
     return BM_OK;
 }
 
-/* The share of the item's counting shingles that the document has. The divisor is the number of the
- * item's class, even if the row belongs to a group. */
+/* The share of the item's counting shingles that the document has. It is relative to the counting
+ * shingles of the item's class, even if the row belongs to a group. */
 static double coverage(const writing *w, const item_row *at, const bm_overlap_row *row)
 {
     const bm_items *items = w->found->items;
@@ -267,7 +267,7 @@ static bm_status write_rows(writing *w, bm_error *err)
     return found->cuts ? BM_OK : bm_rows_flush(&w->removed, true, err);
 }
 
-/* How many of the class's own counting shingles occur in at least one document; the same for a
+/* How many counting shingles of `class` itself occur in at least one document. `class` may be a
  * group. */
 static uint64_t together(const bm_overlap_found *found, const bm_item_class *class)
 {
@@ -283,8 +283,8 @@ static bm_status write_items(writing *w, uint32_t *all, bm_error *err)
 {
     const bm_overlap_found *found = w->found;
     const bm_items *items = found->items;
-    for (size_t i = items->n_classes + items->n_groups; i-- > 0;) { /* groups before classes,
-                                                                     * because classes use their
+    for (size_t i = items->n_classes + items->n_groups; i-- > 0;) { /* groups come before the
+                                                                     * classes that use their
                                                                      * sums */
         const uint32_t group = items->classes[i].group;
         all[i] = (uint32_t)together(found, &items->classes[i]);

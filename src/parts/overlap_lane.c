@@ -85,9 +85,9 @@ static bm_status sort(overlap_lane *lane, words *w, bm_error *err)
     return BM_OK;
 }
 
-/* Count the memory of the lane's lists, except memory that is reserved: BM_OVERLAP_TOUCHED entries
- * of `touched` (bm_overlap_bytes), and the lists `places`, `run` and `scratch`, for which the
- * memory suffices that is reserved for a document's hashes. */
+/* Count the memory of the lane's lists, except reserved memory. bm_overlap_bytes reserves
+ * BM_OVERLAP_TOUCHED entries of `touched`. The lists `places`, `run` and `scratch` use the memory
+ * that is reserved for the hashes of a document. */
 static bm_status count_held(overlap_lane *lane, bm_error *err)
 {
     const uint64_t touched = lane->touched.cap, before = lane->counted;
@@ -453,7 +453,8 @@ static bm_status hold_classes(overlap_lane *lane, size_t n_classes, bm_error *er
     return BM_OK;
 }
 
-/* Add a row for each group of which the document has enough shingles for at least one member. */
+/* If the document has enough shingles of a group for at least one member to reach the threshold,
+ * add a row for the group. */
 static bm_status hold_groups(overlap_lane *lane, size_t first, bm_error *err)
 {
     for (size_t i = first; i < lane->touched.n; i++) {

@@ -40,7 +40,7 @@
 #define BM_FILTER_BITS 8u /* smallest number of bits for each shingle */
 
 typedef struct bm_shingle_table {
-    uint64_t *hashes; /* hashes[i] is shingle number i */
+    uint64_t *hashes; /* hashes[i] is the hash of shingle i */
     size_t n, cap;
     bm_hash_table table;
     bm_hash_filter filter;
@@ -96,7 +96,7 @@ bm_stretch bm_stretches_longest_with(const uint64_t *places, size_t n, const bm_
 /* An item. Its number is its row among the documents of the test set. */
 typedef struct bm_item {
     uint32_t class; /* BM_NO_CLASS: the item is not searched for */
-    bool too_short; /* the item has fewer words than a searched item must have */
+    bool too_short; /* the item has words, but too few to be searched for */
 } bm_item;
 
 /* A set of shingles: a class, or a group. */
@@ -106,7 +106,7 @@ typedef struct bm_item_class {
     uint64_t n;     /* number of its counting shingles, including those of its group */
     uint32_t units; /* units in each shingle: as many as the job's shingles have, or fewer if the
                      * items are short */
-    uint32_t group; /* the group with its other shingles; BM_NO_CLASS: no group */
+    uint32_t group; /* the group that has its other shingles; BM_NO_CLASS: no group */
 } bm_item_class;
 
 /* Lists of numbers, one for each key k: list[begin[k]] ... list[begin[k + 1] - 1], ascending. */
@@ -133,9 +133,10 @@ typedef struct bm_items {
     uint32_t *sets;
     size_t n_sets, cap_sets;
     bm_hash_table by_set;
-    bm_lists of_shingle;    /* the classes or groups that have a shingle */
-    bm_lists of_class;      /* the items of a class */
-    bm_lists members;       /* the member classes of a group; bm_items_settle sorts them by n */
+    bm_lists of_shingle;    /* for each shingle: the classes and groups that have it */
+    bm_lists of_class;      /* for each class: its items */
+    bm_lists members;       /* for each group: its member classes, which bm_items_settle sorts by
+                             * n */
     uint64_t *member_items; /* for each member: number of items that all members before it have */
     /* Short items: their joined texts, and the anchors, which are shingles that mark where in a
      * document a short item may begin. */
@@ -148,7 +149,7 @@ typedef struct bm_items {
     uint32_t *lengths;    /* the distinct numbers of units of short items, ascending; in the memory
                            * of short_units */
     size_t n_lengths;
-    /* a bit for each shingle: 1 if it is the first least_units units of a short item */
+    /* a bit for each shingle: 1 if it consists of the first least_units units of a short item */
     uint8_t *anchors;
     uint64_t bytes; /* bytes in memory; set by bm_items_read */
 } bm_items;         /* start with {0} */

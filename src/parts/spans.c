@@ -96,8 +96,8 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
 
 /* --- K-grams --- */
 
-/* With the first half of a gram's hash, one value is sorted: the number of the gram, and as many
- * bits of the second half as fit. */
+/* A gram is sorted by the first half of its hash. The value beside this key is the number of the
+ * gram, and as many bits of the second half as fit. */
 #define NUMBER_BITS 40u
 #define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
 

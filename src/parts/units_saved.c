@@ -2,8 +2,8 @@
 /* units_saved.c -- saves what a job has found in parts of documents, and loads it. The checkpoint
  * stores it as additional data (job/checkpoint_state.h).
  *
- *     lines, paragraphs     how much of each document is filled; a list of the runs of by_hash,
- *                           whose file is kept
+ *     lines, paragraphs     how much of each document is filled; a list of the runs of by_hash
+ *                           (the file with these runs is kept)
  *     spans                 the filter (only in the first save); how much of each document is
  *                           filled; the K-grams
  *     near-duplicate units  the place of each unit, in the checkpoint of the job of units
