@@ -37,7 +37,7 @@
 struct bm_corpus_made {
     uint32_t *at;     /* for each document: 1 + index of its set in `arena`; 0: the arena does not
                        * have it */
-    uint8_t *before;  /* for each document: its set was made at least once */
+    uint8_t *before;  /* for each document: whether its set was made at least once */
     uint64_t *arena;  /* the sorted sets */
     size_t used, cap; /* in words */
     size_t most;      /* limit of `cap`, in words; an arena that would exceed it is emptied */

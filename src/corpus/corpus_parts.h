@@ -81,7 +81,7 @@ typedef struct bm_stored_set {
 
 typedef struct bm_corpus_sets {
     bm_sets_state state;
-    uint8_t *sorted; /* for each document: its hashes are in ascending order */
+    uint8_t *sorted; /* for each document: whether its hashes are in ascending order */
     /* the place of each representative's set. Until bm_corpus_put_sets is called for a batch, the
      * place of its first row is where the sets of the batch begin */
     bm_set_place *places;

@@ -23,11 +23,12 @@
 
 /* === known ===
  *
- * Links are appended, and sorted from time to time. For each known document, sorting keeps only the
- * first link. It joins the documents of the other links with the document of the first. */
+ * Links are appended, and sorted from time to time. Sorting keeps only the first link of each known
+ * document, and joins the documents of its other links with the document of the first. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* new links are sorted only if there are at least so many */
-#define PAGE       4096u             /* bytes of memory that changing one edge brings into memory */
+/* bytes of the page that is in memory after one edge was changed */
+#define PAGE 4096u
 
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
 {
@@ -382,7 +383,7 @@ out:
     return status;
 }
 
-/* The rank of a representative: the rank of the best among its copies and itself. */
+/* The rank of a representative: that of the best document among itself and its copies. */
 static uint32_t rank_of(const bm_holders *h, uint32_t doc)
 {
     return bm_keep_rank_of(h->rank, h->turns->best[doc]);

@@ -68,8 +68,8 @@ typedef struct bm_match_settings {
     bm_pool *pool;
     bm_meter *meter;
     bm_verify verify; /* not AUTO */
-    /* for SIGNATURE: only if both documents have at least so many shingles, an edge may count as
-     * `unlikely` (bm_match_counts) */
+    /* for SIGNATURE: an edge counts as `unlikely` (bm_match_counts) only if both documents have at
+     * least so many shingles */
     uint32_t judged_from;
     bm_measure measure; /* CONTAINMENT is possible only with all_candidates and EXACT */
     double threshold;   /* 0 with CONTAINED: every pair that has a similarity is an edge */
@@ -79,8 +79,8 @@ typedef struct bm_match_settings {
     /* true: candidates are all pairs that share a shingle, and the search is exact; false: pairs
      * that share a band */
     bool all_candidates;
-    /* NULL: all pairs are verified. Otherwise only stars are wanted, and this is the order in which
-     * documents become centres; pairs of crowded buckets that stars do not need are left out */
+    /* NULL: pairs are not limited to those that stars need. Otherwise this is the order in which
+     * documents become centres, and pairs of crowded buckets that stars do not need are left out */
     const bm_keep_rank *stars;
     const bm_known *known; /* complete, and borrowed until grouping has ended; NULL: there are no
                             * known documents */
@@ -91,9 +91,9 @@ typedef struct bm_earlier_edge {
     uint32_t behind; /* 1 + the number of the earlier document; 0: no edge */
 } bm_earlier_edge;
 
-/* For each document, the edge to the earliest of the earlier documents to which an edge was found.
- * That document is often the one that is kept for the group, so the two need not be compared again.
- * {0} without only_groups, or without verification. */
+/* For each document, of its edges to earlier documents, the edge to the earliest one. That document
+ * is often the one that is kept for the group; then the two need not be compared again. {0} without
+ * only_groups, or without verification. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
     bm_column column;   /* memory of `edges` (bm_corpus_new_column) */
@@ -114,7 +114,8 @@ typedef struct bm_match_counts {
 } bm_match_counts;
 
 typedef struct bm_match_result {
-    bm_band_keyset keys;  /* the keys that determined the candidates; bands 0: none did */
+    bm_band_keyset keys;  /* the keys that determined the candidates; bands 0: candidates do not
+                           * depend on keys */
     bm_union_find groups; /* representatives, joined by edges */
     /* pairs of representatives that reach the threshold, as key and value of model/ids.h. NULL:
      * there are none, or only_groups is set */
@@ -177,7 +178,8 @@ typedef struct bm_grouping {
     bm_column column; /* memory of label, kept, similarity and begin (bm_corpus_new_column) */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_equal, n_known, largest;
-    /* for each document: its component was divided into stars; NULL: no component was */
+    /* for each document: whether its component was divided into stars; NULL: no component was
+     * divided */
     uint8_t *divided;
     uint64_t n_divided; /* number of divided components */
     /* borrowed; NULL: there are no known documents, and the following members are NULL */
@@ -319,7 +321,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 /* holders -- for `verify` contained: which kept document contains which other documents, and how
  * much of each.
  *
- * Documents are handled in keep order. If no earlier document holds a document, it is kept, and may
+ * Documents are handled in keep order. A document that no earlier document holds is kept, and may
  * hold later documents to which it has an edge. If several kept documents could hold a document,
  * its holder is the one that shares most of its shingles; of several such, the first in keep order.
  * There are no chains, because only kept documents hold others. Known documents are preferred to

@@ -169,7 +169,7 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
     }
 }
 
-#define NOT_LISTED UINT32_MAX /* of a group that is not listed */
+#define NOT_LISTED UINT32_MAX /* marks a group that is not listed */
 
 /* List the members of each group, with a counting sort. Groups are in the order of their labels,
  * which are their smallest documents. */
@@ -353,7 +353,7 @@ static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *er
     const bm_corpus *corpus = match->settings.corpus;
     const uint32_t *rep = corpus->rep;
     const bool known = corpus->cfg.docs != NULL && corpus->cfg.docs->n == corpus->n;
-    uint8_t *copied = NULL; /* for each representative: it has a copy */
+    uint8_t *copied = NULL; /* for each representative: whether it has a copy */
     copied_texts texts = {0};
     bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&copied, out->n, err));

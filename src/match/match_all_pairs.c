@@ -331,8 +331,8 @@ static uint64_t set_window_least(const bm_set_window *w)
     return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
 }
 
-/* Set *end to the end of the window that begins at w->begin. Returns the number of words that it
- * needs. */
+/* Set *end to the end of the window that begins at w->begin. Returns the number of words that the
+ * window needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {
     size_t words = 0;
@@ -471,8 +471,8 @@ static uint64_t fixed_bytes(const prefix_maker *m)
     return order_bytes(m) + (sorting > making_them ? sorting : making_them);
 }
 
-/* Choose how to count: in one table or, if that does not fit into memory, in the fewest parts that
- * do. */
+/* Choose how to count: in one table if it fits into memory, otherwise in the fewest parts that
+ * suffice. */
 static bm_status share_memory(prefix_maker *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
@@ -774,8 +774,8 @@ out:
 /* if possible, the search gets so many bytes more than its minimum */
 #define ROOM_LEAST ((uint64_t)1 << 20)
 
-/* How many of `left` bytes the search may use. This is half, because edges will need the rest. It
- * is more only if half is too little for the search. */
+/* How many of `left` bytes the search may use. This is half, because edges will need the rest. The
+ * search gets more only if half is too little for it. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;

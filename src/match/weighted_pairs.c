@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weighted_pairs.c -- looks documents up in an index of the heaviest shingles of earlier documents.
  *
- *     block    documents first … end-1: as many as have heaviest shingles that fit into the
- *              index
+ *     block    documents first … end-1: as many as fit into the index with their heaviest
+ *              shingles
  *     probe    each document after `first` is looked up by all its shingles. Documents of the
  *              block that come before it and share a shingle are candidates, once each, unless
  *              the sums of the weights rule them out
@@ -10,7 +10,7 @@
  *
  * The comment of the weighted index below proves that no pair is lost. The similarity of two
  * documents is at most the smaller sum of weights divided by the greater sum. So a pair is skipped
- * if its sums differ too much; the same allowance for rounding is made.
+ * if its sums differ too much, with the same allowance for rounding.
  *
  * If the documents do not fit into one block, all sets after the first document of a block are read
  * once for each block. All threads probe, one document at a time, until there are enough candidates
@@ -53,8 +53,8 @@ typedef struct heavy {
     double weight;
 } heavy;
 
-/* The share of a set's weight that it has in common with another set, at least, if the computed
- * similarity of the pair reaches `threshold`. Sets have at most `longest` elements. */
+/* If the computed similarity of two sets reaches `threshold`, they have at least this share of the
+ * weight of either set in common. Sets have at most `longest` elements. */
 static double weighted_share(double threshold, size_t longest)
 {
     const double off = 0x1p-49 * ((double)longest + 1);
@@ -151,7 +151,7 @@ static void weighted_index_reset(bm_weighted_index *index)
     memset(index, 0, sizeof *index);
 }
 
-/* between prefetching the entries of a shingle and reading them, so many shingles are processed */
+/* number of shingles between prefetching entries and reading them */
 #define AHEAD       12u
 #define CHUNK_PAIRS 65536u              /* pairs that are compared at a time */
 #define ROOM_LEAST  ((uint64_t)1 << 20) /* fewest bytes of an index */

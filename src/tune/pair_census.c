@@ -59,13 +59,14 @@ typedef struct worker {
     uint32_t block[BM_SIGN_BLOCK];                           /* mixed hashes of a block of
                                                               * shingles */
     uint64_t *keys; /* for each document: its keys of all bands */
-    /* For each document: a row of trying.n_words words, with a bit for each document with which it
-     * shares a band. */
+    /* For each document: a row of trying.n_words words. A bit is set for each document with which
+     * the document of the row shares a band. */
     uint64_t *bits;
-    uint64_t *mask;       /* one bit for each document: it is in the current bucket */
+    uint64_t *mask;       /* one bit for each document: whether it is in the current bucket */
     uint32_t *next;       /* for each document: the next document in the list of its bucket; NO_DOC:
                            * none */
-    bm_hash_table heads;  /* from a key of `band` to the first document in the list of its bucket */
+    bm_hash_table heads;  /* maps a key of `band` to the first document in the list of the key's
+                           * bucket */
     uint32_t band, bands; /* the current band, and the number of bands */
 } worker;
 
@@ -315,8 +316,8 @@ out:
  * n_docs: number of distinct documents in the corpus; `candidates`: the expected number of
  * candidates; `error`: its standard error. If the trial runs used all distinct documents, *low and
  * *high are counts of trial runs. Otherwise, they are the expected number minus or plus 1.645
- * errors, multiplied by the ratio of such a count to the mean count. Both are NAN if there are no
- * trial runs, or if this ratio is needed and the mean count is 0. */
+ * errors, multiplied by the ratio of a count to the mean count. Both are NAN if there are no trial
+ * runs, or if this ratio is needed and the mean count is 0. */
 static void trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
                          double *low, double *high)
 {
@@ -797,15 +798,16 @@ static void make_histogram(const bm_pair_census *census, double *halves, bm_tune
     to->sample.similar_pairs_error = similar.error;
 }
 
-/* For each level, count the documents that reach it with an earlier document. Identical documents
- * are counted exactly. The number of other documents is estimated from the drawn documents. */
+/* For each level, count the documents whose similarity to an earlier document reaches the level.
+ * Identical documents are counted exactly. The number of other documents is estimated from the
+ * drawn documents. */
 static void count_removed(const bm_pair_census *census, double *halves, bm_tune_sample *to)
 {
     for (uint32_t l = 0; l < BM_TUNE_LEVELS; l++) {
         for (size_t i = 0; i < census->n; i++)
             halves[i] = census->levels[i] >> l & 1;
-        const bm_total total = total_of(census, halves, 2); /* a document counts like two halves of
-                                                             * pairs */
+        const bm_total total = total_of(census, halves, 2); /* a document counts 1, which is half of
+                                                             * 2 */
         to->removed[l] = total.value + (double)to->identical;
         to->removed_error[l] = total.error;
     }

@@ -12,8 +12,8 @@
  *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, pairs that reach the threshold
  *
  * A pair with c common hashes and u hashes in the union is in thousandth floor(1000 c / u). Pairs
- * without common hashes are in no cell. A document has n_docs - 1 such pairs, minus the sum of its
- * cells. */
+ * without common hashes are in no cell. The number of such pairs of a document is n_docs - 1 minus
+ * the sum of its cells. */
 #pragma once
 
 #include <stddef.h>
@@ -36,10 +36,10 @@
  * find. Therefore BM_TRIALS runs are made with the drawn documents, each with its own seed, and the
  * candidates of each run are counted.
  *
- * Among the 99 counts and the count of one further run, that count has each of the 100 ranks with
- * the same probability, whatever the distribution. So it is between the third smallest and the
- * third largest of the 99 counts with a probability of 94 in 100. Reports say that nine in ten runs
- * are in this range, because 99 runs estimate the share only to two or three in 100.
+ * Consider the 99 counts and the count of one further run. The further count has each of the 100
+ * ranks with the same probability, whatever the distribution. So it is between the third smallest
+ * and the third largest of the 99 counts with a probability of 94 in 100. Reports say that nine in
+ * ten runs are in this range, because 99 runs estimate the share only to two or three in 100.
  *
  * The relative variation of runs of the whole corpus is at most that of runs of the sample. A crowd
  * is the same share of both, but the number of pairs in a sample is small, so it also varies by
