@@ -43,7 +43,7 @@ arg_quoted args_quote(const char *value)
 
 static const char *choice_at(const arg_option *option, unsigned index, unsigned *value)
 {
-    if (option->choices != NULL) { /* the NULL name ends the list */
+    if (option->choices != NULL) { /* a NULL name ends the list */
         *value = option->choices[index].value;
         return option->choices[index].name;
     }
@@ -346,8 +346,8 @@ static const char *foreign_word(const arg_request *request, const char *name)
     return NULL;
 }
 
-/* Report an option that this command does not have. `elsewhere`: such an option of other
- * commands. */
+/* Report an option that this command does not have. `elsewhere`: an option of this name that other
+ * commands have, or NULL. */
 static bm_status unknown_option(const arg_request *request, const arg_option *elsewhere,
                                 const char *name, bm_error *err)
 {

@@ -128,7 +128,7 @@ typedef struct arg_request {
     const arg_table *table;
     unsigned command;   /* bit of the running command */
     void *target;       /* the struct that contains the options' fields */
-    bool *given;        /* table->n flags, one per option: it occurred */
+    bool *given;        /* table->n flags, one per option: whether it occurred */
     arg_list *operands; /* receives the operands */
 } arg_request;
 

@@ -37,8 +37,8 @@ static const char *format_rate(double rate, char *out, size_t cap)
     return out;
 }
 
-/* Print a sentence that names the parts of a job that take longest, each with the jobs where it
- * does. */
+/* Print a sentence about what takes longest. It lists parts of jobs, each with the jobs in which
+ * this part takes longest. */
 static void print_binding(cli_console *console, const bm_bench_result *result)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_cluster.c -- bandmill cluster: groups from a list of pairs.
+/* cmd_cluster.c -- bandmill cluster: makes groups from a list of pairs.
  *
  * Tests: tests/cli/cases/cluster.sh */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
+/* cmd_dedup.c -- bandmill dedup: finds near-duplicates, groups them, and keeps one document of each
+ * group.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void report_losses(cli_context *context, const bm_counts *counts)
                     cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
 }
 
-/* Under -v: the groups, the meaning of the reasons, and the loss. */
+/* Under -v, report the groups, the meaning of the reasons, and the loss. */
 static void report_groups(cli_context *context, const bm_counts *counts)
 {
     const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;

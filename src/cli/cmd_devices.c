@@ -22,7 +22,7 @@ typedef struct device_verdict {
     uint32_t n_checks;
     bm_error error;
     const char *spec;
-    char note[1024]; /* the first message the library logged while testing the device; "": no
+    char note[1024]; /* the first message that the library logged while testing the device; "": no
                       * message */
 } device_verdict;
 

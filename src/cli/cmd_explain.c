@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_explain.c -- bandmill explain: why documents are in one group.
+/* cmd_explain.c -- bandmill explain: explains why documents are in one group.
  *
  * Tests: tests/cli/cases/explain.sh */
 #include "cli/cmd_job.h"

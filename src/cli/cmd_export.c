@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_export.c -- bandmill export: signatures in the form of another tool.
+/* cmd_export.c -- bandmill export: writes signatures in the form of another tool.
  *
  * Tests: tests/cli/cases/export.sh */
 #include "cli/cmd_job.h"

@@ -213,7 +213,7 @@ void cli_print_index_help(cli_console *console)
     cli_print(console, "\nbandmill help index COMMAND lists the options of one of them.\n");
 }
 
-/* Format the head of an option's row, such as " -o, --output DIR". */
+/* Format the head of an option's row, such as "-o, --output DIR", with its indent. */
 static void option_head(const arg_option *option, char *out, size_t cap)
 {
     char value[128] = "", letter[8] = "    ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_import.c -- bandmill import: signatures of other tools.
+/* cmd_import.c -- bandmill import: reads signatures of other tools.
  *
  * Tests: tests/cli/cases/import.sh */
 #include "cli/cmd_job.h"

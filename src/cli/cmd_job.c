@@ -296,7 +296,7 @@ bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err)
 {
     cli_meter_end(&context->meter);
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        return cli_finish(&context->console, err); /* the reason of the failed write: perhaps a full
-                                                    * disk, not a closed pipe */
+        return cli_finish(&context->console, err); /* the write may have failed for another reason,
+                                                    * such as a full disk */
     return status;
 }

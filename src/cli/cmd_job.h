@@ -26,7 +26,7 @@ void cli_report_candidates(cli_context *context, const bm_counts *counts);
 /* Each of these functions reports one line of the summary. This one reports what was read, after a
  * line about directory entries that were left out. */
 void cli_report_read(cli_context *context, const bm_counts *counts);
-/* Report what was cut, which `cut` names, and what remains. */
+/* Report what was cut, and what remains. `cut` names what was cut. */
 void cli_report_cuts(cli_context *context, const char *cut, const bm_counts *counts);
 void cli_report_pairs(cli_context *context, const bm_counts *counts);
 /* Report how many records, documents and pairs were not processed: "not VERB: ...". If there are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold.
+/* cmd_pairs.c -- bandmill pairs: lists the pairs at or above a threshold.
  *
  * Tests: tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: the library runs it in a
- * separate process before it uses an OpenCL driver in its own process. If DEVICE is `list`, it
- * lists the devices.
+/* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: the library runs this command
+ * in a separate process before it uses an OpenCL driver in its own. If DEVICE is `list`, the
+ * command lists the devices.
  *
  * A driver may abort, hang or call exit, but here only the probe ends. After any output of the
  * driver, the probe writes the error to stderr as a separate line, which the parent process quotes.

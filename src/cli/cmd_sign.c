@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents.
+/* cmd_sign.c -- bandmill sign: writes signatures (and band keys) of documents.
  *
  * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
 #include "cli/cmd_job.h"

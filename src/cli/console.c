@@ -82,9 +82,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* equals bm_status_exit_code(BM_ERR_IO) */
 
-/* Write all of `data`, even if the descriptor is non-blocking: node, ssh and asyncio make
- * descriptors non-blocking that other processes share. Returns the number of written bytes. If it
- * is less than `len`, errno is the reason (EINTR: a signal arrived). Async-signal-safe. */
+/* Write all of `data`, even if the descriptor is non-blocking: node, ssh and asyncio make shared
+ * descriptors non-blocking. Returns the number of written bytes. If it is less than `len`, errno is
+ * the reason (EINTR: a signal arrived). Async-signal-safe. */
 static size_t write_descriptor(int fd, const char *data, size_t len)
 {
     size_t done = 0;

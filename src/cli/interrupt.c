@@ -2,11 +2,11 @@
 /* interrupt.c -- SIGINT, SIGTERM, SIGPIPE and SIGXFSZ.
  *
  * The first SIGINT or SIGTERM sets a flag that the job checks at each batch. The second one, of
- * either kind, ends the process at once, even if threads wait. It ends by that signal, so that a
- * shell sees the reason. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe or a file at the
- * size limit becomes an ordinary error status. The flag is global because a signal handler has no
- * context, and atomic because the signal may arrive on a driver's thread. There is no other global
- * variable.
+ * either kind, ends the process at once, even if threads wait. The process ends by that signal, so
+ * that a shell sees the reason. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe or a file at
+ * the size limit becomes an ordinary error status. The flag is global because a signal handler has
+ * no context, and atomic because the signal may arrive on a driver's thread. There is no other
+ * global variable.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/file_size_limit.sh */
 #include "cli/interrupt.h"

@@ -145,7 +145,7 @@ static bm_status second_word(int *n, const char **args, char *out, size_t cap, b
     return BM_OK;
 }
 
-/* Find the command, which options may precede, and run it. */
+/* Find the command and run it. Options may precede the command. */
 static bm_status answer(cli_context *context, int argc, char **argv, bm_error *err)
 {
     int at;

@@ -2,7 +2,7 @@
 /* options.c -- the table of options; see options.h.
  *
  * The rows are in options/rows.def. An option planned for a later version has a row of type
- * ARG_LATER, so that the message says so, instead of "unknown option".
+ * ARG_LATER, so that the error message says this instead of "unknown option".
  *
  * Tests: tests/cli/cases/before_command.sh, tests/cli/cases/preset.sh,
  *        tests/cli/cases/signature_options.sh, tests/cli/test_options.c */

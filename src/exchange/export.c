@@ -334,8 +334,8 @@ static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 
 /* === export arrays ===
  *
- * Writes forms that are rows of words: LeanMinHash, NumPy, Milvus. Also writes the files beside
- * those of a form.
+ * Writes forms that are rows of words: LeanMinHash, NumPy, Milvus. Also writes files with the ids
+ * and the numbers of shingles that a form cannot store.
  *
  * For Milvus, the bytes of the words are a binary vector. Milvus imports one NumPy file for each
  * field of a collection: signature.npy, and id.npy, whose ids are line numbers of ids.txt, counted
@@ -524,15 +524,15 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 /* A record that is sorted. */
 typedef struct entry {
     uint64_t head; /* the first word of the record */
-    uint32_t at;   /* size of a band's words */
+    uint32_t at;   /* index of the record among the records of its rank */
 } entry;
 
 typedef struct trove {
     bm_exporter *exporter;
     bm_trove_numbers numbers;
-    size_t words_bytes;  /* size of a record, including the number */
-    size_t record_bytes; /* first: the first band of this walk; n: number of bands in this walk */
-    uint32_t first, n;   /* first: the first band of this walk; n: number of its bands */
+    size_t words_bytes;  /* size of a band's words */
+    size_t record_bytes; /* size of a record, including the number */
+    uint32_t first, n;   /* first: the first band of this walk; n: number of bands in this walk */
     /* for each band of this walk: space for `cap` records */
     char *records;
     entry *entries; /* space for `cap` entries, used for one band after another */
@@ -886,7 +886,7 @@ static char *turn_bands(const bm_export_stream *stream, const bm_export_block *b
     return (char *)out;
 }
 
-/* Make the array of the items, which has those of all lists of a column. */
+/* Make one array of the items of all lists of a column. */
 static bm_status make_items(const bm_export_stream *stream, const bm_export_block *block,
                             bm_export_cells cells, struct ArrowArray *out, bm_error *err)
 {

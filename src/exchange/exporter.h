@@ -2,9 +2,9 @@
 /* exporter.h -- writes signatures in the forms of other tools: provides the documents that a form
  * writes, and the table of forms.
  *
- * A form is a row of a table in export.c. Its function writes the files of the form to the
- * directory of the job. It may walk over the documents several times. Each walk compares the bytes
- * that it reads with the digests in the manifest. */
+ * A form is a row of a table in export.c. The function of the row writes the files of the form to
+ * the directory of the job, and may walk over the documents several times. Each walk compares the
+ * bytes that it reads with the digests in the manifest. */
 #pragma once
 
 #include <bandmill/arrow.h>
@@ -109,7 +109,7 @@ typedef struct bm_export_layout {
     const char *file;
     bm_export_column columns[4];
     bool parquet;
-    bool fixed;     /* the type of lists has a fixed size */
+    bool fixed;     /* lists have a type with a fixed number of items */
     bool annotated; /* the metadata of the schema have the provenance of the signatures */
 } bm_export_layout;
 
@@ -134,7 +134,7 @@ typedef struct bm_trove_numbers {
     uint64_t *documents; /* for each rank: number of its documents */
     size_t n_ranks;
     uint64_t most; /* number of documents of the largest rank */
-    /* where the walk is now: in this rank */
+    /* the rank that the walk has reached */
     size_t rank;
     uint64_t left;   /* number of the rank's documents that have not been visited yet */
     uint32_t next;   /* the next number of a document */

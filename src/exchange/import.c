@@ -346,8 +346,8 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return finish_opening(r, read_npy(r, err), out, err);
 }
 
-/* Read the head of the first record, which all records must have. An empty file has no record, so
- * the head remains unset. */
+/* Read the head of the first record. All records must have the same head. An empty file has no
+ * record, so the head remains unset. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -882,8 +882,8 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 
 /* --- how the signatures were made --- */
 
-/* Set the scheme and the seed, which records of LeanMinHash have. BM_ERR_USAGE: the options
- * contradict them. */
+/* If the head states a scheme and a seed, as in records of LeanMinHash, set them. BM_ERR_USAGE: the
+ * options contradict the head. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;

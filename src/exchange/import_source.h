@@ -79,7 +79,7 @@ bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
                                bm_import_source **out, bm_error *err);
 
 /* import_lists -- the files beside imported signatures: ids, one on each line, and numbers of
- * shingles. For each block of rows, as many ids and numbers are read. */
+ * shingles. For each block of n rows, n ids and n numbers are read. */
 
 typedef struct bm_import_ids {
     bm_line_file lines; /* fd -1: there is no file */
@@ -100,7 +100,8 @@ void bm_import_ids_close(bm_import_ids *ids);
 typedef struct bm_import_sizes {
     int fd; /* -1: there is no file */
     const char *path;
-    uint64_t n, offset; /* n: number of all numbers; offset: file offset of the first number */
+    uint64_t n, offset; /* n: how many numbers the file has; offset: file offset of the first
+                         * number */
     uint32_t block[BM_IMPORT_BLOCK_ROWS];
 } bm_import_sizes;
 

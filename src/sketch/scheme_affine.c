@@ -20,7 +20,7 @@
  * need.
  *
  * The reference is the definition with which every backend is compared. So it is written for
- * readers, not for speed: it computes one minimum at a time, from one shingle after another. The
+ * readers, not for speed: each step handles one shingle, one permutation and one minimum. The
  * arithmetic comes from kernels/affine32.h, which OpenCL devices compile too.
  *
  * Threads: pure functions. Parameters do not change after they were drawn. */

@@ -30,7 +30,7 @@
  * matters. */
 
 /* Set `order` to the donors of one bin: first those that it draws, by first occurrence, then the
- * others, cyclically from the bin on. */
+ * others in cyclic order after the bin. */
 static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)
 {
     bool seen[BM_PERMS_MAX] = {false};

@@ -22,5 +22,5 @@ bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_opti
  * `prefix`. They have no plan, and borrow the coefficients of `params`. */
 bm_scheme_params bm_scheme_params_some(const bm_scheme_params *params, uint32_t first, uint32_t n);
 void bm_scheme_params_reset(bm_scheme_params *params); /* may be {0} */
-/* BM_ERR_USAGE: perms is not from 1 to BM_PERMS_MAX. */
+/* Check a number of words. BM_ERR_USAGE: perms is not from 1 to BM_PERMS_MAX. */
 bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err);

@@ -168,8 +168,7 @@ static inline __attribute__((always_inline)) size_t insert_near(const bm_distinc
                                                                 const bool counted)
 {
     size_t steps = 4 * n + 256;
-    const bm_distinct s = *set; /* a copy that stores to the table cannot change, so it stays in
-                                 * registers */
+    const bm_distinct s = *set; /* a copy, because stores to the table may alias *set */
     uint64_t *const values = list->values;
     uint32_t *const counts = list->counts;
     const size_t mask = s.n_slots - 1;

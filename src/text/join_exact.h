@@ -28,8 +28,8 @@ static inline void bm_joined_go_behind(bm_joined *joined, char byte)
 }
 
 /* Append the joined form of a stretch at the beginning of *rest, and remove the stretch from *rest.
- * *rest is valid UTF-8, at which the fast path stopped. The stretch has at least one byte. It ends
- * before 16 bytes of ASCII or, to limit scratch memory, at the first offset past 16 KiB where the
- * normalisers allow a cut. `codes` are two scratch arrays. */
+ * *rest must be valid UTF-8; it begins where the fast path stopped. The stretch has at least one
+ * byte. It ends before 16 bytes of ASCII or, to limit scratch memory, at the first offset past 16
+ * KiB where the normalisers allow a cut. `codes` are two scratch arrays. */
 bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err);

@@ -143,7 +143,8 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
         codes->data[codes->len++] = code;
         return BM_OK;
     }
-    size_t space = 18; /* the longest compatibility decomposition, U+FDFA */
+    size_t space = 18; /* length of the longest compatibility decomposition, which is that of
+                        * U+FDFA */
     for (;;) {
         BM_TRY(codes_reserve(codes, space, err));
         utf8proc_ssize_t n = utf8proc_decompose_char(code, codes->data + codes->len,

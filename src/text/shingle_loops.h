@@ -42,11 +42,11 @@ static inline bm_block load_upto(const char *p, size_t left)
 }
 
 /* The mask of lead bytes that certainly do not begin a White_Space. Bytes after the block are not
- * examined, so a lead byte near the end may be missing, even if it begins no White_Space.
- * White_Space beyond ASCII is U+0085 and U+00A0 (C2 85, C2 A0), U+1680 (E1 9A 80), U+2000 to
- * U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F) and U+3000 (E3 80 80). Dashes and
- * quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common, so they are distinguished from
- * White_Space. */
+ * examined, so a lead byte near the end may be missing from the mask, even if it begins no
+ * White_Space. White_Space beyond ASCII is U+0085 and U+00A0 (C2 85, C2 A0), U+1680 (E1 9A 80),
+ * U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F) and U+3000 (E3 80 80).
+ * Dashes and quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common, so they are
+ * distinguished from White_Space. */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -242,8 +242,7 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
 
 static void hash_slices(const bm_slices *slices, size_t n)
 {
-    const bm_slices s = *slices; /* a copy that stores of hashes cannot change, so it stays in
-                                  * registers */
+    const bm_slices s = *slices; /* a copy, because stores of hashes may alias *slices */
     size_t done = block_hash_slices(&s, n);
     for (size_t i = done; i < n; i++) {
         size_t begin = s.starts[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shingle_scalar.c -- the loops of the shingler without vector instructions. A block is eight words
- * of eight bytes. They are used on processors that have no file of their own, and as the reference
- * in tests of the other files.
+ * of eight bytes. The loops are used on processors that have no file of their own, and as the
+ * reference in tests of the other files.
  *
  * A comparison stores its result in the top bit of each byte. A multiplication gathers the eight
  * top bits. Words are little-endian, as in the whole library.

@@ -337,8 +337,7 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
  * unpredictable. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
-    const bm_stop_table stop = shingler->stop; /* a copy that stores cannot change, so it stays in
-                                                * registers */
+    const bm_stop_table stop = shingler->stop; /* a copy, because stores may alias shingler->stop */
     const char *data = shingler->joined.data;
     const size_t *starts = shingler->starts, k = shingler->units;
     size_t *picked = shingler->picked, n = 0;

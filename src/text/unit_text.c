@@ -26,7 +26,7 @@
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text that are processed at a time */
 #define LEN_MAX ((size_t)1 << 30)
-#define BLOCK   ((size_t)64 << 10) /* least bytes of text that are made into units at a time */
+#define BLOCK   ((size_t)64 << 10) /* fewest bytes of text that are made into units at a time */
 
 /* Count the slots of a document with byte or char shingles. Every byte before the last K-1 units is
  * a slot. Returns 0 if there are fewer than K units. */

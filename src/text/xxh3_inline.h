@@ -56,9 +56,8 @@ static inline uint64_t bm_xxh3_finish(uint64_t hash)
 static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
 {
     const uint64_t *secret = bm_xxh3_secret;
-    __asm__(""
-            : "+r"(secret)); /* keep the secret in memory, because there are not enough registers
-                                 * for 8 constants */
+    /* Keep the secret in memory, because there are not enough registers for 8 constants. */
+    __asm__("" : "+r"(secret));
     uint64_t hash = len * BM_XXH_PRIME64_1;
     hash += bm_xxh3_mix16(p, secret) + bm_xxh3_mix16(p + len - 16, secret + 2);
     if (len > 32)
