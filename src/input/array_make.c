@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_make.c -- makes schemas and arrays of tables. Each schema and each array has a block of
- * memory of its own, because a consumer may move a child out of its parent. The child is then
- * marked as released, and the parent's release skips it.
+ * memory of its own, because a consumer may move a child out of its parent. The child in the parent
+ * is then marked as released, so the release of the parent skips it.
  *
  * Tests: tests/unit/input/test_array_make.c */
 #include "input/array_make.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_source.c -- the functions common to all sources; above all, skipping records.
+/* batch_source.c -- the functions that all sources share. Most of the code skips records.
  *
- * Records that are skipped are not parsed, only counted by their bounds. There is no seeking: the
- * digest of an input covers all its bytes, and compressed data has to be read from the beginning
- * anyway.
+ * Records that are skipped are not parsed, only counted by their bounds. They are still read,
+ * because the digest of an input covers all its bytes, and because compressed data has to be read
+ * from the beginning.
  *
  * Tests: tests/unit/sources/test_batch_sources.c */
 #include "input/batch_source.h"
@@ -51,7 +51,7 @@ bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, 
     return source->ops->fill != NULL ? source->ops->fill(source, batch, in_turn, err) : BM_OK;
 }
 
-/* Skip records of this batch. *all becomes true if all its records are skipped. */
+/* Skip records of this batch. Set *all to true if all records of the batch are skipped. */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {

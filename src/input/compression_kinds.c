@@ -92,12 +92,12 @@ const char *bm_compression_ending(bm_compression kind)
 
 /* === refused formats ===
  *
- * Formats are recognized by magic bytes at fixed offsets, and text in units of two or four bytes by
- * a closer check.
+ * Most formats are recognized by magic bytes at fixed offsets. Text in units of two or four bytes
+ * (UTF-16, UTF-32) needs a closer check.
  *
- * UTF-16 and UTF-32, read as bytes, would be texts without words. They are recognized by a byte
- * order mark. A file without one is recognized if it has at least eight bytes and its first eight
- * units (all, if it has fewer) are printable ASCII or white space in that encoding. */
+ * Read as bytes, UTF-16 and UTF-32 would be texts without words. A byte order mark reveals them. A
+ * file without one is recognized if it has at least eight bytes and its first eight units (all, if
+ * it has fewer) are printable ASCII or white space in that encoding. */
 
 #define PLAIN_UNITS 8u
 #define PLAIN_BYTES 8u
@@ -111,7 +111,8 @@ typedef struct mark {
     bm_refused_format format;
 } mark;
 
-/* Compressed Parquet and Arrow files are refused: tables are never decompressed as streams. */
+/* Compressed Parquet and Arrow files are refused, because tables are never decompressed as
+ * streams. */
 static const mark marks[] = {
     {0, "PAR1", 4, {"a Parquet file", "decompress it"}},
     {0, "ARROW1", 6, {"an Arrow file", "decompress it"}},
@@ -141,7 +142,7 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Are these units of `width` bytes with plain ASCII at byte `at` and zeros elsewhere? */
+/* Does each unit of `width` bytes have plain ASCII at byte `at` and zeros elsewhere? */
 static bool in_units(const char *head, size_t len, size_t width, size_t at)
 {
     size_t n = len / width < PLAIN_UNITS ? len / width : PLAIN_UNITS;

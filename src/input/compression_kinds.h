@@ -9,7 +9,7 @@
 
 #include "model/file_names.h"
 
-/* name_ending -- the ending of a file's name, which reveals its format and its compression. */
+/* name_ending -- the ending of a file's name, which shows the file's format and compression. */
 
 /* Do the first `len` bytes of `name` end in `ending` (in lower case), whatever their ASCII case? */
 static inline bool bm_name_ends(const char *name, size_t len, const char *ending)
@@ -27,11 +27,11 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
 
 /* The compression of a file by its first bytes. A Zstandard or LZ4 file may begin with skippable
  * frames, which both formats share: then the bytes after those frames decide. If `head` ends before
- * these bytes, the name decides: the kind is LZ4 if `promised` (from bm_compression_of_name) is
- * LZ4, else Zstandard. */
+ * those later bytes, the name decides: the kind is LZ4 if `promised` (from bm_compression_of_name)
+ * is LZ4, else Zstandard. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
-/* The kind that a name's ending promises, in upper or lower case. *len, the length of the name, is
- * reduced by that ending. */
+/* The kind of compression that the ending of a name promises, in upper or lower case. *len is the
+ * length of the name, and is reduced by the length of that ending. */
 bm_compression bm_compression_of_name(const char *name, size_t *len);
 /* Display name: "gzip", "Zstandard"; NULL for NONE. */
 const char *bm_compression_name(bm_compression kind);

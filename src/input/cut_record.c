@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut_record.c -- locates a record's text in its bytes, and the bytes that encode a range of that
- * text.
+/* cut_record.c -- finds the bytes of a record that encode its text, and those that encode a range
+ * of the text.
  *
- *     content --find--> parts --walk--> edits --sort, unite--> edits
+ *      content --find--> parts --walk--> edits --sort, unite--> edits
  *
- * Parts are found by the rules of the parser: of equal JSON keys the last counts, a key equal to
+ * Parts are found by the rules of the parser: the last of equal JSON keys counts, a key equal to
  * the whole field name takes precedence over a path, and the file's header names the columns. Then
- * the bytes of a part are walked in step with the text.
+ * the bytes of each part are walked in step with the text.
  *
  * Tests: tests/unit/input/test_cut_record.c */
 #include "input/parser.h"
@@ -40,7 +40,7 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* Find the end of the bytes that are not encoded: an escape, or the first of two quotes. */
+/* Find the end of the bytes that stand for themselves: an escape, or the first of two quotes. */
 static const char *own_end(bm_text_coding coding, const char *at, const char *end)
 {
     const char *found = coding == BM_CODING_PLAIN
@@ -86,7 +86,7 @@ static bm_status open_json(struct bm_parser *parser, bm_error *err)
                                    err);
 }
 
-/* Add a part for each value of a field, as bm_json_exact_run_places returns them: one, or several
+/* Add a part for each value of a field. bm_json_exact_run_places returns one value, or several
  * joined by newlines. */
 static bm_status add_values(struct bm_parser *parser, bm_str content, const char *raw, bm_str value,
                             bm_error *err)
@@ -179,7 +179,7 @@ static bm_status add_edit(struct bm_parser *parser, size_t from, size_t to, bm_e
                       sizeof(bm_record_edit), err);
 }
 
-/* Add edits for the bytes of a part that encode text in the ranges. */
+/* Add edits for those bytes of a part that encode text in the ranges. */
 static bm_status cut_part(struct bm_parser *parser, const char *raw, const bm_text_part *part,
                           const bm_text_range *ranges, size_t n, bm_error *err)
 {
@@ -216,8 +216,8 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Sort the edits and merge overlapping ones: fields occur in any order in a record, and a field may
- * be selected twice. */
+/* Sort the edits and merge overlapping ones. Fields may occur in any order in a record, and a field
+ * may be selected twice. */
 static void unite(struct bm_parser *parser)
 {
     bm_record_edit *edits = (bm_record_edit *)parser->edits.data;

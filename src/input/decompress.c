@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decompress.c -- handles members and the bytes between them; unpack.c calls the libraries. */
+/* decompress.c -- finds where members begin and end, and handles the bytes between them. unpack.c
+ * calls the libraries. */
 #include "input/decompress.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@
 /* Buffers for a library that reads and writes whole pieces (unpack.h). */
 typedef struct pieces {
     char in[PIECE_BYTES], out[PIECE_BYTES];
-    size_t in_len, used; /* in_len: bytes in `in`; used: how many of them the library has read */
-    /* out_len: bytes in `out`; sent: how many of them were copied to the caller */
+    size_t in_len, used; /* in_len: bytes in `in`; used: bytes of `in` that the library has read */
+    /* out_len: bytes in `out`; sent: bytes of `out` that were copied to the caller */
     size_t out_len, sent;
 } pieces;
 
@@ -24,7 +25,7 @@ struct bm_decompress {
     void *state;
     pieces *pieces; /* NULL: the library needs none */
     const char *name;
-    bool inside;      /* a member has begun and not ended */
+    bool inside;      /* a member has begun and has not ended */
     bool begun;       /* at least one member of this file has begun */
     uint64_t padding; /* zeros read after the last member */
     bm_status failed; /* status of this file; details in `error` */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decompress.h -- decompresses a stream of members of any kind (unpack.h).
  *
- * Members may follow one another. Padding with zeros is allowed: for gzip after the last member;
- * for xz after any, in multiples of four. Anything else after a member is an error. A window or
- * dictionary may have at most 2^27 bytes, so a hostile header cannot cause a larger allocation. The
- * size of the content that a header states is not used.
+ * Members may follow one another. Zeros are allowed as padding: with gzip after the last member,
+ * with xz after any member in multiples of four. Anything else after a member is an error. A window
+ * or dictionary may have at most 2^27 bytes, so a hostile header cannot cause a larger allocation.
+ * If a header states the size of the content, that size is not used.
  *
  * One handle serves many files (call begin for each), one thread at a time. */
 #pragma once

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inflate.c -- see the header.
  *
- * Why not a library: zlib takes more than twice the time of libdeflate, and the difference is a
- * third of the time in which `sign` processes the same bytes. But libdeflate accepts data that zlib
- * refuses. A check of the block headers would find such data, but a block begins at any bit, where
- * the previous block ends, and libdeflate does not report this bit. Decoders differ in the
- * following cases; this one behaves like zlib:
+ * Why not a library: zlib takes more than twice the time of libdeflate. The difference is a third
+ * of the time that `sign` takes for the same bytes. But libdeflate accepts data that zlib refuses.
+ * A check of the block headers would find such data, but a block may begin at any bit, and
+ * libdeflate does not report at which bit a block ends. Decoders differ in the following cases;
+ * this one behaves like zlib:
  *
  *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
  *     codes of distances               30 at most (32)
@@ -15,10 +15,11 @@
  *                                             also no code. An unused pattern in the data: refused
  *     no code for the end of a block   refused
  *
- * Method: as in libdeflate and in zlib-ng's chunked loop. A table indexed with the next bits gives
- * a literal, a length with the number of its extra bits, or a smaller table for longer codes. Input
- * is loaded eight bytes at a time. While 32 bytes of input and 320 of output are left, bounds are
- * not checked within a symbol; the rest is decoded with checks.
+ * Method: as in libdeflate and in zlib-ng's chunked loop. The next bits are the index into a table.
+ * Its entry gives a literal, a length with the number of its extra bits, or a smaller table for
+ * longer codes. Input is loaded eight bytes at a time. While at least 32 bytes of input and 320
+ * bytes of output space are left, a symbol is decoded without checks of bounds. The rest is decoded
+ * with checks.
  *
  *     entry   31 literal | 30-16 literal, base of a length or distance, start of a smaller table |
  *             15 exception, one of: 14 end of the block, 13 smaller table, neither: no symbol |
@@ -41,10 +42,10 @@
 #define DIST_MOST 402u
 #define LENS_MOST 128u
 
-#define N_LIT      288u /* fixed codes; the last two are no symbols */
+#define N_LIT      288u /* number of fixed codes; the last two are no symbols */
 #define N_DIST     32u
 #define N_LENS     19u
-#define CODED_LIT  286u /* the most in a header */
+#define CODED_LIT  286u /* the most codes in a header */
 #define CODED_DIST 30u
 #define CODE_BITS  15u
 
@@ -145,8 +146,8 @@ typedef struct code {
     const uint32_t *symbols;
     uint32_t *table;
     unsigned bits; /* index bits of the table */
-    bool one;      /* a single one-bit code is allowed */
-    bool none;     /* having no code at all is allowed too */
+    bool one;      /* the code may have a single symbol, with one bit */
+    bool none;     /* the code may also have no symbol */
 } code;
 
 static uint32_t entry_of(uint32_t symbol, unsigned bits)
@@ -154,8 +155,8 @@ static uint32_t entry_of(uint32_t symbol, unsigned bits)
     return symbol + (bits << 8) + bits;
 }
 
-/* The code after `at`. Codes are stored bit-reversed, because their highest bit comes first in the
- * data. So 1 is added at the highest of the `bits` bits, and carries go down. */
+/* The code that follows `at`. Codes are stored bit-reversed, because their highest bit comes first
+ * in the data. So 1 is added at the highest of the `bits` bits, and carries go to lower bits. */
 static uint32_t next_code(uint32_t at, unsigned bits)
 {
     const uint32_t zeros = at ^ (uint32_t)ones(bits);
@@ -163,8 +164,9 @@ static uint32_t next_code(uint32_t at, unsigned bits)
     return (at & (bit - 1)) | bit;
 }
 
-/* Sort the symbols that have codes by code; count the symbols of each code length. False: a code is
- * a prefix of another, or bit patterns are unused (*unused) and must not be. */
+/* Sort the symbols that have codes by code, and count the symbols of each code length. False: a
+ * code is a prefix of another, or bit patterns are unused where that is not allowed. *unused: are
+ * bit patterns unused? */
 static bool sort_symbols(const code *c, uint16_t *counts, uint16_t *sorted, bool *unused)
 {
     uint16_t begin[CODE_BITS + 1] = {0};
@@ -189,7 +191,8 @@ static bool sort_symbols(const code *c, uint16_t *counts, uint16_t *sorted, bool
     return left == 0 || (longest == 0 ? c->none : longest == 1 && c->one);
 }
 
-/* Enter codes longer than the table's index, starting with code `at` of `bits` bits. */
+/* Enter codes longer than the table's index into smaller tables, starting with code `at` of `bits`
+ * bits. */
 static void fill_smaller(const code *c, const uint16_t *counts, const uint16_t *sorted, uint32_t at,
                          unsigned bits)
 {
@@ -197,7 +200,7 @@ static void fill_smaller(const code *c, const uint16_t *counts, const uint16_t *
     unsigned left = counts[bits];
     for (;;) {
         const uint32_t low = at & (uint32_t)ones(c->bits);
-        if (low != prefix) { /* a smaller table begins: as large as its longest code needs */
+        if (low != prefix) { /* a smaller table begins; it is as large as its longest code needs */
             unsigned more = bits - c->bits;
             for (unsigned used = left; used < 1u << more;)
                 used = 2 * used + counts[c->bits + ++more];
@@ -223,7 +226,7 @@ static bool make_table(const code *c)
     bool unused;
     if (!sort_symbols(c, counts, sorted, &unused))
         return false;
-    if (unused) { /* a single code, the bit 0; or none */
+    if (unused) { /* the only code is the bit 0, or there is none */
         const uint32_t one = counts[1] > 0 ? entry_of(c->symbols[sorted[0]], 1) : EXCEPTION;
         for (size_t i = 0; i < (size_t)1 << c->bits; i++)
             c->table[i] = i % 2 == 0 ? one : EXCEPTION;
@@ -254,7 +257,7 @@ static bool make_table(const code *c)
 
 /* --- blocks --- */
 
-/* Read the code lengths of a block's two codes, which are themselves encoded. */
+/* Read the code lengths of a block's two codes. They are encoded themselves. */
 static bool read_lens(bm_inflate *t, stream *s, uint8_t *lens, unsigned n)
 {
     for (unsigned have = 0; have < n;) {
@@ -339,8 +342,8 @@ static bool set_fixed_codes(bm_inflate *t)
     return make_tables(t, lit, N_LIT, dist, N_DIST);
 }
 
-/* Copy a match. 40 bytes are copied at once, which is enough for most matches; so this may write
- * past the end of the match. */
+/* Copy a match. 40 bytes are copied at once, which is enough for most matches. So this may write
+ * beyond the end of the match. */
 static inline unsigned char *copy_match(unsigned char *out, size_t length, size_t distance)
 {
     unsigned char *const end = out + length;
@@ -363,7 +366,7 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
             memcpy(out, &word, sizeof word);
             out += sizeof word;
         } while (out < end);
-    } else { /* of each eight bytes copied, `distance` are right */
+    } else { /* only the first `distance` of each eight bytes copied are right */
         do {
             memcpy(&word, from, sizeof word);
             memcpy(out, &word, sizeof word);
@@ -386,8 +389,8 @@ static inline unsigned char *copy_match(unsigned char *out, size_t length, size_
         bits >>= (uint8_t)(entry);                                                                 \
         n_bits -= (uint8_t)(entry);                                                                \
     } while (0)
-/* The length or distance that an entry encodes: its base plus the extra bits after its code in
- * `saved`. */
+/* The length or distance that an entry encodes: the entry's base plus the extra bits, which follow
+ * the code in `saved`. */
 #define VALUE(entry)                                                                               \
     (((entry) >> 16) + (size_t)((saved & ones((entry)&0xFF)) >> ((entry) >> 8 & 15)))
 
@@ -482,8 +485,8 @@ static __attribute__((target("bmi2"))) got run_fast_bmi2(const bm_inflate *t, st
 }
 #endif
 
-/* Read the next symbol with a table: its entry and its value. False: the bits are no symbol, or too
- * few are left. */
+/* Read the next symbol with a table, and get its entry and its value. False: the bits are no
+ * symbol, or too few bits are left. */
 static bool read_symbol(stream *s, const uint32_t *table, unsigned index, uint32_t *entry,
                         size_t *value)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_ahead.c -- see the header.
  *
- * One mutex guards everything but two things: the source that a thread is busy with, and a block
- * that it has acquired. A thread acquires a block, fills it and appends it to the list of its
- * source; the reader copies from the block and releases it. Threads that unpack other sources than
- * the reader's leave some blocks free; else the reader could wait for ever.
+ * One mutex guards everything except the source that a thread is busy with and the block that it
+ * has acquired. A thread acquires a block, fills it and appends it to the list of its source; the
+ * reader copies from the block and releases it. Threads that unpack sources other than the reader's
+ * leave some blocks free. Otherwise the reader could wait for ever.
  *
  * If the ends of members can be found without unpacking (members.h), one thread at a time reads the
  * source in order and cuts members off, and all threads unpack them. Any other source is unpacked
- * as a stream, by one thread at a time. If other threads help, the reader itself unpacks the stream
- * that it is reading, straight into the caller's buffer, and before it waits it helps too. Passing
- * a block between threads costs a twentieth of the time of unpacking it, so a block that another
- * thread unpacks is a gain only if that thread would be idle.
+ * as a stream, by one thread at a time. If threads help (bm_input_ahead_help), the reader itself
+ * unpacks the stream that it is reading, straight into the caller's buffer. Before the reader
+ * waits, it helps too. Passing a block between threads costs a twentieth of the time of unpacking
+ * it. So it is a gain to let another thread unpack a block only if that thread would be idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -60,7 +60,7 @@ typedef enum slot_state {
     SLOT_FAILED /* after the blocks, the reader has to read the source itself */
 } slot_state;
 
-/* One source that threads unpack. */
+/* One source that threads unpack ahead. */
 typedef struct slot {
     size_t source;
     slot_state state;
@@ -69,17 +69,19 @@ typedef struct slot {
     block *first, *last;
     /* given: bytes that the reader has received; stored: how many stored bytes encode them */
     uint64_t given, stored;
-    /* From here on: used by the thread that is busy with the slot; if none is, under the lock. */
+    /* The next members are used by the thread that is busy with the slot. If no thread is busy with
+     * it, they are guarded by the lock. */
     bm_input_bytes *bytes; /* NULL: not opened so far */
     bool begun;
-    bool members;    /* members are cut off `packed`, which has the bytes after the last cut */
+    /* members are cut off `packed`, which has the bytes from the end of the last cut on */
+    bool members;
     bool packed_end; /* the source has no bytes after those in `packed` */
     block *packed;   /* compressed bytes; NULL: none; not counted in ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* stored bytes of all members that were cut */
 } slot;
 
-/* A thread's member decoders; NULL: not opened so far. */
+/* Member decoders, used by one thread at a time; NULL: not opened so far. */
 typedef struct unpackers {
     struct unpackers *next;
     bm_members *of[BM_COMPRESSIONS];
@@ -99,16 +101,17 @@ struct bm_input_ahead {
     atomic_bool stop;
     bool paused;
     const slot *awaited; /* the reader waits until a thread is done with this slot */
-    bool helped;         /* no threads of its own: others call bm_input_ahead_help */
+    bool helped; /* this module has no threads of its own; other threads call bm_input_ahead_help */
     pthread_t *threads;
     size_t n_threads, n_asleep;
-    unpackers *unpackers;                 /* list of decoders that no thread uses */
-    atomic_bool without[BM_COMPRESSIONS]; /* no member decoder for the kind could be opened */
+    unpackers *unpackers; /* list of decoders that no thread is using */
+    /* no member decoder for this compression could be opened */
+    atomic_bool without[BM_COMPRESSIONS];
     slot *slots;
-    size_t next;   /* the source that may be begun next */
+    size_t next;   /* the first source that has not been begun */
     block *blocks; /* free blocks */
     size_t n_used; /* blocks that are not in the list `blocks` */
-    size_t n_most; /* limit of n_used; grows only when the reader has to wait, to save memory */
+    size_t n_most; /* limit of n_used; to save memory, it grows only when the reader has to wait */
 };
 
 /* --- granted memory --- */
@@ -155,7 +158,8 @@ static uint64_t engine_bytes(const bm_source *source)
                                                         : 0);
 }
 
-/* Plan within `bytes`, with `engine` bytes per open source; all zeros: `bytes` are too few. */
+/* Make a plan that uses at most `bytes`, with `engine` bytes per open source. All zeros: `bytes` is
+ * too small. */
 static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint64_t bytes,
                                size_t block_bytes)
 {
@@ -274,7 +278,8 @@ static slot *open_slot(bm_input_ahead *ahead)
     return free;
 }
 
-/* Is this a stream for the reader to unpack itself? Only if no other thread is busy with it. */
+/* Is this a stream that the reader should unpack itself? It should if no other thread is busy with
+ * it. */
 static bool is_readers(const bm_input_ahead *ahead, const slot *p)
 {
     return ahead->helped && p->source == ahead->source && p->state == SLOT_OPEN && !p->busy &&
@@ -288,7 +293,7 @@ static bool has_work(const bm_input_ahead *ahead, const slot *p)
            !is_readers(ahead, p);
 }
 
-/* Find a slot to work on: of the first source, in the order of the inputs, that has work. */
+/* Find a slot to work on. It is the first one with work, in the order of the inputs. */
 static slot *find_work(bm_input_ahead *ahead)
 {
     slot *found = NULL;
@@ -316,7 +321,7 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const slot *p)
 
 /* --- without the lock --- */
 
-/* Begin to read the source of a slot. `callbacks` belong to the calling thread. */
+/* Begin to read the source of a slot. `callbacks` are those of the calling thread. */
 static bm_status begin_slot(bm_input_ahead *ahead, slot *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
@@ -330,8 +335,8 @@ static bm_status begin_slot(bm_input_ahead *ahead, slot *p, const bm_callbacks *
     return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
-/* Fill the block up to SMALL_BLOCK bytes, or to the end of the source: larger blocks would cost
- * more in page faults than they save in passing them to the reader. */
+/* Fill the block up to SMALL_BLOCK bytes, or to the end of the source. Larger blocks would cost
+ * more time in page faults than they save when blocks are passed to the reader. */
 static slot_state fill_block(slot *p, block *b)
 {
     size_t got = 1;
@@ -345,8 +350,8 @@ static slot_state fill_block(slot *p, block *b)
     return got > 0 ? SLOT_OPEN : SLOT_ENDED;
 }
 
-/* Read until members can be cut off p->packed (*cut: they can). If the first member cannot be cut,
- * the source is read as a stream from now on. */
+/* Read until members can be cut off p->packed; *cut is true if they can. If the first member cannot
+ * be cut, the source is read as a stream from now on. */
 static slot_state read_members(const bm_input_ahead *ahead, slot *p, bool *cut)
 {
     const size_t most = ahead->plan.block_bytes;
@@ -394,15 +399,15 @@ static block *cut_members(const bm_input_ahead *ahead, slot *p, block *rest, slo
 
 /* --- with the lock --- */
 
-/* Wake the reader if it waits for this slot. */
+/* Wake the reader if it is waiting for this slot. */
 static void wake_reader(bm_input_ahead *ahead, const slot *p)
 {
     if (ahead->awaited == p)
         pthread_cond_signal(&ahead->moved);
 }
 
-/* Unpack the members in `in` to b, which is already in the list of its slot. Releases the lock
- * meanwhile. */
+/* Unpack the members in `in` to `b`, which is already in the list of its slot. Releases the lock
+ * while unpacking. */
 static void unpack_members(bm_input_ahead *ahead, slot *p, unpackers *u, block *in, block *b)
 {
     p->n_filling++;
@@ -424,7 +429,7 @@ static void add_packed(bm_input_ahead *ahead, slot *p)
         ahead->n_used--;
 }
 
-/* Do one step of work on a slot. Releases the lock meanwhile. */
+/* Do one step of work on a slot. The lock is held, but released during the work. */
 static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
@@ -444,11 +449,11 @@ static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
     }
     pthread_mutex_lock(&ahead->lock);
     p->busy = false;
-    if (p->state == SLOT_OPEN) /* else the reader has released the slot */
+    if (p->state == SLOT_OPEN) /* otherwise the reader has released the slot */
         p->state = state;
     if (rest != NULL && in == NULL)
         release_block(ahead, rest);
-    if (in != NULL) { /* all earlier members are unpacked, or being unpacked */
+    if (in != NULL) { /* all members before `in` are unpacked, or are being unpacked */
         b->len = p->cut.plain;
         b->stored = p->cut_bytes;
         b->filling = true;
@@ -592,8 +597,8 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
 
 /* --- the reader --- */
 
-/* Wait until another thread reports progress on the slot; false: a short time passed without any.
- * The lock is held. */
+/* Wait until another thread reports progress on the slot. False: a short time passed without
+ * progress. The lock is held. */
 static bool await(bm_input_ahead *ahead, const slot *p)
 {
     const struct timespec until = bm_clock_in(CLOCK_MONOTONIC, WAIT_SECONDS);
@@ -615,7 +620,7 @@ static void grow(bm_input_ahead *ahead)
     ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
 }
 
-/* Wait until the slot has a block, or will get none; the lock is held. */
+/* Wait until the slot has a block, or will not get one. The lock is held. */
 static bm_status wait_block(bm_input_ahead *ahead, const slot *p, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -637,7 +642,7 @@ static bm_status wait_block(bm_input_ahead *ahead, const slot *p, bm_error *err)
 /* Free the slot and drop its blocks; the lock is held. */
 static void release_slot(bm_input_ahead *ahead, slot *p)
 {
-    p->state = SLOT_FAILED; /* keeps other threads away */
+    p->state = SLOT_FAILED; /* keeps other threads away from the slot */
     while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
@@ -653,11 +658,11 @@ static void start_threads(bm_input_ahead *ahead)
     while (ahead->n_threads < ahead->plan.threads &&
            bm_thread_start(&ahead->threads[ahead->n_threads], run_thread, ahead) == 0)
         ahead->n_threads++;
-    ahead->plan.threads = (uint32_t)ahead->n_threads; /* do not try to start more */
+    ahead->plan.threads = (uint32_t)ahead->n_threads; /* so that no more threads are started */
 }
 
-/* Returns the slot of the source that the reader begins; NULL: the reader uses `own`. Frees the
- * slots of earlier sources. The lock is held. */
+/* Get the slot of the source that the reader begins. NULL: the reader uses `own`. Frees the slots
+ * of earlier sources. The lock is held. */
 static slot *enter(bm_input_ahead *ahead, size_t source)
 {
     slot *found = NULL;
@@ -702,7 +707,8 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     return BM_OK;
 }
 
-/* The reader begins to read a slot's source itself. The lock is held, but released meanwhile. */
+/* The reader begins to read a slot's source itself. The lock is held, but released while the source
+ * is read. */
 static void begin_own(bm_input_ahead *ahead, slot *p)
 {
     add_packed(ahead, p);
@@ -738,7 +744,7 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
 }
 
-/* The reader has read all of the slot's source. */
+/* The reader has read the whole source of its slot. */
 static void end_slot(bm_input_ahead *ahead)
 {
     bm_input_bytes_accept(ahead->now->bytes);
@@ -750,8 +756,8 @@ static void end_slot(bm_input_ahead *ahead)
     ahead->ended = true;
 }
 
-/* Unpack more of the current source in the reader's own thread; no other thread uses its decoder.
- * Returns the new state of the slot. */
+/* Unpack more of the current source in the reader's own thread, with a decoder that no other thread
+ * uses. Returns the new state of the slot. */
 static slot_state read_own(const bm_input_ahead *ahead, slot *p, char *out, size_t cap, size_t *got)
 {
     bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);

@@ -35,20 +35,20 @@ typedef enum breakage {
 } breakage;
 
 struct bm_input_bytes {
-    bm_piece_hash *hash; /* over the source as stored */
+    bm_piece_hash *hash; /* hash of the source's bytes as stored */
     bm_input_set *set;
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
     int fd;              /* descriptor of the held source; -1: none is open */
     bm_stored_file file; /* if `held` is NULL: the open file */
-    bool spooling;       /* bytes read are also copied to the spool */
+    bool spooling;       /* the bytes that are read are also copied to the spool */
     bool apart;          /* only bm_input_bytes_accept changes the set */
     unsigned window_log; /* log2 of a decoder's largest window; 0: decompress.h's limit */
     const bm_callbacks *callbacks;
-    breakage broken;   /* the kind of the last failure */
+    breakage broken;   /* whether the file itself caused the last failure */
     size_t head_pos;   /* bytes of held->head already delivered */
     off_t spool_pos;   /* offset in the spool, when the source is read again */
-    uint64_t stored;   /* stored bytes of this source so far */
+    uint64_t stored;   /* stored bytes of this source read so far */
     uint64_t done;     /* stored bytes of all sources before this one */
     bm_hash128 digest; /* digest of the source that was last read to its end */
 
@@ -144,8 +144,8 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
-/* Called when opening or reading the source failed with `why`. Returns `status` and *err, and
- * records in bytes->broken whether the source itself caused the failure. */
+/* Called when opening or reading the source failed with `why`. Returns `status` with an error in
+ * *err, and records in bytes->broken whether the source itself caused the failure. */
 static bm_status fail_source(bm_input_bytes *bytes, bm_status status, const bm_error *why,
                              bm_error *err)
 {
@@ -210,8 +210,8 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes)
     bytes->source->bytes_read = bytes->stored;
 }
 
-/* Check a source that was read to its end: if it was read before, its contents must be the same
- * now. */
+/* Check a source that was read to its end. If it was read before, its contents must not have
+ * changed. */
 static bm_status check_same(const bm_source *source, bm_hash128 digest, uint64_t n, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -234,8 +234,8 @@ bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_ha
     return BM_OK;
 }
 
-/* End a source that was read to its end: record its digest, or compare with the digest of the first
- * reading. */
+/* End a source that was read to its end: record its digest, or compare it with the digest from the
+ * first reading. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bytes->digest = bm_piece_hash_end(bytes->hash);
@@ -322,8 +322,7 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
     }
 }
 
-/* Refuse a compressed tar or Parquet file, like an uncompressed one, by its first unpacked
- * bytes. */
+/* Refuse a compressed tar or Parquet file by its first unpacked bytes, like an uncompressed one. */
 static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_error error;
@@ -339,7 +338,7 @@ static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
             *err = error;
         return status;
     }
-    /* A later read reports the damage, after the bytes that precede the damage. */
+    /* a later read will report the damage, after the bytes before it */
     status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
     bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
     return status;
@@ -464,7 +463,7 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define PLACE_BYTES 40u
 
-/* Read the source from the first byte to the last, which copies it to the spool. */
+/* Read the source from its first byte to its last. This copies it to the spool. */
 static bm_status copy_all(bm_input_set *set, size_t index, char *block, bm_error *err)
 {
     bm_input_bytes *bytes = NULL;

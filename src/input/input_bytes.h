@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
+/* input_bytes.h -- reads, digests and decompresses the inputs, one source after another.
  *
- * The digest (XXH3, 128 bits) covers the bytes as stored. When a source is read a second time and
- * its digest or length differs from the first time, the read fails: its file changed during the
+ * The digest (XXH3, 128 bits) covers the bytes as stored. If a source is read a second time and its
+ * digest or length differs from the first time, the read fails, because the file changed during the
  * job. */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct bm_input_bytes bm_input_bytes;
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
 void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
-/* From now on, read independently of the thread that reads the set: the set is not changed,
+/* From now on, read independently of the thread that reads the set. The set is not changed,
  * `callbacks` (borrowed) replace the set's, and windows have at most 2^window_log bytes. */
 void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
                               unsigned window_log);
@@ -20,42 +20,45 @@ void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbac
  * was read to its end. */
 void bm_input_bytes_accept(const bm_input_bytes *bytes);
 
-/* Begin a source. BM_ERR_IO: the source cannot be opened, or can be read only once and was. */
+/* Begin a source. BM_ERR_IO: the source cannot be opened, or it can be read only once and was read
+ * before. */
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
-/* Read 1 … cap bytes. *got 0: the source has ended. Its digest and bytes_read are then set, and its
- * file is closed. */
+/* Read 1 … cap bytes. *got 0: the source has ended. Its digest and bytes_read are then set, and
+ * its file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
 /* Used after begin instead of bm_input_bytes_read: read a compressed source as it is stored, from
- * its first byte. BM_ERR_UNSUPPORTED: begin had to read so much that the first bytes are gone. */
+ * its first byte. BM_ERR_UNSUPPORTED: the first bytes are gone, because begin had to read more than
+ * it can keep. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
 /* The file of the source, which other threads may read too until the source ends or another begins.
  * NULL: the source is compressed, or not a file. */
 const bm_stored_file *bm_input_bytes_file(const bm_input_bytes *bytes);
-/* The offset of the next byte to read in that file. */
+/* The offset of the next byte to read in bm_input_bytes_file. */
 uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
-/* Used instead of bm_input_bytes_read if the caller has itself read the next n bytes, `data`, of an
- * uncompressed source. The next read continues after them. */
+/* The caller has itself read the next n bytes of an uncompressed source, `data`, instead of calling
+ * bm_input_bytes_read. The next read continues after them. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
 /* Record the digest of a plain source of n bytes that the caller has itself read to the end.
  * BM_ERR_INPUT: the source has changed since an earlier reading. */
 bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
                                      uint64_t n, bm_error *err);
-/* Was the last failure of begin or read caused by the file itself: it cannot be opened or read, its
- * compression is damaged, or its format is refused? If so, all bytes before the failure were
- * delivered, and the next source may be begun. */
+/* Did the file itself cause the last failure of begin or read? It may be impossible to open or
+ * read, its compression may be damaged, or its format refused. If so, all bytes before the failure
+ * were delivered, and the next source may be begun. */
 bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
-/* Read the rest of a broken file as stored, as far as it can be read, so that its digest is known.
- * Fails if the file has changed. */
+/* Read the rest of a broken file as stored, as far as it can be read, to get its digest. Fails if
+ * the file has changed. */
 bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
-/* Stored bytes read of all sources so far. */
+/* Stored bytes read so far, of all sources together. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
 /* Stored bytes read of the current source. */
 uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
 
-/* input_copy -- tables on standard input or a pipe. Table readers seek, so the whole table is
- * copied to an unlinked file first, which disappears however the job ends. */
+/* input_copy -- copies tables from standard input or a pipe. Readers of tables seek, so they need
+ * the whole table in a file. The copy is an unlinked file, which disappears however the job
+ * ends. */
 
 /* Copy source `index`, unless it is a regular file or was copied already. Afterwards
  * bm_source_place is the path of the copy, and the digest and the size are known. BM_ERR_IO names

@@ -16,7 +16,7 @@ struct bm_content_tracker {
     bm_stream_hash *hash;
     uint64_t file, bytes;
     bm_content_place check;
-    bool checks; /* the position to check has not been passed yet */
+    bool checks; /* the reader has not yet passed the position to check */
     bool lost;
 };
 

@@ -12,9 +12,10 @@
 
 /* content_place -- a position in the inputs, and a digest of the bytes before it.
  *
- * An interrupted job has saved its records up to some position. It may resume even if a file was
- * repaired after that position. So the position is stored with a digest of all (decompressed) bytes
- * before it in its file, and a resumed job verifies this digest when it passes the position. */
+ * An interrupted job has saved its records up to some position. It may resume even if the user has
+ * since repaired later bytes of a file. So the job saves, with the position, a digest of all
+ * (decompressed) bytes before it in its file. A resumed job verifies this digest when it passes the
+ * position. */
 
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
@@ -23,10 +24,11 @@ typedef struct bm_content_place {
     bool known;
 } bm_content_place;
 
-/* Follows a reader through the files; one thread. */
+/* Tracks the position of a reader in the files. Used by one thread. */
 typedef struct bm_content_tracker bm_content_tracker;
 
-/* Open a tracker. When the reader passes `check` (copied; NULL: none), its digest is verified. */
+/* Open a tracker. When the reader passes the position `check` (copied; NULL: none), the digest of
+ * `check` is verified. */
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err);
 void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
@@ -35,8 +37,8 @@ void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
  * check have changed. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
-/* Call if the rest of the file cannot be read and is passed over. How many records the rest has is
- * unknown, so no position is known until the next file begins. */
+/* Call if the rest of the file cannot be read and is passed over. The number of records in the rest
+ * is unknown, so no position is known until the next file begins. */
 void bm_content_tracker_lose(bm_content_tracker *tracker);
 /* Call at the end of a file. BM_ERR_FORMAT: the file ended before the position to check. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,

@@ -162,7 +162,7 @@ bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest)
 {
-    /* largest window of each kind, since one decoder of each kind may be open */
+    /* the largest window of each compression, since one decoder of each may be open */
     uint64_t most[BM_COMPRESSIONS] = {0};
     bool any = false;
     *bytes = 0;
@@ -247,7 +247,7 @@ static size_t behind_space(bm_str text, size_t at)
     return at;
 }
 
-/* Does the line begin with `{ "key" :`? Only its beginning is here. */
+/* Does the line begin with `{ "key" :`? `line` may have only the first bytes of the line. */
 static bool begins_object(bm_str line)
 {
     size_t at = behind_space(line, 1);
@@ -298,9 +298,9 @@ static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
     return status;
 }
 
-/* Find how the text of a source begins. `head` has the source's first bytes as stored. Of a
- * compressed regular file, the first bytes are unpacked; the reader will report any damage. Fails
- * only with BM_ERR_NOMEM. */
+/* Find how the text of a source begins. `head` has the source's first bytes as stored; for a
+ * compressed regular file they are unpacked here. The reader will report any damage. Fails only
+ * with BM_ERR_NOMEM. */
 static bm_status input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
                                  bm_error *err)
 {
@@ -308,7 +308,7 @@ static bm_status input_beginning(const bm_source *source, const bm_head *head, b
     *out = BM_BEGINS_OTHERWISE;
     if (source->compression == BM_COMPRESSION_NONE)
         return judge(head, out, err);
-    if (source->size == 0) /* a pipe: its bytes can be read only once */
+    if (source->size == 0) /* a pipe, whose bytes can be read only once */
         return BM_OK;
     BM_TRY(unpack_head(source, &unpacked, err));
     return judge(&unpacked, out, err);
@@ -318,8 +318,8 @@ static bm_status input_beginning(const bm_source *source, const bm_head *head, b
  *
  * Expands paths to files: walks directories, reads lists.
  *
- * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
- * files are sorted by the bytes of their paths at the end, so their order does not depend on
+ * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. At the
+ * end its files are sorted by the bytes of their paths, so their order does not depend on
  * readdir. */
 
 /* Takes ownership of `path`. */
@@ -341,7 +341,7 @@ static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *
     return copy != NULL ? add_source(set, copy, err) : bm_fail_nomem(err, strlen(path));
 }
 
-/* Is this error skipped? The file then becomes a bad record later. */
+/* Is this error skipped? If so, the file later counts as a bad record. */
 static bool is_skipped(const struct bm_input_set *set, int errnum)
 {
     return bm_input_skips_bad_records(&set->options) && bm_errno_is_of_file(errnum);
@@ -368,7 +368,7 @@ static char *join(const char *dir, const char *name)
 typedef struct walk {
     struct bm_input_set *set;
     size_t root_len; /* length of the given directory's path, without trailing slashes */
-    char **dirs;     /* still to read; owned */
+    char **dirs;     /* directories that are still to be read; owned */
     size_t n, cap;
 } walk;
 
@@ -405,7 +405,8 @@ static bm_status push_dir(walk *w, char *path, bm_error *err)
 
 /* The kind of a directory entry. */
 typedef enum entry_kind {
-    ENTRY_FILE, /* or a link to one; or stat failed: then opening it reports the error */
+    /* a regular file or a link to one, or stat failed: then opening it reports the error */
+    ENTRY_FILE,
     ENTRY_DIRECTORY,
     ENTRY_DIRECTORY_LINK,
     ENTRY_BROKEN_LINK,
@@ -484,7 +485,7 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
         return bm_fail_nomem(err, strlen(dir));
     if (kind == ENTRY_DIRECTORY)
         return push_dir(w, path, err);
-    /* count every link to a directory: files below it may match */
+    /* every link to a directory is counted, because files below it may match */
     if (kind != ENTRY_DIRECTORY_LINK && !is_chosen(w->set, path, w->root_len)) {
         w->set->n_left_out++;
         bm_free(path);
@@ -496,8 +497,8 @@ static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct d
     return BM_OK;
 }
 
-/* A directory cannot be read, or not to its end. If bad records are skipped, count it as one
- * unreadable file; else fail. */
+/* Handle a directory that cannot be read, at all or to its end. If bad records are skipped, count
+ * it as one unreadable file; otherwise fail. */
 static bm_status miss_dir(walk *w, const char *dir, int code, bm_error *err)
 {
     if (!is_skipped(w->set, code))
@@ -541,8 +542,8 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* Refuse a directory that bandmill wrote: besides the kept documents, which may be meant as inputs,
- * it contains tables of results. */
+/* Refuse a directory that bandmill wrote. Its kept documents may be meant as inputs, but it also
+ * has tables of results. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -627,7 +628,7 @@ static size_t count_slashes(const char *path)
     return n;
 }
 
-/* A pattern without ** matches only paths with as many slashes as it has. */
+/* Patterns without ** match only paths with as many slashes as the pattern has. */
 static bool matches_pattern(const char *pattern, const char *path)
 {
     return pattern[0] == '\0' ||
@@ -656,8 +657,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Add the files of a folder at an address. If `pattern` is not "", add only files with a matching
- * name below the folder. */
+/* Add the files of a folder at an address. If `pattern` is not "", add only those files whose name
+ * below the folder matches. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {
@@ -721,7 +722,7 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
     return add_copy(set, path, err);
 }
 
-/* Was the job cancelled while the list waited for its writer? */
+/* Was the job cancelled while the list of files waited for its writer? */
 static bool is_cancelled(const struct bm_input_set *set, int code)
 {
     const bm_callbacks *callbacks = set->callbacks;
@@ -839,7 +840,7 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
-/* Is the format undecided by the name of the source? */
+/* Does the name of the source leave its format open? */
 static bool is_open(const struct bm_input_set *set, const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -849,8 +850,8 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
-/* If `format`, or with AUTO the name, means a table, check that the file is one. Sets
- * source->table. */
+/* If `format` means a table, or is AUTO and the name means a table, check that the file is one.
+ * Sets source->table. */
 static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                              bm_error *err)
 {
@@ -899,7 +900,7 @@ static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, 
     return BM_OK;
 }
 
-/* Read the first bytes: a whole head, or all there are. */
+/* Read the first bytes: enough to fill a head, or all bytes if there are fewer. */
 static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, bm_head *head,
                            bm_error *err)
 {
@@ -917,8 +918,8 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
     return BM_OK;
 }
 
-/* A pipe of 64 KiB stalls whenever either side is busy. A larger size is only requested: the system
- * may have a limit, and files that are no pipes have no such size. */
+/* Enlarge a pipe. A pipe of 64 KiB stalls whenever either side is busy. The system may have a
+ * limit, and files that are no pipes have no such size, so a failure is ignored. */
 static void widen(int fd)
 {
 #if defined(F_SETPIPE_SZ)
@@ -1000,8 +1001,8 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
                      : probe_judge(set, source, &head, err);
 }
 
-/* An unreadable source counts as one bad record: set source->unreadable to the error. Fails if the
- * source itself did not cause the error. */
+/* An unreadable source counts as one bad record, so set source->unreadable to the error. Fails if
+ * the source itself did not cause the error. */
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
@@ -1016,8 +1017,8 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
     return bm_copy_text(why->message, &source->unreadable, err);
 }
 
-/* Used if bad records are skipped. Fails if no source can be read: the cause is then probably not
- * bad records, but a misspelt name or the like. */
+/* Examine the sources if bad records are skipped. Fails if no source can be read: the cause is then
+ * probably not bad records, but something like a misspelt name. */
 static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
 {
     bm_error first = {0}, why;
@@ -1027,7 +1028,7 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
         bm_source *source = &set->sources[i];
         why = (bm_error){0};
         bm_status found =
-            source->unreadable != NULL /* a directory: miss_dir has set the reason */
+            source->unreadable != NULL /* a directory whose reason was set by miss_dir */
                 ? bm_fail_at(&why, BM_ERR_IO, source->name, 0, "%s", source->unreadable)
                 : probe_one(set, i, &why);
         if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
@@ -1043,9 +1044,9 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     return first_status;
 }
 
-/* Examine the first bytes of each source, which sets its compression and size, and keep open what
- * can be read only once. If bad records are skipped, an unreadable source gets the reason as
- * `unreadable`; but if no source can be read, the first failure is returned. */
+/* Set each source's compression and size by its first bytes, and keep open each source that can be
+ * read only once. If bad records are skipped, an unreadable source gets the reason as `unreadable`;
+ * but if no source can be read, the first failure is returned. */
 static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (bm_input_skips_bad_records(&set->options))
@@ -1074,7 +1075,8 @@ static bm_format format_of_source(const bm_source *source)
                                                                             : format;
 }
 
-/* Is the format undecided: the source cannot be read, or is empty and its name ends in .json? */
+/* May the source have any format, because it cannot be read, or is empty and has a name that ends
+ * in .json? */
 static bool may_be_any(const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -1095,8 +1097,8 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
         "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
-/* If sources may have several formats, refuse a file that was found in a folder and has no known
- * ending: it may not be meant as a document. */
+/* Refuse a file in a folder that has no known ending, if sources may have several formats: it may
+ * not be meant as a document. */
 static bm_status check_stray(const bm_source *source, const bm_source *other, bm_error *err)
 {
     if (!source->in_folder || format_of_source(source) != BM_FORMAT_FILES)
@@ -1107,8 +1109,8 @@ static bm_status check_stray(const bm_source *source, const bm_source *other, bm
                             other->name, bm_format_name(format_of_source(other)));
 }
 
-/* Returns the number of sources from `first` on that have one format, *format. A source that may
- * have any format is counted with the sources before it; at the beginning, with those after it. */
+/* Returns how many sources, from `first` on, have one format, *format. A source that may have any
+ * format is counted with the sources before it or, if there are none, with those after it. */
 static size_t count_alike(const bm_input_set *set, size_t first, bm_format *format)
 {
     size_t end = first;
@@ -1198,7 +1200,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           "no files there (%llu names that begin with . or _ were left out%s)",
                           (unsigned long long)set->n_hidden, others);
     }
-    /* Arrays of hashes, which hold no records, are probed by their own reader. */
+    /* The reader of arrays of hashes, which have no records, probes them itself. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(input_set_probe(set, err));

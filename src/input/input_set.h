@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_set.h -- the inputs of a job: a list of files, each with its format and compression.
  *
- * Threads: read-only once open, except for members such as digests, which the one reading thread
- * sets. */
+ * Threads: once open, the set is read-only, except for members such as digests. Only the thread
+ * that reads the inputs sets those. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -20,7 +20,8 @@ void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
 /* Call after the whole set was read. Writes a line that identifies the contents of the set: the
- * number of documents, the number of files, and one digest over the files' digests in order. */
+ * number of documents, the number of files, and one digest over the digests of the files in their
+ * order. */
 #define BM_INPUT_SET_STATE 128u
 bm_status bm_input_set_state(const bm_input_set *set, uint64_t n_docs, char out[BM_INPUT_SET_STATE],
                              bm_error *err);
@@ -33,19 +34,20 @@ void bm_input_set_rename(bm_input_set *set, const char *const *names, const char
  * can be read as long as `set` is open, and is not closed. */
 bm_status bm_input_set_view(const bm_input_set *set, size_t first, bm_input_set *out,
                             bm_error *err);
-/* If a rule uses a field, give records ranking keys (keep_key.h) by these rules, which are borrowed
- * until close. BM_ERR_USAGE: records of this format have no such fields. */
+/* If one of the rules uses a field, let records have ranking keys (keep_key.h) by these rules,
+ * which are borrowed until close. BM_ERR_USAGE: records of this format have no such fields. */
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
 bool bm_input_set_is_stream(const bm_input_set *set); /* a table in memory, without files */
 /* Never AUTO. MIXED: the sources have several formats. */
 bm_format bm_input_set_format(const bm_input_set *set);
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: unknown (standard input) */
-/* The most bytes that decoders' windows will take at the same time, as far as the first bytes of
- * files state them; *largest: the source with the largest window. False: no input is of a
+/* The most bytes that the windows of decoders will take at the same time, according to the first
+ * bytes of the files. *largest: the source with the largest window. False: no input has a
  * compression with large windows. */
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
-/* Limit the windows of decoders to `bytes`, rounded down to a power of 2, but not below the largest
- * window that first bytes state. Reading a larger one is BM_ERR_NOMEM. */
+/* Limit the windows of decoders to `bytes`, rounded down to a power of 2. The limit is not below
+ * the largest window that the first bytes of files state. If a decoder meets a larger window,
+ * BM_ERR_NOMEM. */
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
 void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources);
 bm_input_resources bm_input_set_resources(const bm_input_set *set); /* zeros by default */
@@ -56,16 +58,16 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* How many other entries of directories were left out: links to directories, broken links, and
- * files that are not regular. */
+/* How many other entries of directories were left out. These are links to directories, broken
+ * links, and files that are not regular. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
     const char *what;
 } bm_left_out_path;
 #define BM_LEFT_OUT_NAMED 5u
-/* Returns path number `index`, in byte order, of the entries counted in bm_input_set_left_out. Only
- * the first BM_LEFT_OUT_NAMED paths are stored; NULL: `index` is beyond them. */
+/* Path number `index`, in byte order, among the entries counted in bm_input_set_left_out. Only the
+ * first BM_LEFT_OUT_NAMED paths are stored; NULL: `index` is beyond them. */
 const bm_left_out_path *bm_input_set_left_out_path(const bm_input_set *set, size_t index);
 /* The held stream of a source (bm_held below); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
@@ -73,7 +75,7 @@ struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
 /* input_set_state -- the members of the set, for the source files of this folder that fill it or
  * read from it.
  *
- * A source at an address is read like a file once it is open (bm_source.remote).
+ * Once a source at an address is open (bm_source.remote), it is read like a file.
  *
  * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
  * after its first bytes were examined, and those bytes are kept for the reader. If there is a spool
@@ -91,14 +93,15 @@ typedef struct bm_held {
     int spool_fd; /* -1: none */
     uint64_t spool_bytes;
     bm_head head;
-    bool taken;   /* a reader has begun to read it */
-    bool spooled; /* all of it is in the spool */
+    bool taken;   /* a reader has begun to read the source */
+    bool spooled; /* the whole source is in the spool */
 } bm_held;
 
-/* How many sources and blocks readers of the set unpack ahead (input_ahead.h); all zeros: none. */
+/* How many sources and blocks the readers of the set unpack ahead (input_ahead.h). All zeros:
+ * none. */
 typedef struct bm_ahead_plan {
     uint32_t threads;
-    /* slots: the most sources open at once; blocks: how many blocks all of them have together */
+    /* slots: the most sources open at once; blocks: the most blocks of all sources together */
     size_t slots, blocks;
     size_t block_bytes;  /* size of a block */
     unsigned window_log; /* log2 of the largest window of a decoder */
@@ -126,10 +129,10 @@ struct bm_input_set {
     bool stdin_taken;  /* standard input was named */
     char *spool_dir;
     bm_remotes *remotes; /* NULL: no input has an address */
-    uint64_t memory;     /* memory limit, 0: no limit; file names listed from remote folders may use
-                          * a part of it */
-    uint64_t listed;     /* bytes that these file names take */
-    bool expects;        /* `remotes` knows which files will be read */
+    /* memory limit, 0: no limit. The file names listed from remote folders may use a part of it. */
+    uint64_t memory;
+    uint64_t listed; /* bytes that these file names take */
+    bool expects;    /* `remotes` knows which files will be read */
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;
@@ -145,26 +148,27 @@ struct bm_input_set {
  * format. */
 
 /* Open the inputs that `options` name. BM_ERR_USAGE: no input named, standard input named twice,
- * formats that differ, fields that the header rule forbids. BM_ERR_INPUT: no files, a format that
- * we do not read, a name that promises another compression. BM_ERR_IO: a path that cannot be read.
- * BM_ERR_NOMEM. `options` is copied, but its pointers are borrowed until bm_input_set_close.
+ * formats that differ, fields that the rule for the header forbids (record_rules.h). BM_ERR_INPUT:
+ * there are no files, a format is not read by bandmill, or a name promises another compression than
+ * the file has. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied, but its
+ * pointers are borrowed until bm_input_set_close.
  *
- * Of a directory, names that begin with . or _ are left out and counted. Entries other than regular
+ * In a directory, names that begin with . or _ are left out and counted. Entries other than regular
  * files and links to them are left out and counted by kind. Files that `include` and `exclude` do
- * not choose are left out. An entry that stat fails on, other than a broken link, is taken for a
- * file. A given path leads to a regular file, or names a descriptor of the process (base/files.h):
- * a pipe among them is read once, like standard input. `spool_dir` is the directory to which
- * standard input and pipes are copied while they are read, so that they can be read a second time;
- * NULL: they are read once.
+ * not choose are left out. If stat fails on an entry, it is taken for a file, unless it is a broken
+ * link. A given path leads to a directory or a regular file, or names a descriptor of the process
+ * (base/files.h). A descriptor that is a pipe is read once, like standard input. `spool_dir` is the
+ * directory to which standard input and pipes are copied while they are read, so that they can be
+ * read a second time; NULL: they are read once.
  *
- * `callbacks` are borrowed until close, and may be NULL: while a pipe or a terminal has nothing to
- * read, `cancelled` is called a few times a second, and if it returns true, this fails with
- * BM_ERR_CANCELLED. The names of the files in folders at addresses may take a part of `memory` (0:
- * any amount); BM_ERR_NOMEM: they take more. */
+ * `callbacks` are borrowed until close, and may be NULL. While a pipe or a terminal has nothing to
+ * read, `cancelled` is called a few times a second. If it returns true, this fails with
+ * BM_ERR_CANCELLED. The file names listed from remote folders may take a part of `memory` (0: any
+ * amount). If they take more, BM_ERR_NOMEM. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir, uint64_t memory,
                             const bm_callbacks *callbacks, bm_input_set **out, bm_error *err);
-/* Make a set of one stream called `name`, which the caller reads: nothing is opened or examined
- * here. options->format is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
+/* Make a set of one stream called `name`, which the caller reads. Nothing is opened or examined
+ * here. options->format is not AUTO. BM_ERR_USAGE: fields that the rule for the header forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 

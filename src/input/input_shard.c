@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_shard.c -- decides which files a share has, and where it begins and ends in them.
+/* input_shard.c -- decides which files belong to a share, and where the share begins and ends in
+ * them.
  *
- * If every newline ends a record, the end of a share is found by reading on from the end of its
- * range. In CSV all bytes of the file before that end have to be read.
+ * If every newline ends a record, a share's end is found by reading on from the end of its range.
+ * In CSV the file has to be read from its beginning.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -36,10 +37,11 @@ typedef struct walk {
     size_t pos, len;   /* pos: bytes of the block already examined; len: bytes in it */
     uint64_t block_at; /* the block's offset in the file */
     uint64_t record;   /* offset of the current record */
-    uint64_t content;  /* bytes of that record so far, without a byte order mark and newlines */
-    bool blank;        /* these bytes are all white space */
-    uint64_t lines;    /* newlines before pos */
-    uint64_t records;  /* records before the current one, not counting a header */
+    /* bytes of the current record so far, without a byte order mark and newlines */
+    uint64_t content;
+    bool blank;       /* the bytes counted in `content` are all white space */
+    uint64_t lines;   /* newlines before pos */
+    uint64_t records; /* records before the current one; a header does not count */
     bm_buf first_row;
 } walk;
 
@@ -94,7 +96,7 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
         const char *data = w->block + w->pos;
         const size_t at = w->format->record_end(&w->scan, w->block, w->pos, w->len);
         const size_t len = (at == BM_SCAN_MORE ? w->len : at) - w->pos;
-        /* the first bytes of a row that is too long are enough for the reader to report it */
+        /* if a row is too long, its first bytes are enough for the reader to report it */
         if (w->format->table && w->record == 0 && w->first_row.len <= w->set->rules.longest + 2)
             BM_TRY(bm_buf_add(&w->first_row, data, len, err));
         w->lines += w->format->newline_ends ? at != BM_SCAN_MORE : bm_count_newlines(data, len);
@@ -107,14 +109,14 @@ static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
     return BM_OK;
 }
 
-/* Continue from `at`. Only for formats in which every newline ends a record. */
+/* Continue the walk at offset `at`. Only for formats in which every newline ends a record. */
 static void walk_from(walk *w, uint64_t at)
 {
     w->block_at = w->record = at;
     w->pos = w->len = 0;
 }
 
-/* Cut the source to the records that begin at bytes from … to-1 of the file. */
+/* Cut the source to the records that begin at offset `from` or later, but before `to`. */
 static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t from, uint64_t to,
                      bm_error *err)
 {
@@ -154,8 +156,8 @@ out:
 
 /* --- which files --- */
 
-/* The offset at which range i of n begins; i = n: the end of the last range. It is i * total /
- * n. */
+/* The offset i * total / n at which range i of n begins. For i = n it is the end of the last
+ * range. */
 static uint64_t range_begin(uint64_t total, uint32_t i, uint32_t n)
 {
     return total / n * i + total % n * i / n;
@@ -174,8 +176,8 @@ typedef struct range {
     bool last;
 } range;
 
-/* Does an undivided file or row group, from byte `begin` to `end`, belong to the range? Its middle
- * decides. */
+/* Does a file or row group that is not divided, from byte `begin` to `end`, belong to the range?
+ * Its middle decides. */
 static bool has_middle(const range *r, uint64_t begin, uint64_t end)
 {
     const uint64_t middle = begin + (end - begin) / 2;
@@ -188,8 +190,8 @@ typedef struct row_groups {
     /* begin: offset of the file's first byte among the bytes of all inputs; size: size of the
      * file */
     uint64_t begin, size;
-    uint64_t all, rows; /* all: rows of the file; rows: rows before the current group */
-    uint64_t first, n;  /* first: first row of the range; n: number of its rows */
+    uint64_t all, rows; /* all: rows of the file; rows: rows before the current row group */
+    uint64_t first, n;  /* first: the range's first row; n: the range's number of rows */
 } row_groups;
 
 static bool count_rows(void *ctx, uint64_t rows)
@@ -199,7 +201,7 @@ static bool count_rows(void *ctx, uint64_t rows)
     return true;
 }
 
-/* The nominal byte offset of a row in the file. */
+/* The byte offset at which a row is taken to be in the file. */
 static uint64_t row_offset(const row_groups *g, uint64_t row)
 {
     __extension__ const unsigned __int128 product = (unsigned __int128)g->size * row;
@@ -242,7 +244,7 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     bm_source_cut *out = &source->cut;
     bm_error why = {0};
     bm_status status = read_groups(source, count_rows, &g, &why);
-    /* with at least a byte per row, no part is empty */
+    /* if each row has at least a byte, no part is empty */
     const bool cuts = status == BM_OK && g.all > 0 && g.all <= g.size;
     if (cuts)
         status = read_groups(source, pick_rows, &g, &why);
@@ -259,8 +261,8 @@ static bm_status cut_groups(bm_source *source, const range *r, uint64_t begin, b
     return status == BM_ERR_INPUT ? BM_OK : status;
 }
 
-/* Set *has: does the share have the file that begins at byte `begin` of the concatenated inputs, or
- * a part of that file? If it has a part, cut the source to this part. */
+/* Find whether the share has the file that begins at byte `begin` of the concatenated inputs, or a
+ * part of that file, and set *has. If the share has only a part, cut the source to this part. */
 static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
                           bool *has, bm_error *err)
 {
@@ -284,7 +286,7 @@ static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uin
                : cut(set, source, first - begin, last - begin, err);
 }
 
-/* Digest each name with its NUL, and each size in digits with a newline (XXH3 128). */
+/* Digest all inputs (XXH3 128): each name with its NUL, and each size in digits with a newline. */
 static bm_status digest_whole(struct bm_input_set *set, bm_error *err)
 {
     bm_piece_hash *hash = NULL;

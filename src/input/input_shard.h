@@ -8,14 +8,15 @@
  *                the record
  *
  * A record of a plain file of lines, TSV or CSV belongs to the range that has its first byte. A row
- * group of Parquet belongs to the range that has its middle; row r of R counts as byte size * r / R
- * of the file. Any other file (compressed, a JSON array, Arrow IPC, a document) belongs as a whole
- * to the range that has its middle. So N and the files' names, sizes and (Parquet) row counts alone
- * decide which bytes are examined, and the concatenated shares hold each record once, in input
- * order.
+ * group of Parquet belongs to the range that has its middle, where row r of R is taken to be at
+ * byte size * r / R of the file. Any other file (compressed, a JSON array, Arrow IPC, a document)
+ * belongs as a whole to the range that has its middle. So the bytes to examine depend only on N and
+ * on the names, sizes and (Parquet) row counts of the files. The concatenated shares have each
+ * record once, in input order.
  *
- * The bytes of a file before the share's first record are read, but not parsed, because their lines
- * and records have to be counted, and in CSV their quotes decide where records begin. */
+ * The bytes of a file before the share's first record are read, but not parsed. They have to be
+ * read because their lines and records are counted, and because in CSV their quotes decide where
+ * records begin. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -24,7 +25,7 @@
 
 struct bm_input_set;
 
-/* Reduce the set to the files of a share; there may be none. BM_ERR_USAGE: standard input, a pipe,
+/* Reduce the set to the files of a share, which may be none. BM_ERR_USAGE: standard input, a pipe,
  * or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share; BM_ERR_NOMEM,
  * BM_ERR_CANCELLED. */
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);

@@ -10,8 +10,8 @@
 #include "input/stored_file.h"
 #include "model/batches.h" /* bm_hash128 */
 
-/* How the first line begins, after a byte order mark; white space may precede the bracket of an
- * array. */
+/* How the first line begins. A byte order mark before it is ignored, and so is white space before
+ * the bracket of an array. */
 typedef enum bm_beginning {
     BM_BEGINS_OTHERWISE, /* none of the following, or not examined */
     BM_BEGINS_NOT,       /* there is only white space */
@@ -20,7 +20,7 @@ typedef enum bm_beginning {
     BM_BEGINS_WARC       /* the line begins a WARC record */
 } bm_beginning;
 
-/* The part of a plain or Parquet file that one share of the inputs reads (input_shard.h). It
+/* The part of a plain or Parquet file that belongs to one share of the inputs (input_shard.h). It
  * consists of whole records. */
 typedef struct bm_source_cut {
     /* from: offset of the first byte; to: offset after the last byte (0: the part is the whole
@@ -35,20 +35,21 @@ typedef struct bm_source_cut {
 } bm_source_cut;
 
 typedef struct bm_source {
-    const char *path;  /* to open; "-": standard input; if it has an address, the address's name */
+    /* the path to open; "-": standard input; for a file at an address: bm_address_name() of it */
+    const char *path;
     char *address;     /* NULL: a local path. Owned by the set, like `path` */
     bm_remote *remote; /* the file at the address, owned by the set; NULL: not open */
     const char *name;  /* the path as given or found, for ids and messages */
-    /* Why the source could not be read when the inputs were opened, if bad records are skipped;
-     * else NULL. Owned by the set. */
+    /* If bad records are skipped and the source could not be read when the inputs were opened: the
+     * reason. Else NULL. Owned by the set. */
     char *unreadable;
-    bool in_folder; /* found in a directory that was given, so patterns apply to it */
+    bool in_folder; /* the source was found in a given directory, so patterns apply to it */
     /* a table that could not be opened for reading; it counts as one bad record */
     bool lost;
     bm_compression compression;
     /* bytes of the decoder's window, as the file's first bytes state; 0: not stated */
     uint64_t window;
-    bm_beginning beginning; /* known if the name does not decide the format */
+    bm_beginning beginning; /* set only if the name does not decide the format */
     bm_format table;        /* PARQUET or ARROW by its first bytes; else AUTO */
     uint64_t size;          /* size of the file in bytes; 0 for standard input and pipes */
     bm_source_cut cut;
@@ -56,7 +57,7 @@ typedef struct bm_source {
     uint64_t bytes_read; /* size of the bytes as stored, set together with `digest` */
     /* XXH3 128 of its header row; zeros until that row was read, or if there is none */
     bm_hash128 header;
-    /* The columns of its header, if the header lacks a field of `keep`; else NULL. Owned by the
+    /* If the header lacks a field of `keep`: the columns of the header. Else NULL. Owned by the
      * set. */
     struct bm_name_list *columns;
     /* The path of the copy of a table that can be read only once (input_bytes.h); NULL: no copy.
@@ -73,7 +74,7 @@ typedef struct bm_input_shard {
     bm_hash128 whole; /* XXH3 128 of the names and sizes of all inputs, the same for all shares */
 } bm_input_shard;
 
-/* The path to open; for a table, call bm_input_copy before. */
+/* The path to open. For a table, call bm_input_copy first. */
 static inline const char *bm_source_place(const bm_source *source)
 {
     return source->copy != NULL ? source->copy : source->path;

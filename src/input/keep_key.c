@@ -3,8 +3,8 @@
  *
  * If x < y, the double nearest to x is at most the double nearest to y. So if these doubles differ,
  * the numbers compare like the doubles. If the doubles are equal, each number is below, equal to or
- * above that double, and these three cases compare in this order. Digits are compared only if both
- * numbers are below it, or both above.
+ * above its double, and the cases compare in this order. Digits are compared only if both numbers
+ * are below the double, or both are above it.
  *
  * Tests: tests/unit/input/test_keep_key.c */
 #include "input/keep_key.h"
@@ -115,7 +115,7 @@ static void read_double(double number, decimal *out)
     }
 }
 
-/* Compare two numbers that are not negative; less than 0: y is greater. */
+/* Compare two numbers that are not negative. The result is below 0 if y is greater. */
 static int compare_decimals(const decimal *x, const decimal *y)
 {
     if (x->n == 0 || y->n == 0)
@@ -127,7 +127,7 @@ static int compare_decimals(const decimal *x, const decimal *y)
     return order != 0 ? order : (x->n > n) - (y->n > n);
 }
 
-/* The double for valid JSON outside a double's range: too large, or too near to 0. */
+/* The double for a valid JSON number that is too large for a double, or too near to 0. */
 static double out_of_range(bm_str text)
 {
     decimal d;
@@ -154,7 +154,7 @@ static double nearest_double(bm_str text)
     return bm_simd_double(text, &number) ? number : out_of_range(text);
 }
 
-/* Read a 64-bit integer, signed or unsigned; false: the text is none. */
+/* Read a signed or unsigned 64-bit integer. False: the text is not one. */
 static bool read_integer(bm_str text, bool *negative, uint64_t *magnitude)
 {
     uint64_t value = 0;
@@ -271,7 +271,7 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
     return BM_OK;
 }
 
-/* The index of a double among the listed values, which is looked up by its shortest digits. */
+/* The index of a double among the listed values. It is looked up by its shortest digits. */
 static size_t index_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};
@@ -281,8 +281,8 @@ static size_t index_of_real(const bm_keep_rule *rule, double real)
     return index;
 }
 
-/* The index of a value in the list of the rule. Other values have the next index, and missing
- * values the last. */
+/* The index of a value in the list of the rule. All other values have the index after the listed
+ * ones, and missing values have the index after that. */
 static size_t index_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)
@@ -365,8 +365,8 @@ static bm_status keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *f
 
 /* --- parts of a key --- */
 
-/* The length of the part of `max` or `min` at the beginning of `key`. A mark is complemented for
- * `max`, and digits end with a byte that is no digit, complemented or not. */
+/* The length of the part of `max` or `min` at the beginning of `key`. The end mark of a string is
+ * complemented for `max`. Digits end with a byte that is no digit, even if complemented. */
 static size_t value_len(bm_str key, bool greatest)
 {
     const unsigned char mask = greatest ? 0xFF : 0, *bytes = (const unsigned char *)key.data;
@@ -399,7 +399,7 @@ static size_t part_len(const bm_keep_rule *rule, bm_str key)
     case BM_KEEP_RULE_MAX:
     case BM_KEEP_RULE_MIN:
         return value_len(key, rule->kind == BM_KEEP_RULE_MAX);
-    case BM_KEEP_RULE_WITHIN: /* the last part: it extends to the end */
+    case BM_KEEP_RULE_WITHIN: /* the last part, which extends to the end of the key */
     case BM_KEEP_RULE_FIRST:
     case BM_KEEP_RULE_LAST:
     case BM_KEEP_RULE_NONE:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_key.h -- encodes the values by which the rules of `keep` rank a record as bytes, its key. Of
- * two records, the one with the lesser key (memcmp) is preferred.
+/* keep_key.h -- encodes a record's ranking by the rules of `keep` as bytes, its key. Of two
+ * records, the one with the lesser key (memcmp) is preferred.
  *
  * Each rule adds a part, in the order of the rules:
  *
@@ -17,10 +17,10 @@
  *     within             the bytes that `order` compares, equal for equal values, and no others;
  *                        the last part, so it orders only documents that are never compared
  *
- * The key ends with a part that is not compared: names of the record's fields, their length (2
- * bytes), and one byte (bm_keep_seen) for each rule that uses a field. In each batch, only the
- * first record that lacks a field has the names. So the first of all documents that lack a field
- * has them. */
+ * The key ends with a part that is not compared: names of the record's fields, the length of these
+ * names (2 bytes), and one byte (bm_keep_seen) for each rule that uses a field. In each batch, only
+ * the first record that lacks a field has the names in its key. So the first of all documents that
+ * lack a field has them too. */
 #pragma once
 
 #include "base/memory.h"
@@ -58,8 +58,8 @@ typedef struct bm_keep_facts {
 
 /* Where the part of rule `i` begins in a key. */
 size_t bm_keep_key_part(const bm_keep_rules *rules, bm_str key, size_t i);
-/* Replace the lengths in a key of `len` bytes by `text_bytes`, the length of a part of the
- * record. */
+/* Replace the lengths in a key of `len` bytes by `text_bytes`, the length of a part of the record's
+ * text. */
 void bm_keep_key_set_length(const bm_keep_rules *rules, char *key, size_t len, uint64_t text_bytes);
 
 /* Makes the keys of a parser's records. */
@@ -68,9 +68,10 @@ typedef struct bm_keyer {
     bm_value *values;           /* values of the rules' fields, which the parser fills in */
     bm_buf *texts;              /* one buffer per value, for text that has to be built */
     bm_buf key;
-    /* Field names of the first record of a batch that lacks a field; n 0: no record did. */
+    /* The field names of the batch's first record that lacks a field. n is 0 if no record lacks
+     * one. */
     bm_name_list names;
-    bool named; /* a key of this batch has the names */
+    bool named; /* a key of this batch has the names already */
 } bm_keyer;
 
 /* Prepare a keyer; `rules` NULL: it makes no keys. Call reset afterwards, whatever the status. */
@@ -81,8 +82,8 @@ static inline void bm_keyer_begin(bm_keyer *keyer)
 {
     keyer->named = false;
 }
-/* Must the parser set keyer->names, which is emptied here, before bm_keyer_make, because a field is
- * absent? */
+/* Does the parser have to set keyer->names before bm_keyer_make, because a field is absent? If so,
+ * this empties keyer->names first. */
 bool bm_keyer_wants_names(bm_keyer *keyer);
 /* Set record->keep_key from the values; it stays valid until the next call. */
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* members.c -- see the header.
  *
- * These functions refuse all data that a stream decoder (unpack.h) would refuse. So whether a file
- * is refused does not depend on the number of threads or the memory. Frames are unpacked by the
- * same functions as a stream, which costs a copy: ZSTD_decompressDCtx() would accept matches beyond
- * the window and blocks of any size. The deflate data of gzip has its own decoder (inflate.h). Not
- * cut: members with header flags other than BGZF's, and frames that do not state the size of their
- * content, or need a dictionary or a window larger than the largest cut.
+ * These functions refuse all data that a stream decoder (unpack.h) would refuse. So the number of
+ * threads and the memory have no effect on whether a file is refused. Frames are unpacked by the
+ * same functions as a stream, although this costs a copy, because ZSTD_decompressDCtx() would
+ * accept matches beyond the window and blocks of any size. The deflate data of gzip has its own
+ * decoder (inflate.h). Members with header flags other than BGZF's are not cut. Frames are not cut
+ * if they do not state the size of their content, if they need a dictionary, or if they need a
+ * window larger than the largest cut.
  *
  * Tests: tests/unit/input/test_members.c */
 #include "input/members.h"
@@ -41,9 +42,9 @@ static uint64_t number_at(bm_str in, size_t at, size_t n)
 /* --- where they end --- */
 
 typedef struct member {
-    size_t end; /* 0: not in these bytes */
+    size_t end; /* 0: the end is not in these bytes */
     uint64_t plain;
-    bool never; /* it cannot be cut */
+    bool never; /* the member cannot be cut */
 } member;
 
 /* Do these ten bytes begin a member with a header that has no optional fields, except BGZF's? */
@@ -120,7 +121,7 @@ bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, si
                                                       : (member){.never = true};
         const bool fits = m.end <= most && m.plain <= most - cut->plain;
         if (m.end == 0 || !fits) {
-            if (cut->stored > 0) /* the rest is left to the next call */
+            if (cut->stored > 0) /* leave the rest to the next call */
                 break;
             cut->seen = in.len;
             return m.never || (m.end != 0 && !fits) || in.len >= most ? BM_MEMBERS_NONE

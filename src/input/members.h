@@ -7,7 +7,7 @@
  *     Zstandard   headers of frames and blocks state their lengths; a frame that does not state the
  *                 size of its content is not cut
  *
- * Compressed data may contain those ten bytes by chance: a cut is right only if bm_members_run
+ * Compressed data may contain those ten bytes by chance, so a cut is right only if bm_members_run
  * succeeds. */
 #pragma once
 
@@ -16,10 +16,11 @@
 
 #include "input/compression_kinds.h"
 
-/* Members at the beginning of some bytes. */
+/* Whole members, cut off the beginning of some bytes. */
 typedef struct bm_members_cut {
-    size_t stored, plain; /* stored: compressed bytes of the members; plain: uncompressed ones */
-    size_t seen;          /* bytes searched for an end without success; 0 after a cut */
+    /* stored: compressed bytes of the members; plain: their uncompressed bytes */
+    size_t stored, plain;
+    size_t seen; /* bytes in which an end was searched without success; 0 after a cut */
 } bm_members_cut;
 
 typedef enum bm_members_found {
@@ -28,9 +29,9 @@ typedef enum bm_members_found {
     BM_MEMBERS_NONE  /* the first member cannot be cut, or is larger than `most` */
 } bm_members_found;
 
-/* Find as many whole members at the beginning of `in` as have together at most `most` compressed
- * and at most `most` uncompressed bytes. `end`: nothing follows `in`. cut->seen is 0, or the value
- * from the call before, if `in` begins with the same bytes as then. */
+/* Find whole members at the beginning of `in`, as many as have together at most `most` compressed
+ * and at most `most` uncompressed bytes. `end`: no bytes come after `in`. Set cut->seen to 0. But
+ * if `in` begins with the bytes of the previous call, leave the value from that call. */
 bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, size_t most,
                                     bm_members_cut *cut);
 
@@ -39,6 +40,6 @@ typedef struct bm_members bm_members;
 /* Open a decoder of members, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is missing. */
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
-/* True: `in` consists of whole members with right checksums, and their content, n bytes, was
- * written to `out`. False for all data that decompress.h refuses. */
+/* Unpack whole members to `out`. True: `in` consists of whole members with right checksums, and
+ * their content of n bytes is in `out`. False for all data that decompress.h refuses. */
 bool bm_members_run(bm_members *members, bm_str in, char *out, size_t n);

@@ -2,9 +2,9 @@
 /* parser.c -- walks over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
- * per piece, and each field in full only if the piece is not valid. In a valid piece a field is
- * invalid only if it ends inside a character, as a wrong Content-Length may cause. Threads: one
- * parser per thread. */
+ * per piece. Only if the piece is not valid, each field is checked in full. In a valid piece, a
+ * field can be invalid only if it ends inside a character, for example because of a wrong
+ * Content-Length. Threads: one parser per thread. */
 #include "input/parser.h"
 
 #include <stdio.h>
@@ -111,15 +111,17 @@ typedef struct walker {
     bm_parser *parser;
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
-    bool full;  /* parse the records; else only report their bounds */
-    bool parse; /* `full`, or elements of an array (parser.h: bm_parser_split) */
+    bool full; /* parse the records; else only report their bounds */
+    /* parse records: `full`, or the records are elements of an array (bm_parser_split in
+     * parser.h) */
+    bool parse;
     bool types; /* count the types of records */
     bm_record_fn fn;
     void *ctx;
 } walker;
 
-/* Mark as bad a quoted row that is too long and includes further lines. The message names the
- * quoted field, if the record's first bytes show it. */
+/* Mark as bad a quoted row that is too long and takes in more lines. The message names the quoted
+ * field, if the first bytes of the record show it. */
 static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
     bm_parser *parser = w->parser;
@@ -201,8 +203,8 @@ static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_
     return w->fn(w->ctx, record, err);
 }
 
-/* The byte order mark of an array precedes its bracket and belongs to no element: pass it on like a
- * header row. */
+/* Pass on the byte order mark of an array like a header row. It precedes the array's bracket and
+ * belongs to no element. */
 static bm_status emit_mark(const walker *w, bm_error *err)
 {
     bm_record record = {.file = w->piece->file,
@@ -212,8 +214,7 @@ static bm_status emit_mark(const walker *w, bm_error *err)
     return w->fn(w->ctx, &record, err);
 }
 
-/* Pass on the rest of a file that cannot be read as a bad record, both in a full parse and in a
- * split. */
+/* Pass on the unreadable rest of a file as one bad record, in a full parse and in a split. */
 static bm_status emit_rest(const walker *w, bm_error *err)
 {
     const bm_record record = {.file = w->piece->file,
@@ -243,11 +244,11 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     if (format->elements && bom > 0 && !w->full)
         status = emit_mark(w, err);
     if (bom == end - pos && !whole)
-        return status; /* a file without records */
+        return status; /* the file has no records */
     while (status == BM_OK && (pos < end || whole)) {
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
         if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
-            break; /* the bytes after the last element */
+            break; /* these are the bytes after the last element */
         if (next == BM_SCAN_MORE)
             next = end;
         if (format->elements && !w->piece->cut) {
@@ -310,7 +311,7 @@ const bm_file_types *bm_parser_types(const bm_parser *parser, size_t *n)
     return parser->types;
 }
 
-/* Free scratch memory that only a long record needed. */
+/* Free scratch memory that only a long record has needed. */
 static void trim_scratch(bm_parser *parser)
 {
     bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired, &parser->as_read,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read_again.c -- reads the records into a raw batch, one piece per record, and lets an ordinary
- * parser parse it.
+ * parser parse the batch.
  *
  *     file    ....[ 7 ]...........[ 12 ][ 13 ]..[ 15 ]......      places, ascending within a file
  *     data        [ 7     ][ 12 ][ 13 ]..[ 15  ]                  two reads
  *
- * The length of a record is unknown until its newline is found. So a read begins with a guess from
- * the length of the record's text, and continues until the newline. Records close to each other
- * share a read.
+ * The length of a record is unknown until its newline is found. So the length is guessed from the
+ * length of the record's text, and reading continues until the newline. Records that are close to
+ * each other share a read.
  *
  * Tests: tests/unit/corpus/test_corpus_again.c */
 
@@ -26,7 +26,7 @@
 #include "input/record_rules.h"
 
 #define READ_MOST ((size_t)256 << 10) /* approximate limit of a read of several records */
-#define GAP_MOST  4096u               /* most bytes between two records that share a read */
+#define GAP_MOST  4096u               /* the most bytes between two records that share a read */
 #define HELD_MOST ((size_t)1 << 20)   /* the most bytes that stay allocated */
 
 struct bm_read_again {
@@ -82,7 +82,7 @@ void bm_read_again_close(bm_read_again *again)
     bm_free_all(again->batch.data, again->batch.pieces, again->batch.columns, again);
 }
 
-/* Append up to n bytes of the open file, from `offset` on; *got 0 at the end of the file. */
+/* Append up to n bytes of the open file, starting at `offset`. *got is 0 at the end of the file. */
 static bm_status append(bm_read_again *again, uint64_t offset, size_t n, size_t *got, bm_error *err)
 {
     bm_raw_batch *batch = &again->batch;
@@ -96,9 +96,9 @@ static bm_status append(bm_read_again *again, uint64_t offset, size_t n, size_t 
     return BM_OK;
 }
 
-/* Find the end of the record at file offset `offset`. Its first bytes, batch.data[begin … seen-1],
- * have no newline. Appends bytes of the file until there is one, or the file ends. *end: offset in
- * batch.data after the newline. */
+/* Find the end of the record at file offset `offset`. Its bytes so far, batch.data[begin …
+ * seen-1], have no newline. Append bytes of the file until a newline or the end of the file. *end:
+ * offset in batch.data after the newline. */
 static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint64_t offset,
                           size_t *end, bm_error *err)
 {
@@ -154,14 +154,15 @@ static bm_status open_file(bm_read_again *again, size_t file, bm_error *err)
     return find_columns(again, err);
 }
 
-/* A first guess at the most bytes that a record has. */
+/* A first guess at how many bytes the record has at most. */
 static size_t guess(const bm_record_place *record)
 {
     const uint64_t bytes = record->text_bytes + record->text_bytes / 8 + 256;
     return bytes < READ_MOST ? (size_t)bytes : READ_MOST;
 }
 
-/* How many records to read at once, from the first on; *bytes: about how many bytes they have. */
+/* Returns how many records to read at once, starting with the first. *bytes: the approximate size
+ * of these records. */
 static size_t choose_records(const bm_record_place *places, size_t n, size_t *bytes)
 {
     const uint64_t begin = places[0].place;

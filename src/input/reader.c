@@ -5,32 +5,32 @@
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
  *
- * Bytes are read straight into the batch that will hold them. A full batch ends with the last whole
- * record; the bytes of the record that has begun are moved through `carry` to the beginning of the
- * next batch. To keep these bytes few, the reader reads no more than the batch has room for, and,
- * with a limit of records, little more than that many records of mean size would take.
+ * Bytes are read straight into the batch that will have them. A full batch ends with its last whole
+ * record. The first bytes of the next record are moved through `carry` to the beginning of the next
+ * batch. To keep these bytes few, the reader reads no more than fits into the batch. If there is a
+ * limit of records, it reads little more than that many records of mean size would take.
  *
  * If every newline ends a record, memrchr finds the cut from the end. Otherwise (csv, or when the
  * limit of records is near) the reader walks from record to record.
  *
- * Of a record longer than a document may be, the first bytes become a piece of their own, and the
- * rest is read and dropped. So is the rest of a broken file. Limits: a batch has at most about
- * batch_bytes bytes plus the longest document allowed.
+ * If a record is longer than a document may be, its first bytes become a piece of their own, and
+ * the rest of the record is read and dropped. The rest of a broken file is dropped too. Limits: a
+ * batch has at most about batch_bytes bytes plus the longest document allowed.
  *
  * In a plain file a cut can be guessed without reading everything before it: the last bytes that
- * would fit into a batch show where a record seems to end. If several threads process batches, the
- * bytes up to such a cut, a *range*, are handed out unread. The thread that got the range reads it
- * with pread(), at the same time as other threads, and checks that a record really ends there.
- * Small files are handed out unread too, as many as fit into a batch.
+ * would fit into a batch show where a record seems to end. The bytes up to such a cut are a
+ * *range*. If several threads process batches, ranges are handed out unread. The thread that got a
+ * range reads it with pread(), at the same time as other threads read theirs, and checks that a
+ * record really ends at the cut. Small files are handed out unread too, as many as fit into a
+ * batch.
  *
- * Ranges are handed out before earlier ones are accepted, so the position in the file, the digest
- * and the line count are still those after the last accepted range. If anything in a range is
- * unexpected (a file that was cut off, a failed read, more records than a batch may have, no end of
- * a record where one seemed to be), the reader goes on after the last accepted range as if there
- * were no ranges, and reports the error itself. The reader also goes on in order where no bounds
- * are found: at the last records of a file, and at records longer than a quarter of a batch. The
- * more often ranges fail in a file, the more batches are read in order before the next range.
- * Threads: one reads, any number fill.
+ * A range may be handed out before the ranges before it are accepted. The reader's position in the
+ * file, digest and line count are always those after the last accepted range. A range can fail: the
+ * file was cut off, a read failed, the range has more records than a batch may have, or no record
+ * ends at the cut. The reader then continues in order after the last accepted range, and reports
+ * the error itself. It also continues in order where no cut is found: at the last records of a
+ * file, and at records longer than a quarter of a batch. The more often ranges fail in a file, the
+ * more batches are read in order before the next range. Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
@@ -57,27 +57,28 @@
 
 /* The state between two batches, and while the reader searches for a cut. */
 
-/* The batches that were handed out. */
+/* How many batches were handed out, and whether reading has failed. */
 typedef struct reader_batches {
     uint64_t n;
-    bm_status failed; /* not BM_OK: no batch follows, and the reader can only be closed */
+    bm_status failed; /* if not BM_OK, no batch follows, and the reader can only be closed */
 } reader_batches;
 
 /* How the current file is broken. */
 typedef struct reader_break {
-    bm_error error; /* status not BM_OK: returned after the records before are handed out */
-    bool rest;      /* the rest of the file becomes one bad record, which is skipped */
+    /* if its status is not BM_OK, it is returned after the records before it are handed out */
+    bm_error error;
+    bool rest; /* the rest of the file becomes one bad record, which is skipped */
 } reader_break;
 
-/* Callbacks for long records, and the tracker of all bytes read. */
+/* The gate for long records, and the tracker of all bytes read. */
 typedef struct reader_watch {
     const bm_long_gate *gate;    /* borrowed; NULL: any record may be kept in memory */
     bm_content_tracker *tracker; /* NULL: positions are not reported */
 } reader_watch;
 
-/* The ranges of the current file. While `ahead` (the reader has handed out ranges that are not
- * finished), the state of lines and digests (line, n_elements, mean_bytes, bytes, tracker) belongs
- * to the thread that accepts a range. */
+/* The ranges of the current file. While `ahead` is set, the reader has handed out ranges that are
+ * not finished. The state that follows lines and digests (line, n_elements, mean_bytes, bytes,
+ * tracker) then belongs to the thread that accepts a range. */
 typedef struct reader_ranges {
     bool wanted, ahead;
     uint64_t at;    /* file offset at which the next range begins, if `ahead` */
@@ -85,13 +86,14 @@ typedef struct reader_ranges {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint64_t finished; /* ranges accepted or dropped */
-    bool failed;       /* a range was not as expected: it and all later ones are dropped */
+    bool failed;       /* a range was not as expected; it and all later ones are dropped */
     bool unbegun;      /* a dropped range was the first of its file */
     unsigned state;    /* the scan's state where the first dropped range began */
     size_t file;       /* the file of the first dropped range */
-    /* Used by the reader alone. n_failed: failures of ranges in this file; pause: batches to read
-     * in order before the next range; look: bytes in which the end of a record is searched;
-     * opening: how the elements of the file's array begin (bm_element_opening). */
+    /* Used by the reader alone. n_failed: how many ranges of this file have failed; pause: how many
+     * batches to read in order before the next range; look: the bytes in which the end of a record
+     * is searched; opening: the first bytes of each element of the file's array
+     * (bm_element_opening). */
     uint32_t n_failed, pause;
     bm_buf look, opening;
 } reader_ranges;
@@ -104,16 +106,16 @@ typedef struct record_reader {
     uint32_t batch_records;
     bm_input_ahead *bytes;
     size_t file;         /* the current file, or the next to open */
-    bool open, file_end; /* open: a file is open; file_end: all of it has been read */
+    bool open, file_end; /* open: a file is open; file_end: it was read to its end */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* line on which the next piece begins */
     uint64_t n_elements; /* elements of the file's array before the next piece */
     uint64_t place;      /* file offset at which the next piece begins, in a plain file */
     unsigned state;      /* state of the scan at the beginning of the next piece */
-    bm_buf carry;        /* the beginning of the next batch */
+    bm_buf carry;        /* bytes already read for the beginning of the next batch */
     uint32_t *columns;   /* column numbers of the current file (record_rules.h) */
     double mean_bytes;   /* mean size of the records so far, weighted towards the last ones */
-    uint64_t n_records;  /* records in the batch being made */
+    uint64_t n_records;  /* records in the batch that is being filled */
     reader_break broken;
     reader_batches batches;
     reader_watch watch;
@@ -126,17 +128,17 @@ typedef struct cutter {
     size_t begin; /* where the piece begins in the batch */
     size_t end;   /* end of the bytes read */
     size_t seen;  /* end of the bytes examined */
-    size_t cut;   /* end of the last whole record; equal to begin: none yet */
+    size_t cut;   /* end of the last whole record; equal to `begin`: no record has ended */
     bm_scan scan;
     unsigned state;  /* state of the scan at `cut` */
     bool counted;    /* `lines` is set */
     uint64_t lines;  /* newlines from `begin` to `cut` */
-    uint64_t walked; /* records found one by one */
+    uint64_t walked; /* records that were found one by one */
     bool full;       /* the batch must end at `cut` */
 } cutter;
 
-/* Add the column numbers of the piece's file to the batch, unless the piece before is of the same
- * file. */
+/* Add the column numbers of the piece's file to the batch, unless they were added for the piece
+ * before. */
 static bm_status add_columns(record_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
                              bm_error *err)
 {
@@ -154,7 +156,7 @@ static bm_status add_columns(record_reader *reader, bm_raw_batch *batch, bm_raw_
     return BM_OK;
 }
 
-/* Make data[piece.begin … piece.end-1] of the batch a piece of the current file. */
+/* Make the bytes from piece.begin to piece.end-1 of batch->data a piece of the current file. */
 static bm_status reader_add_piece(record_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
                                   bm_error *err)
 {
@@ -182,8 +184,8 @@ static bm_status reader_header_too_long(const record_reader *reader, bm_error *e
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* Use `row`, the first row of the current file without a byte order mark: its number of cells is
- * the limit for all rows and, if it is a header, it names the columns. */
+/* Use `row`, the first row of the current file, without its byte order mark. Its number of cells is
+ * the limit for all rows. If it is a header, it names the columns. */
 static bm_status find_columns(record_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -216,8 +218,8 @@ static bm_status reader_first_row(record_reader *reader, const cutter *c, bm_err
     return find_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
 }
 
-/* Track the next `len` bytes of the current file. BM_ERR_FORMAT: the file has changed before the
- * position to check. */
+/* Track the next `len` bytes of the current file. BM_ERR_FORMAT: bytes before the position to check
+ * have changed. */
 static bm_status reader_saw(const record_reader *reader, const char *data, size_t len,
                             bm_error *err)
 {
@@ -227,8 +229,8 @@ static bm_status reader_saw(const record_reader *reader, const char *data, size_
                                   bm_input_set_source(reader->set, reader->file)->name, err);
 }
 
-/* End the current file, which was read to its end. BM_ERR_FORMAT: it ended before the position to
- * check. */
+/* End the current file, which was read to its end. BM_ERR_FORMAT: the file ended before the
+ * position to check. */
 static bm_status reader_end_file(record_reader *reader, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -243,16 +245,16 @@ static bm_status reader_end_file(record_reader *reader, bm_error *err)
 
 /* --- broken files --- */
 
-/* The current file is broken (reader->broken.error): skip the rest of it. Its bytes are still read
- * for their digest, as far as possible. */
+/* Skip the rest of the current file, which is broken (reader->broken.error). The bytes of the rest
+ * are still read for their digest, as far as possible. */
 static bm_status skip_rest(record_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* Handle the status of an input_ahead call; reader->broken.error has its error. If the file itself
- * is broken and bad records are skipped, skip the rest of the file. */
+/* Handle the status of a bm_input_ahead function that has stored its error in reader->broken.error.
+ * If the file itself is broken and bad records are skipped, skip the rest of the file. */
 static bm_status check_read(record_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
@@ -283,8 +285,8 @@ static bm_status check_read_on(record_reader *reader, bm_status status, bm_error
  *
  * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
  * where its JSON array is malformed. If bad records are skipped, the rest of the file, from the
- * current record on, becomes one bad record: an empty piece with `broken` ends the file, and the
- * next file follows. Otherwise reading ends with the error. */
+ * current record on, becomes one bad record. It is represented by an empty piece with `broken`, and
+ * the next file follows. Otherwise reading ends with the error. */
 
 /* Begin the current file. If the file is broken and bad records are skipped, this returns BM_OK
  * with reader->broken.rest set. */
@@ -338,9 +340,9 @@ static bm_status reader_add_rest(record_reader *reader, bm_raw_batch *batch, uin
     return status;
 }
 
-/* Handle a JSON array that is broken on this line of the current file. The elements before that
- * line are still handed out. Then reading ends, or, if bad records are skipped, the rest of the
- * file is passed over. */
+/* Handle a JSON array that is broken on this line of the current file. The elements before the
+ * damage are still handed out. Then, if bad records are skipped, the rest of the file is passed
+ * over; otherwise reading ends. */
 static bm_status reader_break_off(record_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
@@ -371,8 +373,8 @@ static void count_bytes(skipped_record *record, const char *data, size_t len)
         record->words += bm_long_words(data, len);
 }
 
-/* Read past the rest of a record that is too long. Its first bytes, up to offset `shown` of the
- * batch, are kept; the bytes read after the record go to carry. */
+/* Read past the rest of a record that is too long. The first bytes of the record, up to offset
+ * `shown` of the batch, are kept. The bytes that are read after the record go to `carry`. */
 static bm_status skip_record(record_reader *reader, cutter *c, size_t shown, skipped_record *out,
                              bm_error *err)
 {
@@ -404,8 +406,11 @@ static bm_status skip_record(record_reader *reader, cutter *c, size_t shown, ski
 }
 
 /* Read past a record that is longer than a document may be, and add its first bytes as a piece of
- * their own. With `to_refuse`, the gate has not allowed the record into memory, and its length is
- * not known yet; if a document may be that long, call gate->refuse. */
+ * their own.
+ *
+ * With `to_refuse`, the length of the record is still unknown, but the gate has not allowed the
+ * record into memory. If the record turns out to be no longer than a document may be, call
+ * gate->refuse. */
 static bm_status reader_add_too_long(record_reader *reader, cutter *c, bool to_refuse,
                                      bm_error *err)
 {
@@ -426,7 +431,7 @@ static bm_status reader_add_too_long(record_reader *reader, cutter *c, bool to_r
     if (reader->format->table && reader->rules->header && !reader->begun)
         return reader_header_too_long(reader, err);
     piece.file_end = reader->file_end;
-    if (broken) /* an element without an end is no record */
+    if (broken) /* an element that does not end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     bm_status status = reader_add_piece(reader, c->batch, piece, err);
     reader->line += skipped.lines;
@@ -439,10 +444,10 @@ static bm_status reader_add_too_long(record_reader *reader, cutter *c, bool to_r
 
 #define PIECES_MAX  65536u /* the most pieces in a batch, each of another file */
 #define OPENING_MAX 64u    /* the longest element opening that ranges use */
-#define READ_AHEAD  4096u  /* bytes to read beyond the expected size of the records */
+#define READ_AHEAD  4096u  /* bytes to read beyond the expected end of the records */
 #define GROWTH_MAX  ((size_t)64 << 20)
-/* a long record is read in steps of 1/16 of the bytes read of it so far, so that few bytes beyond
- * its end are read */
+/* A long record is read in steps of 1/16 of its bytes read so far, so that few bytes beyond its end
+ * are read. */
 #define AHEAD_PART 16u
 #define CARRY_MAX  ((size_t)1 << 20) /* the most bytes of `carry` that stay allocated */
 #define FIRST_MEAN 512.0             /* assumed mean size before any record was seen */
@@ -501,14 +506,14 @@ static void reader_set_gate(record_reader *reader, const bm_long_gate *gate)
     reader->watch.gate = gate;
 }
 
-/* Report the position after each batch (bm_raw_batch.place). If check->known, verify that the bytes
- * before the position `check` are unchanged. `check` is copied. */
+/* Report the position after each batch (bm_raw_batch.place). If check->known is set, verify that
+ * the bytes before the position `check` (copied) are unchanged. */
 static bm_status reader_track(record_reader *reader, const bm_content_place *check, bm_error *err)
 {
     return bm_content_tracker_open(check, &reader->watch.tracker, err);
 }
 
-/* Call this if several threads get batches, a thread that waits for the lock calls
+/* Call this before several threads get batches. A thread that waits for the lock calls
  * bm_input_ahead_help, and a thread that got a batch calls reader_fill at once. */
 static void reader_set_helped(record_reader *reader)
 {
@@ -521,8 +526,8 @@ static bool reader_help(record_reader *reader)
     return bm_input_ahead_help(reader->bytes);
 }
 
-/* Cut after the last newline within the batch's size or, if there is none, after the first one
- * beyond. */
+/* Cut after the last newline within the batch's size. If there is none, cut after the first newline
+ * beyond that size. */
 static void cut_at_newline(const record_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
@@ -542,8 +547,8 @@ static void cut_at_newline(const record_reader *reader, cutter *c)
     c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
 }
 
-/* Cut where an element has begun, or at the end of the bytes read. The bytes between elements then
- * belong to this piece, so white space of any length needs no memory. */
+/* Cut at the beginning of an element that has begun, or at the end of the bytes read. So the bytes
+ * between elements belong to this piece, and white space of any length needs no memory. */
 static void cut_between_elements(cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
@@ -580,7 +585,7 @@ static void cut_by_records(record_reader *reader, cutter *c)
 }
 
 /* Count the records up to the cut, and move the cut back if they exceed the limit of records. Used
- * if every newline ends a record and the limit is unlikely to be reached. */
+ * only if every newline ends a record and the limit is unlikely to be reached. */
 static void cut_by_count(record_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
@@ -627,12 +632,12 @@ static size_t read_size(const record_reader *reader, const cutter *c)
         }
         return n;
     }
-    /* A long record. Bytes read beyond its end would have to be moved to the next batch. */
+    /* Bytes read beyond the end of a long record would have to be moved to the next batch. */
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
     if (reader->rules->longest < SIZE_MAX / 2 && n > reader->rules->longest + 6 - held)
-        /* 6: a line ending, a byte order mark, one byte over the limit */
+        /* 6 bytes more: a line ending, a byte order mark, and one byte beyond the limit */
         n = (size_t)(reader->rules->longest + 6 - held);
     return n > 0 ? n : 1;
 }
@@ -640,7 +645,7 @@ static size_t read_size(const record_reader *reader, const cutter *c)
 static bm_status read_more(record_reader *reader, cutter *c, size_t n, bm_error *err)
 {
     /* The buffer of a long record doubles up to 64 MiB (GROWTH_MAX), and then grows by 64 MiB at a
-     * time. Pages never written take no memory. */
+     * time. Pages that were never written take no memory. */
     size_t room = c->end + n;
     if (c->end >= reader->batch_bytes && room > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
@@ -656,7 +661,7 @@ static bm_status append_records(record_reader *reader, cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     if (reader->broken.rest && !c->full) {
-        c->end = c->cut;                       /* the record that has begun is part of the rest */
+        c->end = c->cut; /* the record that has begun belongs to the unreadable rest */
     } else if (reader->file_end && !c->full) { /* the last record may have no line ending */
         reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
@@ -707,7 +712,7 @@ static bm_status append_before_break(record_reader *reader, const cutter *c, bm_
         at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end;
     }
     const uint64_t line = reader->line + bm_count_newlines(data + c->begin, at - c->begin);
-    /* an element that has begun is part of the rest */
+    /* an element that has begun belongs to the unreadable rest */
     const size_t rest_at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : at;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     BM_TRY(reader_saw(reader, data + c->begin, c->cut - c->begin, err));
@@ -749,7 +754,7 @@ static bm_status read_piece(record_reader *reader, bm_raw_batch *batch, bm_error
     c.state = c.scan.state = reader->state;
     c.scan.syntax = reader->rules->syntax;
     const bool walk = walks(reader);
-    if (!reader->begun) { /* a byte order mark does not belong to the first field */
+    if (!reader->begun) { /* so that the byte order mark does not become part of the first field */
         while (c.end - c.begin < 3 && !reader->file_end)
             BM_TRY(read_more(reader, &c, read_size(reader, &c), err));
         c.seen += bm_bom_bytes(batch->data + c.begin, c.end - c.begin);
@@ -781,11 +786,11 @@ static bm_status read_piece(record_reader *reader, bm_raw_batch *batch, bm_error
 
 /* --- ranges --- */
 
-/* Bytes are read in order, and not as a range, if they are fewer than 1/4 of a batch, or if no
- * record seems to end in the last 1/4 of them. */
+/* Bytes are not read as a range if they are fewer than 1/4 of a batch, or if no record seems to end
+ * in the last 1/4 of them. */
 #define RANGE_PART 4u
 #define LOOK_BYTES 8192u
-#define PAUSES_MAX 6u /* the pause doubles at most so often */
+#define PAUSES_MAX 6u /* the most times that the pause doubles */
 
 /* Wait until all ranges are finished. The reader then continues after the last accepted range. */
 static void wait_for_ranges(record_reader *reader)
@@ -809,8 +814,8 @@ static void wait_for_ranges(record_reader *reader)
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
-/* Find where a record seems to end in the last quarter of the `n` bytes at offset `from` of the
- * file, searching ever further back. *end 0: no end was found. */
+/* Find where a record seems to end in the last quarter of the `n` bytes at file offset `from`. The
+ * search goes backwards. *end is 0 if no end was found. */
 static bm_status find_end(record_reader *reader, const bm_stored_file *file, uint64_t from,
                           uint64_t n, uint64_t *end, bm_error *err)
 {
@@ -833,7 +838,8 @@ static bm_status find_end(record_reader *reader, const bm_stored_file *file, uin
     return BM_OK;
 }
 
-/* May the next batch be a range, if its bounds can be found? Each call shortens the pause. */
+/* May the next batch be a range, if its bounds can be found? Each call shortens
+ * reader->ranges.pause. */
 static bool allows_ranges(record_reader *reader)
 {
     reader_ranges *ranges = &reader->ranges;
@@ -865,8 +871,8 @@ static bool has_bounds(const record_reader *reader)
            (!format->elements || reader->ranges.opening.len > 0);
 }
 
-/* Find the end of the next range, which holds as many bytes as fit into a batch; *out 0: there is
- * none. */
+/* Find the end of the next range, which has as many bytes as fit into a batch. *out is 0 if there
+ * is no range. */
 static bm_status range_end(record_reader *reader, const bm_stored_file *file, size_t held,
                            uint64_t *out, bm_error *err)
 {
@@ -880,8 +886,8 @@ static bm_status range_end(record_reader *reader, const bm_stored_file *file, si
     return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, file, at, n, out, err);
 }
 
-/* Let the batch be the next range of the current file, still to be read. If there is no such range,
- * *taken is false, and the reader continues after the last accepted range. */
+/* Make the batch the next range of the current file, which is still to be read. If there is no such
+ * range, *taken is false, and the reader continues after the last accepted range. */
 static bm_status append_range(record_reader *reader, bm_raw_batch *batch, bool *taken,
                               bm_error *err)
 {
@@ -915,7 +921,7 @@ static bm_status append_range(record_reader *reader, bm_raw_batch *batch, bool *
     return BM_OK;
 }
 
-/* Can the file become a piece of the batch unread? */
+/* Can the file be put into the batch unread, as one piece? */
 static bool fits_whole(const record_reader *reader, const bm_raw_batch *batch, size_t file)
 {
     const bm_source *source = bm_input_set_source(reader->set, file);
@@ -925,9 +931,9 @@ static bool fits_whole(const record_reader *reader, const bm_raw_batch *batch, s
            source->size <= reader->batch_bytes - batch->len;
 }
 
-/* Let the batch be as many whole files as fit into it, still to be read. *taken is false, and the
- * batch empty, if these files are small and the file after them, which is read in order, could
- * share their batch. */
+/* Fill the batch with as many whole files as fit into it, which are still to be read. If these
+ * files are few bytes, and the next file is to be read in order, *taken is false and the batch is
+ * empty: that file could share their batch. */
 static bm_status append_files(record_reader *reader, bm_raw_batch *batch, bool *taken,
                               bm_error *err)
 {
@@ -977,7 +983,7 @@ static bool read_files(const record_reader *reader, bm_raw_batch *batch)
         bm_stored_file file;
         if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
             return false;
-        /* reads one byte more, which the next piece overwrites */
+        /* this tries to read one byte too many, which the next piece overwrites */
         char *data = batch->data + piece->begin;
         right = bm_stored_read(&file, data, size + 1, 0, &got, NULL) == BM_OK && got == size;
         bm_stored_close(&file);
@@ -988,7 +994,7 @@ static bool read_files(const record_reader *reader, bm_raw_batch *batch)
     return right;
 }
 
-/* Read the part of the file that the batch consists of. */
+/* Read the part of a file that is the batch's range. */
 static bool read_range(const bm_raw_batch *batch)
 {
     const bm_raw_range *range = &batch->range;
@@ -999,7 +1005,8 @@ static bool read_range(const bm_raw_batch *batch)
            got == n;
 }
 
-/* Accept a batch of whole files that are as expected. All batches before it are finished. */
+/* Accept a batch of whole files that are as expected. All batches before it are finished
+ * already. */
 static bm_status accept_files(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
@@ -1017,7 +1024,8 @@ static bm_status accept_files(record_reader *reader, bm_raw_batch *batch, bm_err
     return BM_OK;
 }
 
-/* Accept a batch after its range was read as expected. All batches before it are finished. */
+/* Accept a batch after its range was read as expected. All batches before it are finished
+ * already. */
 static bm_status accept_range(record_reader *reader, bm_raw_batch *batch, uint64_t lines,
                               uint64_t n_records, bm_error *err)
 {
@@ -1039,8 +1047,8 @@ static bm_status accept_range(record_reader *reader, bm_raw_batch *batch, uint64
     return BM_OK;
 }
 
-/* Drop a batch: its range, or an earlier one, is not as expected. The reader reads its bytes
- * again. */
+/* Drop a batch because its range, or an earlier one, is not as expected. The reader reads the bytes
+ * of the range again. */
 static bm_status drop_range(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
@@ -1054,8 +1062,8 @@ static bm_status drop_range(record_reader *reader, bm_raw_batch *batch, bm_error
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
 }
 
-/* Does the batch consist of whole records? Counts them in *n (for several files of lines: at most
- * so many). `lines` is the number of newlines in the batch. */
+/* Does the batch consist of whole records? Counts them in *n; if the batch has several files of
+ * lines, *n is an upper bound. `lines` is the number of newlines in the batch. */
 static bool is_whole(const record_reader *reader, const bm_raw_batch *batch, uint64_t lines,
                      uint64_t *n)
 {
@@ -1073,11 +1081,12 @@ static bool is_whole(const record_reader *reader, const bm_raw_batch *batch, uin
     return true;
 }
 
-/* If the batch is a range, read it, at the same time as `next` and other fills. Then ranges are
- * accepted one at a time, in input order, because line numbers and digests continue from the range
- * before. *in_turn grows by the seconds that accepting takes. A range that is not as expected is
- * removed from the batch, and the reader reads it again. After a failure the batch cannot be
- * parsed, but no other fill waits for it. */
+/* If the batch is a range, read it, while other threads may be in `next` or other fills. Then the
+ * range is accepted. Ranges are accepted one at a time, in input order, because line numbers and
+ * digests continue from the range before. *in_turn grows by the seconds that accepting takes.
+ *
+ * A range that is not as expected is removed from the batch, and the reader reads it again. After a
+ * failure the batch cannot be parsed, but no other fill waits for it. */
 static bm_status reader_fill(record_reader *reader, bm_raw_batch *batch, double *in_turn,
                              bm_error *err)
 {
@@ -1181,7 +1190,7 @@ out:
 
 /* === source records ===
  *
- * Makes a batch source of the reader and the parser (parser.h). */
+ * A batch source that consists of the reader and the parser (parser.h). */
 
 typedef struct records {
     bm_batch_source base;
@@ -1294,7 +1303,7 @@ static bool records_help(bm_batch_source *base)
     return reader_help(((records *)base)->reader);
 }
 
-/* Add the types of a batch that was wholly parsed or counted. */
+/* Add the types of the records of a batch that was wholly parsed or counted. */
 static void add_types(records *source, const bm_parser *parser)
 {
     size_t n;
@@ -1360,7 +1369,8 @@ static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *b
 {
     const records_parser *of = (records_parser *)parser;
     BM_TRY(bm_parser_run(of->parser, ((const bm_records_batch *)batch)->raw, fn, ctx, err));
-    if (batch->passed_over == 0) /* else the types were counted already */
+    /* otherwise the types were counted when the records were skipped */
+    if (batch->passed_over == 0)
         add_types(of->source, of->parser);
     return BM_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record.h -- one record of the inputs, as passed to a bm_record_fn.
  *
- * A record is a line, a row, an element of a JSON array, a WARC record, or a file. Parsed in full
- * it is a document with an id and a text (or, from arrays of hashes, its shingle hashes), or it is
- * bad. */
+ * A record is a line, a row, an element of a JSON array, a WARC record, or a file. A record parsed
+ * in full is either a document or bad. A document has an id and a text, or, from arrays of hashes,
+ * its shingle hashes. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -16,18 +16,18 @@ typedef struct bm_record {
     uint32_t file;
     uint64_t line;   /* line on which the record begins, from 1; in a table: its row */
     uint64_t number; /* its index in a JSON array, from 1; other formats: 0 */
-    /* The record's bytes as read, with the line ending if there is one; only the first bytes of a
-     * record longer than a document may be. data NULL: the source has no such bytes. */
+    /* The record's bytes as read, with the line ending if there is one. If the record is longer
+     * than a document may be, only its first bytes. data NULL: the source has no such bytes. */
     bm_str raw;
-    /* Offset of its first byte in the file, if the source can read it again from there
-     * (bm_batch_source.reads_again); else undefined. */
+    /* Offset of the record's first byte in the file, if the source can read the record again from
+     * there (bm_batch_source.reads_again); else undefined. */
     uint64_t place;
     bool is_header;     /* a header row, or the byte order mark of an array (only in a split,
                             never in a full parse) */
     bool bad;           /* only file, line, raw, reason and n_behind are set */
     const char *reason; /* the error, and in parentheses what was expected */
     uint64_t n_behind;  /* of a bad csv row: lines after its first that a quote made part of it */
-    /* Valid UTF-8, unescaped. A record without an id of its own has FILE:LINE, or in an array
+    /* Valid UTF-8, unescaped. A record without an id of its own gets FILE:LINE, or in an array
      * FILE:N. */
     bm_str id;
     bm_str text;         /* valid UTF-8 */
@@ -41,15 +41,15 @@ typedef struct bm_record {
     bm_str keep_key; /* its ranking key (keep_key.h), if records are ranked by fields */
     /* From sources of band keys, instead of text and hashes: bm_batch_source.n_keys band keys. */
     const uint64_t *keys;
-    /* Number of its text in a dictionary, from 1: equal numbers mean equal texts. 0: there is
-     * none. */
+    /* Number of the record's text in a dictionary, from 1. Equal numbers mean equal texts. 0: there
+     * is no dictionary. */
     uint64_t entry;
-    /* the parser that made it, if it has bytes of its own (parser.h); else NULL */
+    /* The parser that made the record, if the record has bytes of its own (parser.h); else NULL. */
     struct bm_parser *parser;
     /* the texts of a row that may have several; else NULL */
     const struct bm_text_part *parts;
     size_t n_parts;
-    bool nameless; /* it has no id, and none was made (bm_batch_parser.own_ids) */
+    bool nameless; /* the record has no id, and none was made (bm_batch_parser.own_ids) */
 } bm_record;
 
 /* The position of a record in the inputs, for reading it again. */
@@ -58,5 +58,5 @@ typedef struct bm_record_place {
     uint64_t line, place, text_bytes; /* as in bm_record */
 } bm_record_place;
 
-/* Any status except BM_OK stops the parser, which returns it. */
+/* If the callback returns another status than BM_OK, the parser stops and returns it. */
 typedef bm_status (*bm_record_fn)(void *ctx, const bm_record *record, bm_error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_format.h -- the interface of a format of records: functions that find the end of a record
- * and parse it. record_formats.c has a row for each format.
+ * and that parse a record. record_formats.c has a row for each format.
  *
  * The reader (which cuts) and the parser both use `record_end`, so both see the same records.
  * record_end can stop and resume at any byte, because `scan` keeps the state within the current
- * record. `parse` finds id and text in the bytes of one record. */
+ * record. `parse` finds the id and the text in the bytes of one record. */
 #pragma once
 
 #include <bandmill/job.h>
@@ -44,20 +44,20 @@ typedef struct bm_scan {
 
 #define BM_SCAN_MORE SIZE_MAX
 
-/* Scan data[from … to-1], which follow the bytes of the call before. Returns the offset just after
- * the record and its line ending, with `scan` ready for the next record; BM_SCAN_MORE if the record
- * does not end in these bytes. */
+/* Scan data[from … to-1], which follow the bytes of the call before. Returns the offset just
+ * after the record and its line ending, and `scan` is ready for the next record. Returns
+ * BM_SCAN_MORE if the record does not end in these bytes. */
 typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
 
 /* Hints for finding the end of a record among bytes from the middle of a file. */
 typedef struct bm_end_hint {
     bm_row_syntax syntax; /* csv only */
-    bm_str opening;       /* how the elements of an array begin; empty: unknown */
+    bm_str opening;       /* the first bytes of each element of an array; empty: unknown */
     bool sure;            /* report an end only if it is certain */
 } bm_end_hint;
 
-/* Guess the offset at which the last record that ends in data[0 … len-1] ends; 0: unknown. Only a
- * scan from the end of an earlier record shows whether the guess is right. */
+/* Guess the offset after the last record that ends in data[0 … len-1]; 0: unknown. Only a scan
+ * from the end of an earlier record shows whether the guess is right. */
 typedef size_t (*bm_likely_end_fn)(const bm_end_hint *hint, const char *data, size_t len);
 
 /* `content` is the record without its line ending and byte order mark. Sets id, text, text_bytes
@@ -67,8 +67,8 @@ typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_re
 
 typedef enum bm_record_role {
     BM_ROLE_DOCUMENT,
-    BM_ROLE_HEADER, /* a header if it is the first record of its file; else like NONE */
-    BM_ROLE_NONE    /* not delivered at all */
+    BM_ROLE_HEADER, /* a header if it is the first record of its file; otherwise like NONE */
+    BM_ROLE_NONE    /* the record is not delivered at all */
 } bm_record_role;
 
 typedef struct bm_record_format {
@@ -81,8 +81,9 @@ typedef struct bm_record_format {
     bool quoted;            /* tables: fields may be in quotes (RFC 4180) */
     bool skip_blank;        /* a line of only JSON white space is no record */
     bool json;              /* a record is a JSON object */
-    bool elements; /* records are elements of an array; bytes between them are in no record */
-    unsigned state_behind; /* state of the scan once a record has ended */
+    /* records are elements of an array; the bytes between elements belong to no record */
+    bool elements;
+    unsigned state_behind; /* state of the scan after a record has ended */
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
@@ -91,8 +92,8 @@ typedef struct bm_record_format {
     bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 
-/* If the first element of the array is an object: its bytes from the brace to the end of the first
- * name. Empty: not found. */
+/* The opening of the array's elements: the bytes of its first element from the brace to the end of
+ * the first name. Empty if the first element is no object, or was not found. */
 bm_str bm_element_opening(const char *data, size_t len);
 /* Call after all bytes of the file were scanned. Returns NULL if they are a complete array, else
  * the error. */
@@ -120,15 +121,15 @@ static inline bm_str bm_without_line_end(bm_str row)
     return row;
 }
 
-/* A record longer than `longest`, the limit of a document, is cut to this number of bytes. The
+/* A record longer than `longest`, the limit for documents, is cut to this number of bytes. The
  * number does not depend on the ends of batches. */
 static inline size_t bm_too_long_prefix(uint64_t longest)
 {
     return longest < 255 ? (size_t)longest + 1 : 256;
 }
 
-/* record_maker -- functions common to all parsers: they report a bad record, make the id of a
- * record that has none of its own, and apply the rules for UTF-8. One maker per thread. */
+/* record_maker -- functions common to all parsers: they report bad records, make ids for records
+ * without one, and apply the rules for UTF-8. One maker per thread. */
 
 typedef struct bm_record_maker {
     const bm_record_rules *rules; /* borrowed */
@@ -136,7 +137,7 @@ typedef struct bm_record_maker {
     const char *file_name;        /* the file of the current records; set by the owner, borrowed */
     bm_buf place;                 /* buffer for ids: "FILE:", then the line */
     size_t place_len;             /* length of "FILE:" */
-    const char *place_name;       /* the file_name in `place`; NULL: none yet */
+    const char *place_name; /* the file_name that `place` was made for; NULL: `place` is empty */
     char reason[640];
 } bm_record_maker; /* initialize to {0}, then set rules */
 
@@ -153,8 +154,8 @@ void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *w
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* Mark a record as bad if its id is longer than readers of our files accept. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);
-/* A value that bm_record_make_valid makes valid UTF-8. If *value is not valid, it becomes a view of
- * a repaired copy in `buf`, which is emptied before. Replacements are counted in
+/* A value that bm_record_make_valid turns into valid UTF-8. If *value is not valid, it becomes a
+ * view of a repaired copy in `buf`, which is emptied first. Each replacement is counted in
  * record->n_invalid. */
 typedef struct bm_utf8_value {
     const char *what; /* "text", "id" */
@@ -166,8 +167,8 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
 
 /* parser_state -- the members of a parser, for the parse functions of formats.
  *
- * Text and id of a record are views of the batch if its bytes can stay as they are, else of the
- * parser's own buffers, which are valid until the next record. */
+ * The text and id of a record are views of the batch if the bytes can stay as they are. Otherwise
+ * they are views of the parser's own buffers, valid until the next record. */
 
 struct bm_input_set;
 
@@ -179,7 +180,7 @@ struct bm_parser {
     const bm_source *source; /* the source of the current records */
 
     const uint32_t *columns; /* column numbers of the piece's file (record_rules.h) */
-    bm_file_types *types;    /* types of records in the batch that was walked last, per file */
+    bm_file_types *types; /* types of the records in the batch last parsed or counted, per file */
     size_t n_types, cap_types;
     bm_buf text, id; /* rewritten or joined values */
     bm_buf joined, repaired, repaired_id;
@@ -199,7 +200,7 @@ struct bm_parser {
 
 /* The row of a format; NULL if it has none: AUTO, and formats without records. */
 const bm_record_format *bm_record_format_of(bm_format format);
-/* The format that the ending of a file name means; `len` excludes an ending for compression. FILES
- * if no ending fits. */
+/* The format that the ending of a file name means. `len` does not include the ending of a
+ * compression. FILES if no ending fits. */
 bm_format bm_format_of_name(const char *name, size_t len);
 const char *bm_format_name(bm_format format);

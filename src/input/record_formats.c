@@ -21,7 +21,8 @@
 
 /* === record maker ===
  *
- * "FILE:" is made once per file; the line is written after it. */
+ * Ids consist of "FILE:", which is made once per file, and the line, which is appended for each
+ * record. */
 
 #define LINE_DIGITS 20u
 
@@ -56,7 +57,7 @@ void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *w
 
 /* Append a file's name as UTF-8, mapping different names to different texts. A name that is valid
  * UTF-8 and has no "\x" stays as it is. In any other name, each invalid byte becomes \xhh and each
- * backslash is doubled: the result contains "\x", and the name can be recovered from it. */
+ * backslash is doubled: the result contains "\x", and the original name can be recovered. */
 static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
 {
     const size_t len = strlen(name);
@@ -73,7 +74,7 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
     return BM_OK;
 }
 
-/* Write "FILE:" of the current file to maker->place (nothing if ids are row numbers), and reserve
+/* Write "FILE:" of the current file to maker->place, or nothing if ids are row numbers. Reserve
  * space for a number. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
@@ -121,8 +122,8 @@ void bm_record_check_id(bm_record_maker *maker, bm_record *record)
                       BM_ID_BYTES_MAX);
 }
 
-/* Count n invalid bytes in `what` ("text"). False: the record is bad, because of these bytes or
- * already before. */
+/* Count n invalid bytes in `what` ("text"). False: the record is bad, because of these bytes or for
+ * an earlier reason. */
 static bool record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
                                  const char *what)
 {
@@ -174,7 +175,7 @@ static bm_status parse_line(struct bm_parser *parser, bm_str content, bm_record 
                                           : bm_record_place_id(&parser->maker, record, err);
 }
 
-/* Advice for a file found in a folder among others, which may not belong to the data. */
+/* advice about a file found in a folder, because it may not belong to the data */
 #define LEAVE_OUT "`exclude` leaves out files of a folder, `include` names those to read"
 
 static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record *record,
@@ -195,16 +196,15 @@ static bm_status parse_file(struct bm_parser *parser, bm_str content, bm_record 
  *
  * Parses a row of tsv or csv: finds id and text.
  *
- * A row is read to its end: broken quoting anywhere makes it a bad record, and so does having more
- * cells than the first row, since a text with an unquoted separator would be cut off at it. A cell
- * is copied only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one
- * empty cell. */
+ * A row is read to its end: broken quoting anywhere makes it a bad record. So do more cells than in
+ * the first row, since a text with an unquoted separator would be cut off there. A cell is copied
+ * only if it contains a doubled quote or invalid UTF-8. An empty row is a row of one empty cell. */
 
-/* A row while it becomes a record. */
+/* The state of making a record from a row. */
 typedef struct row_job {
     struct bm_parser *parser;
     bm_record *record;
-    bm_str id;        /* data NULL: the row is too short to have one */
+    bm_str id;        /* data NULL: the row is too short to have an id */
     uint32_t n_cells; /* cells read */
 } row_job;
 
@@ -241,8 +241,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             parser->cells[i] = cell.value;
             if (!cell.doubled)
                 continue;
-            /* Reserve room for this row's cells in every field at once: the buffer must not move
-             * while earlier cells are views of it. */
+            /* Reserve room for all cells at once, even if each field takes the whole row. The
+             * buffer must not move while earlier cells are views of it. */
             if (parser->text.len == 0)
                 BM_TRY(bm_buf_reserve(&parser->text, content.len * n_cells, err));
             BM_TRY(bm_cell_plain(&cell, &parser->text, &parser->cells[i], err));
@@ -315,7 +315,7 @@ static bm_status set_table_id(row_job *job, bm_error *err)
 }
 
 /* Set the values of the fields of `keep` from the cells after the text cells. A cell is a number if
- * all of it is a JSON number. */
+ * the whole cell is a JSON number. */
 static void set_table_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
@@ -330,7 +330,8 @@ static void set_table_values(struct bm_parser *parser)
                 : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
 }
 
-/* Name the columns of the record's file: by its header, or else state their number. */
+/* Set parser->keyer.names to the names of the columns in the file's header or, without a header, to
+ * the number of columns. */
 static void name_columns(struct bm_parser *parser)
 {
     const bm_name_list *names = parser->source->columns;
@@ -364,7 +365,8 @@ static bm_status parse_table(struct bm_parser *parser, bm_str content, bm_record
 
 /* === parse jsonl ===
  *
- * Parses a JSON object: finds id and text, and decides whether they are missing, empty or bad. */
+ * Parses a JSON object: finds the id and the text, and decides whether they are missing, empty or
+ * bad. */
 
 static const char *kind_name(bm_json_kind kind)
 {
@@ -387,7 +389,7 @@ static const char *kind_name(bm_json_kind kind)
     return "unknown";
 }
 
-#define PATH_BYTES 200u /* most bytes of a proposed path */
+#define PATH_BYTES 200u /* the most bytes of a path that a message proposes */
 
 /* The kind of the value at a path; MISSING also if it cannot be determined. */
 static bm_json_kind kind_at(bm_str content, const char *path)
@@ -402,8 +404,8 @@ static bm_json_kind kind_at(bm_str content, const char *path)
     return field.kind;
 }
 
-/* Write `name` with [] after each array on its path: "a[].b" for "a.b". False: that path leads to
- * no text either. */
+/* Write `name` to `path` with [] after each array on the way: "a[].b" for "a.b". False: that path
+ * leads to no text either. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;
@@ -469,8 +471,8 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-/* Set record->as_read if the text needs repair. Since this is rare, the record is simply read again
- * without repair, and then once more with it. */
+/* Set record->as_read if the text needs repair. This is rare, so the record is simply read again
+ * without repair, and after that once more with repair. */
 static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
                                    bm_error *err)
 {
@@ -547,7 +549,7 @@ static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_recor
     return BM_OK;
 }
 
-/* Set the values of the fields of `keep`, which come after the fields of text and id. */
+/* Set the values of the fields of `keep`, which follow the fields of the text and the id. */
 static void set_jsonl_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;
@@ -567,7 +569,7 @@ static void set_jsonl_values(struct bm_parser *parser)
     }
 }
 
-/* Records that are no JSON but can be recognized by their beginning, and advice. */
+/* What records begin with that are not JSON but a known format, and advice for them. */
 static const struct {
     bm_str begin;
     const char *what;
@@ -654,10 +656,10 @@ static bm_status parse_jsonl(struct bm_parser *parser, bm_str content, bm_record
  *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING
  *           --two line ends--> the next record
  *
- * Content-Length states how many bytes of text follow the header, whatever they are. A record
- * without that field, or one that does not begin with "WARC/", ends at the first empty line and is
- * bad; the next record is expected after that line. Records of other types are no documents. If the
- * first record of a file is of type `warcinfo`, it is copied like the header of a table.
+ * Content-Length states how many bytes of text follow the header. These bytes may be anything. If a
+ * record lacks this field, or does not begin with "WARC/", it is bad and ends at the first empty
+ * line. The next record is expected after that line. Records of other types are no documents. If
+ * the first record of a file is of type `warcinfo`, it is copied like the header of a table.
  *
  * Limits: header fields continued on the next line are not supported. */
 
@@ -665,7 +667,8 @@ enum { FIRST, FIELDS, BODY, ENDING };
 
 #define WARC "WARC/"
 
-/* The value of a line "NAME: VALUE", without blanks around it; data NULL: another name. */
+/* The value in a line "NAME: VALUE", without blanks around it. data NULL: the line has another
+ * name. */
 static bm_str value_of(bm_str line, const char *name)
 {
     const size_t n = strlen(name);
@@ -732,7 +735,7 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
             w->left -= n;
             if (w->left == 0)
                 scan->state = ENDING;
-        } else if (scan->state == ENDING) { /* line_len counts newlines here */
+        } else if (scan->state == ENDING) { /* in this state line_len counts newlines */
             if (data[at] != '\n' && data[at] != '\r')
                 return end_record(scan, at);
             if (data[at++] == '\n' && ++w->line_len == 2)
@@ -751,8 +754,8 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* Find the last occurrence of `words` that begins in data[0 … to-1] and ends in data[0 … len-1];
- * SIZE_MAX: none. */
+/* Find the last occurrence of `words` that begins in data[0 … to-1] and ends in data[0 …
+ * len-1]; SIZE_MAX: none. */
 static size_t find_last(const char *data, size_t to, size_t len, bm_str words)
 {
     const char *at;
@@ -771,12 +774,12 @@ static size_t wet_likely_end(const bm_end_hint *hint, const char *data, size_t l
     return at == SIZE_MAX ? 0 : at + 1;
 }
 
-/* Header fields of a record, and its text. data NULL: the record lacks that field. */
+/* The header fields of a record, and its text. data NULL: the record lacks the field. */
 typedef struct wet_record {
     bm_str type, id, uri, text, length_digits;
     const char *broken; /* the error in the record; NULL: none */
     uint64_t length;
-    bool blank; /* it has nothing but line endings */
+    bool blank; /* the record has nothing but line endings */
 } wet_record;
 
 static wet_record read_record(bm_str all)
@@ -910,9 +913,9 @@ static size_t file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
  * A quote in the middle of a plain field, or text after a closing quote, is an error of the row,
- * which record_rules.c reports; the scan only makes sure that it does not move the bounds of other
- * rows. The offset of the next newline is remembered until it is passed, so memchr searches each
- * byte a bounded number of times. */
+ * which record_rules.c reports. The scan only makes sure that the error does not move the bounds of
+ * other rows. The offset of the next newline is remembered until it is passed, so memchr searches
+ * each byte a bounded number of times. */
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 
@@ -939,7 +942,7 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
             state = QUOTED;
         } else {
             if (state == AFTER)
-                state = PLAIN; /* a comma or a newline is found below */
+                state = PLAIN; /* the comma or the newline is found further below */
             if (!newline_known || newline < pos)
                 newline = find(data, pos, to, '\n');
             newline_known = true;
@@ -950,7 +953,8 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
             }
             bool at_field =
                 quote == pos ? state == FIELD : bm_row_splits_at(scan->syntax, data[quote - 1]);
-            if (quote == to) { /* no quote, no newline: determine the state at the end */
+            /* neither a quote nor a newline was found: determine the state at the end */
+            if (quote == to) {
                 state = bm_row_splits_at(scan->syntax, data[to - 1]) ? FIELD : PLAIN;
                 pos = to;
             } else {
@@ -963,9 +967,9 @@ static size_t csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* Read data[from … len-1] as if it began inside quotes (`quoted`), or outside. False: this is
- * wrong, because a quote then opens or closes in the middle of a field. *end: offset after the last
- * row that ends; 0: none ends. */
+/* Scan data[from … len-1] as if it began inside quotes (`quoted` true) or outside. False: this
+ * cannot be right, because a quote would open or close in the middle of a field. *end: offset after
+ * the last row that ends; 0: no row ends. */
 static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t len, bool quoted,
                      size_t *end)
 {
@@ -994,9 +998,9 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
     return true;
 }
 
-/* Bytes from the middle of a file may begin inside quotes or outside. Both are tried, and the wrong
- * one soon meets a quote where none is allowed. The first byte and the quotes just after it are
- * skipped, since a quote there may be the second of a doubled one. */
+/* Bytes from the middle of a file may begin inside quotes or outside. Both cases are tried, and the
+ * wrong one soon meets a quote where none is allowed. The first byte and the quotes just after it
+ * are skipped, since a quote there may be the second half of a doubled quote. */
 static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;
@@ -1018,10 +1022,10 @@ static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t l
  *                    '--element--> AFTER --]--> END
  *                        '-- NEXT <--,--'
  *
- * An element with matching brackets and quotes is a record, whatever else is wrong with it: the
- * parser reports the error, and reading goes on after it. If brackets or quotes do not match, the
- * beginning of the next element is unknown, so the file is broken there. Limits: at levels deeper
- * than BM_JSON_DEPTH_MAX brackets are only counted; such a record is bad anyway. */
+ * An element with matching brackets and quotes is a record, even if something else is wrong with
+ * it. The parser reports the error, and reading goes on after the element. If brackets or quotes do
+ * not match, the beginning of the next element is unknown, so the file is broken there. Limits: at
+ * levels deeper than BM_JSON_DEPTH_MAX brackets are only counted; such a record is bad anyway. */
 
 enum { START, split_json_FIRST, NEXT, split_json_AFTER, END, SCALAR, INSIDE, STRING, ESCAPE };
 
@@ -1040,7 +1044,7 @@ static uint64_t has_zero(uint64_t word)
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* Find the next quote or backslash, eight bytes at a time; `to`: none. */
+/* Find the next quote or backslash, eight bytes at a time. Returns `to` if there is none. */
 static size_t skip_plain(const char *data, size_t pos, size_t to)
 {
     for (uint64_t word; to - pos >= sizeof word; pos += sizeof word) {
@@ -1147,8 +1151,8 @@ static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
     return scan->depth == 0;
 }
 
-/* Sets scan->begin to the beginning of the element that ends. An error of the array itself, or one
- * that hides the end of an element, gives BM_SCAN_MORE with scan->broken. */
+/* Sets scan->begin to the beginning of the element that ends. If the array itself is wrong, or an
+ * error hides the end of an element, returns BM_SCAN_MORE and sets scan->broken. */
 static size_t element_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     if (scan->state <= END)
@@ -1205,8 +1209,8 @@ bm_str bm_element_opening(const char *data, size_t len)
     return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
 }
 
-/* Guess that an element ends with the brace of the last "}," before an element opening. A list of
- * objects within an element may look the same. */
+/* Guess that the brace of the last "}," before an element opening ends an element. The guess may be
+ * wrong, because a list of objects within an element may look the same. */
 static size_t element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     for (size_t at = len; hint->opening.len > 0;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_rules.c -- makes rules of options, and finds the columns of fields.
+/* record_rules.c -- makes the rules from the options, and finds the columns of fields.
  *
  * Tests: tests/unit/input/test_name_list.c, tests/unit/input/test_parse_row.c,
  *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
@@ -22,7 +22,7 @@
 
 #define SHOWN_MAX 10u /* names shown */
 #define NAME_MAX  48u /* bytes shown of a name */
-#define REST_MAX  48u /* bytes reserved for the words after the names */
+#define REST_MAX  48u /* bytes reserved for the words after the list of names */
 
 /* Append a name, perhaps shortened, with a question mark for each invalid byte. */
 static void put_name(bm_name_list *list, bm_str name)
@@ -85,7 +85,7 @@ const char *bm_name_list_words(bm_name_list *list)
     return list->text;
 }
 
-/* Find the last member of this name; true if its value is an object. Keys with escapes never
+/* Find the last member with this name. True: its value is an object. Keys with escapes never
  * match. */
 static bool find_object(bm_str object, bm_str name, bm_str *out)
 {
@@ -183,7 +183,7 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* The cell takes `used` bytes: move past the delimiter after it, if there is one. */
+/* Move past a cell of `used` bytes, and past the delimiter after it if there is one. */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;
@@ -255,8 +255,8 @@ static bool is_number(const char *name)
     return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* Convert a column number from 1 to a column from 0; BM_NO_COLUMN for 0 and for numbers larger than
- * any table has. */
+/* Convert a column number, counted from 1, to a column counted from 0. BM_NO_COLUMN for 0, and for
+ * numbers larger than any table has. */
 static uint32_t column_of_number(const char *name)
 {
     uint64_t value = 0;
@@ -483,7 +483,8 @@ out:
     return status;
 }
 
-/* Find the column of a field by its name, else by its number; BM_NO_COLUMN: neither. */
+/* Find the column of a field by the field's name, or else by its number. BM_NO_COLUMN: there is no
+ * such column. */
 static bm_status find_column(const bm_first_row *header, const char *field, uint32_t *column,
                              uint32_t *n_columns, bm_error *err)
 {

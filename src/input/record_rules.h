@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_rules.h -- how records are read: which fields are the text and the id, the syntax of rows,
- * and what makes a record bad. Made once from the options of the inputs, and borrowed by everything
- * that reads, cuts or parses. A new option of reading becomes a member here, set in
+ * and what makes a record bad. The rules are made once from the options of the inputs, and borrowed
+ * by all code that reads, cuts or parses. A new option of reading becomes a member here, set in
  * bm_record_rules_init.
  *
  * For tsv and csv a field is a name in the header or a number from 1. By default there is no header
- * if fields are given and all of them are numbers; otherwise there is one. With a header, a name in
- * it takes precedence over a number. Fields of `keep` do not count in the rule for the header.
+ * if fields are given and all of them are numbers; otherwise there is one. With a header, a field
+ * is first searched among its names, and only then taken for a number. Fields of `keep` do not
+ * count in the rule for the header.
  *
- * The columns needed are a list of column numbers from 0 (BM_NO_COLUMN: there is none): the id's
- * column, one per text field, and one per field that `keep` uses, which may be missing. The list
- * ends with the number of cells in the first row of the file. A row with more cells is bad, because
- * a text that contains the delimiter unquoted would be cut off there. */
+ * For each file there is a list of numbers. First come the numbers of the needed columns, from 0
+ * (BM_NO_COLUMN: no such column): the id's column, one per text field, and one per field that
+ * `keep` uses. A field of `keep` may be missing. The last number is the number of cells in the
+ * first row of the file. A row with more cells is bad, because a text that contains the delimiter
+ * unquoted would be cut off there. */
 #pragma once
 
 #include <stddef.h>
@@ -25,8 +27,8 @@
 #include "input/record.h"
 #include "model/keep_rules.h"
 
-/* name_list -- the names of a record's fields, for a message that another field is missing: "'id',
- * 'body', 'meta' and 4 more". Of bounded length, and valid UTF-8. */
+/* name_list -- the names of the fields that a record has, for the message that a field is missing:
+ * "'id', 'body', 'meta' and 4 more". The list has a bounded length and is valid UTF-8. */
 
 typedef struct bm_name_list {
     char text[320]; /* NUL-terminated by bm_name_list_words */
@@ -47,13 +49,13 @@ const char *bm_name_list_words(bm_name_list *list);
 const char *bm_text_hint(const char *field);
 
 /* Follow `path`, a field name with dots, from `object` through nested objects until a part is
- * missing or only the last part is left. Add the names in that object. */
+ * missing or only the last part is left. Add the names of the object reached. */
 void bm_name_list_json(bm_name_list *list, bm_str object, const char *path);
 
 /* newlines -- counting lines. */
 
-/* Count the newlines in some bytes. 64 one-byte counters, one per position in a block of 64 bytes,
- * are summed before they can overflow. Compilers vectorize this. */
+/* Count the newlines in some bytes. Each position in a block of 64 bytes has a one-byte counter;
+ * the counters are summed before they can overflow. Compilers vectorize this loop. */
 uint64_t bm_count_newlines(const char *data, size_t len);
 
 /* parse_row -- the cells of one row of tsv or csv.
@@ -63,8 +65,8 @@ uint64_t bm_count_newlines(const char *data, size_t len);
  *     while (bm_row_next(&row, &cell)) …
  *     if (row.broken != NULL) … not a row of RFC 4180
  *
- * An empty row has one empty cell. No copies: a cell is a view of the row; only a cell with ""
- * inside must be rewritten (bm_cell_plain). */
+ * An empty row has one empty cell. Nothing is copied, since a cell is a view of the row. Only a
+ * cell with "" inside must be rewritten (bm_cell_plain). */
 
 typedef struct bm_row_syntax {
     char delimiter; /* separates cells */
@@ -102,8 +104,7 @@ typedef struct bm_row_place {
     uint64_t n_behind; /* further lines of the row */
 } bm_row_place;
 
-/* Explain why a row is broken: where a quoted cell begins, and how many further lines it
- * includes. */
+/* Explain why a row is broken: where a quoted cell begins, and how many more lines it takes in. */
 void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
 /* Append the delimiter. */
 static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
@@ -127,7 +128,7 @@ typedef struct bm_record_rules {
     bm_row_syntax syntax;      /* tsv, csv */
     uint64_t longest;          /* the most bytes of a document; UINT64_MAX: no limit */
     const bm_keep_rules *keep; /* rules that rank records by fields; borrowed; NULL: none */
-    uint64_t row_ids;          /* bm_input_options.row_ids */
+    uint64_t row_ids;          /* as bm_input_options.row_ids */
     /* replace invalid UTF-8 by U+FFFD; false: invalid UTF-8 makes a record bad */
     bool repairs;
 } bm_record_rules;
@@ -150,22 +151,23 @@ bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format
 /* Report a bad record that ends the run: BM_ERR_INPUT with its reason, and advice on how to go on
  * without it. */
 bm_status bm_fail_bad_record(const char *file, const bm_record *record, bm_error *err);
-/* Add advice to an error in a file: the records before it can be used. */
+/* Add advice to an error in a file: the records before the error can be used. */
 void bm_advise_records_before(bm_error *err);
-/* May one more bad record be skipped, after n of them? If not, BM_ERR_INPUT with its place and its
- * reason. */
+/* After n bad records were skipped, may one more be skipped? If not, BM_ERR_INPUT with its place
+ * and its reason. */
 bm_status bm_skip_allowed(const bm_input_options *options, uint64_t n, const bm_bad_place *bad,
                           bm_error *err);
-/* Explain why a record is bad: `what` ("text") is longer than a document may be, and `more` goes on
- * with the reason; or `what` has n invalid bytes, and the rules do not repair them. */
+/* Explain why a record is bad. bm_explain_longer: `what` ("text") is longer than a document may be,
+ * and `more` continues the reason. bm_explain_invalid: `what` has n invalid bytes, which the rules
+ * do not repair. */
 void bm_explain_longer(const bm_record_rules *rules, const char *what, const char *more, char *out,
                        size_t cap);
 void bm_explain_invalid(const char *what, uint64_t n, char *out, size_t cap);
 
 /* --- columns --- */
 
-/* Let records be ranked by the fields of `keep` (borrowed). BM_ERR_USAGE: the format has no fields,
- * or, without a header, a field is not the number of a column. */
+/* Let the fields of `keep` (borrowed) rank the records. BM_ERR_USAGE: the format has no fields, or,
+ * without a header, a field is not the number of a column. */
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err);
 static inline size_t bm_rules_n_keep(const bm_record_rules *rules)
@@ -176,7 +178,8 @@ static inline size_t bm_columns_count(const bm_record_rules *rules)
 {
     return 1 + rules->n_text + bm_rules_n_keep(rules);
 }
-/* How many numbers are stored for a file of rows: its columns, then the cells of its first row. */
+/* How many numbers are stored for a file of rows: one for each needed column, and the number of
+ * cells in its first row. */
 static inline size_t bm_row_numbers_count(const bm_record_rules *rules)
 {
     return bm_columns_count(rules) + 1;
@@ -189,11 +192,15 @@ typedef struct bm_first_row {
     const char *file; /* the file's name, for messages */
 } bm_first_row;
 
-/* Fill bm_row_numbers_count() numbers. bm_row_numbers_begin is used before any row is known: no
- * column is known by name, and rows may have any number of cells. bm_row_numbers_from uses the
- * first row, which is a header if rules->header. If the first row is broken, or longer than a
- * document may be, rows may still have any number of cells. BM_ERR_INPUT: the header is broken, or
- * a field is missing in it or occurs twice; the message names the file and line 1. */
+/* Fill bm_row_numbers_count() numbers.
+ *
+ * bm_row_numbers_begin is called before any row is known. No column is known by name then, and rows
+ * may have any number of cells.
+ *
+ * bm_row_numbers_from uses the first row, which is a header if rules->header is set. If the first
+ * row is broken, or longer than a document may be, rows may still have any number of cells.
+ * BM_ERR_INPUT: the header is broken, or lacks a field, or has it twice; the message names the file
+ * and line 1. */
 void bm_row_numbers_begin(const bm_record_rules *rules, uint32_t *numbers);
 bm_status bm_row_numbers_from(const bm_record_rules *rules, const bm_first_row *first,
                               uint32_t *numbers, bm_error *err);

@@ -44,7 +44,7 @@ void bm_record_types_join(bm_record_types *types, const bm_record_types *part)
         add(types, part->other[i].name, part->other[i].n);
 }
 
-/* The most frequent come first; equally frequent ones are ordered by name, so that the order does
+/* Order types by decreasing count. Types of equal count are ordered by name, so that the order does
  * not depend on how the file was divided into batches. */
 static int compare(const void *x, const void *y)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_types.h -- counts the records of each type (WARC), and reports a file in which no record
- * can be a document. */
+/* record_types.h -- counts the records of each type (WARC), and reports a file that has records but
+ * no document. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ typedef struct bm_record_type {
 
 /* The types in one file; initialize to {0}. */
 typedef struct bm_record_types {
-    uint64_t n_documents; /* documents, and records too broken to show a type */
+    uint64_t n_documents; /* documents, and records so broken that they show no type */
     uint64_t n_other;
     bm_record_type other[BM_RECORD_TYPES_MOST];
     size_t n_types;
@@ -32,7 +32,7 @@ typedef struct bm_file_types {
 
 /* Count one record of a type that is no document. */
 void bm_record_types_add(bm_record_types *types, bm_str type);
-/* Add the counts of a part of the file. */
+/* Add `part`, the counts of a part of the file. */
 void bm_record_types_join(bm_record_types *types, const bm_record_types *part);
 /* Call after all records of the file were counted. BM_ERR_INPUT, with a list of the types: the file
  * has records of other types, but no document. */

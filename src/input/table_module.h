@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table_module.h -- the interface to the module that reads and writes Parquet and Arrow IPC files:
- * a separate shared library, bandmill_parquet (src/parquet), opened when such a file occurs. So the
- * program needs Arrow's libraries only if there are tables.
+ * a separate shared library, bandmill_parquet (src/parquet). The library is opened when the first
+ * such file occurs, so the program needs Arrow's libraries only if there are tables.
  *
  * That library (in C++) includes this header too, and nothing else is shared. If anything here
  * changes, BM_TABLE_MODULE_ABI has to change. */
@@ -17,32 +17,33 @@ extern "C" {
 
 #define BM_TABLE_MODULE_ABI 9u
 
-/* A range of a table's rows that can be read at the same time as other ranges. */
+/* Rows of a table that one thread can read while other threads read other ranges. */
 typedef struct bm_table_range {
     /* row: the first row, counted from 0 in the table; n_rows: number of rows (0: none is left) */
     uint64_t row, n_rows;
     uint64_t bytes; /* approximate size of its texts */
-    void *own;      /* NULL: these rows can be read only in order, from the stream */
+    void *own;      /* NULL: these rows can be read only from the stream, in order */
 } bm_table_range;
 
-/* Divides the table of a stream into ranges, which together are all of its rows. */
+/* Divides the table of a stream into ranges, which together have all of its rows. */
 typedef struct bm_table_cut {
     void *own; /* NULL: the table is not cut */
-    /* The range that begins at `row`: 0, or where an earlier range ended. One thread at a time. */
+    /* Get the range that begins at `row`, which is 0 or the end of an earlier range. One thread at
+     * a time. */
     bm_table_range (*next)(void *own, uint64_t row);
     /* Read the rows of a range as one array with the stream's schema. Fails with the statuses of
-     * the stream (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message: for one, read
-     * these rows from the stream. Any thread. */
+     * the stream (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message. To get the
+     * message, read these rows from the stream. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
     void (*drop)(bm_table_range *range); /* frees its `own` */
-    /* Make the stream go on with this row and end at `end`, the end of a range, or UINT64_MAX for
+    /* Make the stream continue with `row`, and end at `end`: the end of a range, or UINT64_MAX for
      * the end of the table. Called by the thread that reads the stream. */
     void (*seek)(void *own, uint64_t row, uint64_t end);
-    void (*release)(void *own); /* when no range is left */
+    void (*release)(void *own); /* call when no range is left */
 } bm_table_cut;                 /* {0}: the table is not cut */
 
-/* A file that is not at a local path: `read` reads `len` bytes at offset `at`, or as many as there
- * are. Any thread. `file` NULL: the file is at the path. */
+/* The bytes of a file that is not at a local path; `file` NULL: the file is at the path. `read`
+ * reads `len` bytes at offset `at`, or fewer at the end of the file. Any thread. */
 typedef struct bm_table_bytes {
     void *file; /* borrowed while the table is read */
     uint64_t size;
@@ -54,13 +55,14 @@ typedef struct bm_table_wish {
     const char *path;
     bm_table_bytes bytes;
     bool parquet; /* false: Arrow IPC, a file or a stream */
-    /* Names of columns; dots lead into structs, [] into lists. Columns that do not exist are
-     * ignored. n_columns 0: rows without columns. */
+    /* The names of the columns to read. In a name, dots lead into structs, and [] into lists.
+     * Columns that do not exist are ignored. n_columns 0: rows without columns. */
     const char *const *columns;
     size_t n_columns;
-    /* the first n_needed have to exist; if one does not, the stream has all columns of the table */
+    /* The first n_needed columns have to exist. If one does not, the stream has all columns of the
+     * table. */
     size_t n_needed;
-    /* threads that may decode; 0: all. (Arrow C++ decodes in the calling thread.) */
+    /* Threads that may decode; 0: all. (Arrow C++ decodes in the calling thread.) */
     uint32_t threads;
     size_t batch_bytes; /* approximate size of arrays; 0: the library decides */
     uint64_t memory;    /* the most bytes of decoded rows at any time; 0: no limit */
@@ -77,7 +79,7 @@ typedef struct bm_table_wish {
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX
 
-/* The group of a row, if it is to be written with the row. */
+/* The group of a row, if the group is to be written with the row. */
 typedef struct bm_table_label {
     uint64_t group;      /* 0: none */
     uint64_t size;       /* documents in the group; 0: no group */
@@ -104,7 +106,7 @@ typedef struct bm_table_kept {
     uint64_t n_labels;
     /* NULL, or the bytes to leave out of the strings of column `text` (a name as in bm_table_wish).
      * The text of a row is all of its strings, with a newline between two. A null counts as an
-     * empty string, but a list that is null has no strings. Cuts come in the order of the rows, and
+     * empty string, but a list that is null has no strings. Cuts are in the order of the rows, and
      * ascend within a row. No cut spans two strings. BM_ERR_INPUT: strings of this column cannot be
      * cut, such as strings of lists in lists, or of a dictionary in an IPC file. */
     const bm_table_text_cut *cuts;
@@ -115,8 +117,9 @@ typedef struct bm_table_kept {
     uint64_t memory;   /* as in bm_table_wish */
     bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
-    /* NULL, or another table of the same schema: its rows follow in the same file. Only its path,
-     * rows, n_rows, bytes, cuts, n_cuts and `more` are used. NULL if there are labels. */
+    /* NULL, or another table of the same schema, whose rows follow in the same file. Of the other
+     * table, only path, rows, n_rows, bytes, cuts, n_cuts and `more` are used. NULL if there are
+     * labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 
@@ -136,23 +139,23 @@ typedef struct bm_table_made {
 /* The message of an error, NUL-terminated. */
 typedef struct bm_table_words {
     char text[512];
-    size_t table;      /* index of the table with the error, if one file has the rows of several
-                        * tables */
+    /* index of the table that has the error, if rows of several tables go into one file */
+    size_t table;
     bool other_schema; /* its schema differs from the first table's */
 } bm_table_words;
 
 typedef struct bm_table_module {
     uint32_t abi;
     const char *version; /* "Arrow 26.0.1" */
-    /* Open a table file as a stream. BM_OK, BM_ERR_INPUT (broken, encrypted, or no such file),
-     * BM_ERR_IO, BM_ERR_NOMEM (no memory left, or more than `memory` needed). Arrays of the stream
-     * may outlive it. */
+    /* Open a table file as a stream. Returns BM_OK, BM_ERR_INPUT (the file is broken, encrypted or
+     * missing), BM_ERR_IO, BM_ERR_NOMEM (no memory left, or more than `memory` needed). Arrays of
+     * the stream may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
-    /* Write the kept rows, with the schema, the metadata and the compression of the table read.
-     * Parquet: each row group with kept rows becomes one row group. Arrow IPC, whether a file or a
-     * stream, becomes an IPC file. Fails like `open`, and with BM_ERR_PIPE: `write` failed;
-     * BM_ERR_INPUT: schemas differ. */
+    /* Write the kept rows, with the schema, the metadata and the compression of the table that they
+     * come from. Parquet: each row group with kept rows becomes one row group. Arrow IPC, whether a
+     * file or a stream, becomes an IPC file. Fails like `open`, and with BM_ERR_PIPE: `write`
+     * failed; BM_ERR_INPUT: schemas differ. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);

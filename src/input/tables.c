@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "input/table_library.h"
 
-/* --- recognizing them --- */
+/* --- recognizing tables --- */
 
 static uint32_t read_u32(const char *bytes)
 {
@@ -57,7 +57,7 @@ bm_format bm_table_format_of_name(const char *name, size_t len)
     return BM_FORMAT_AUTO;
 }
 
-/* --- reading and writing them --- */
+/* --- reading and writing tables --- */
 
 const char *bm_version_tables(void)
 {

@@ -8,8 +8,8 @@
 #include "input/input_source.h"
 #include "input/table_module.h"
 
-/* The format by a file's first bytes, or by the ending of its name: PARQUET or ARROW; AUTO:
- * neither. */
+/* The format according to a file's first bytes (`_of_bytes`) or to the ending of its name
+ * (`_of_name`): PARQUET or ARROW. AUTO: neither. */
 bm_format bm_table_format_of_bytes(const char *head, size_t len);
 bm_format bm_table_format_of_name(const char *name, size_t len);
 static inline bool bm_format_is_table(bm_format format)
@@ -24,9 +24,10 @@ bm_table_bytes bm_table_bytes_of(const bm_source *source);
  * module. */
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
-/* Write the kept rows. `names` are the names of the first table and of each that follows it, for
- * messages. BM_ERR_PIPE: `write` failed, and the caller knows why. BM_ERR_USAGE: a table's schema
- * differs from the schema of the first. BM_ERR_INPUT: there is no module. */
+/* Write the kept rows. `names` has a name for each table, for messages: the first and those that
+ * follow it (bm_table_kept.more). BM_ERR_PIPE: `write` failed, and the caller knows why.
+ * BM_ERR_USAGE: a table's schema differs from the schema of the first. BM_ERR_INPUT: there is no
+ * module. */
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
 /* Write a file that messages call `name`; the stream is released, whatever the status. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);

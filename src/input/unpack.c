@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.c -- one set of functions per compression, and window sizes read from first bytes.
+/* unpack.c -- one set of functions per compression, and the size of the window by a file's first
+ * bytes.
  *
  * Tests: tests/unit/input/test_decompress.c, tests/unit/input/test_window_of.c */
 #include "input/unpack.h"
@@ -43,7 +44,7 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
     size_t len; /* length of the whole header; 0: unknown from these bytes */
-                /* window, content: 0 if these bytes do not have it; content: UINT64_MAX if the
+                /* window, content: 0 if these bytes do not reach it; content: UINT64_MAX if the
                  * header does not state it */
     uint64_t window, content;
 } zst_header;
@@ -69,8 +70,8 @@ static zst_header zst_header_of(const unsigned char *head, size_t len)
     return header;
 }
 
-/* Read a number of seven bits per byte at head[*at], and advance *at past it; false: the bytes end
- * before the number does. */
+/* Read a number of seven bits per byte at head[*at], and advance *at past it. False: the bytes end
+ * inside the number. */
 static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;
@@ -122,7 +123,7 @@ bool bm_has_windows(bm_compression kind)
 
 /* === unpack gz ===
  *
- * Unpacks members of gzip with zlib. inflate() decodes symbol by symbol, so its output before
+ * Unpacks members of gzip with zlib. inflate() decodes symbol by symbol. So what it delivers before
  * damage does not depend on how many bytes it gets at a time. */
 
 #define FUNCTIONS(X) X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(zError)
@@ -220,15 +221,16 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  * header cannot cause a larger allocation.
  *
  * On an error, ZSTD_decompressStream() does not report the bytes that it wrote earlier in the same
- * call. So each call gets as many bytes as the library requested, less the header of the following
- * block, which the request includes. A call then decodes at most one block, or reads a header,
- * never both. The first byte of a frame is passed alone; otherwise the library would decode a small
- * frame as a whole, by other rules. The library delivers an uncompressed block in parts, as they
- * arrive, and only later finds that the block is too large; so it needs `pieces`.
+ * call. The library's request for bytes includes the header of the following block. So each call
+ * gets the requested number of bytes less that header. A call then decodes at most one block, or
+ * reads a header, never both. The first byte of a frame is passed alone. Otherwise the library
+ * would decode a small frame as a whole, by other rules. The library delivers the parts of an
+ * uncompressed block as they arrive, and only later finds that the block is too large. So it needs
+ * `pieces`.
  *
  * The library accepts a match anywhere in its buffer, which is larger than the window if an earlier
- * frame needed a larger buffer. So a frame longer than its window then gets a new context. Thus the
- * frames before do not decide whether a frame is accepted. */
+ * frame needed a larger buffer. So after such a frame, a frame longer than its window gets a new
+ * context. Thus earlier frames have no effect on whether a frame is accepted. */
 
 #define HEADER_BYTES 3u /* size of the header of a block */
 #define FRAME_LEAST  5u /* bytes that determine the length of a frame's header */
@@ -331,8 +333,8 @@ static bm_unpacked zst_give(zst *z, ZSTD_inBuffer *in, bm_decompress_step *step)
     return (bm_unpacked){rc == 0 ? BM_UNPACK_END : BM_UNPACK_MORE, NULL};
 }
 
-/* Renew the context if its buffer is larger than the frame may have (see above). Called when the
- * frame's header is complete. False: there is no memory. */
+/* Renew the context if its buffer is larger than this frame may have (see above). Called when the
+ * header of the frame is complete. False: there is no memory. */
 static bool zst_fit_buffer(zst *z)
 {
     const zst_header h = zst_header_of(z->head, z->n_head);
@@ -344,8 +346,8 @@ static bool zst_fit_buffer(zst *z)
     return true;
 }
 
-/* Gather the header of the frame, and pass it to the library when it is complete or the input ends.
- */
+/* Gather the header of the frame. Pass it to the library when it is complete, or when the input
+ * ends. */
 static bm_unpacked zst_begin(zst *z, bm_decompress_step *step)
 {
     for (; step->used < step->in.len; step->used++) {
@@ -393,12 +395,12 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
 
 /* === unpack xz ===
  *
- * Streams of xz, by liblzma, with bounded memory: a dictionary of at most 2^27 bytes and 1 MiB for
- * all else. A stream with a kind of check that liblzma does not know is refused, since damage could
- * not be detected.
+ * Streams of xz, by liblzma, with bounded memory: a dictionary of at most 2^27 bytes, and 1 MiB for
+ * everything else. If liblzma does not know a stream's kind of check, the stream is refused, since
+ * damage could not be detected.
  *
- * The decoder of LZMA2 reads on after the end of a damaged chunk, as far as it has input and room,
- * and only then compares the bytes read with the chunk's header; so it needs `pieces`. */
+ * The decoder of LZMA2 reads beyond the end of a damaged chunk while it has input and output space.
+ * Only then does it compare the bytes read with the header of the chunk. So it needs `pieces`. */
 
 #define OTHER_BYTES (UINT64_C(1) << 20) /* memory in addition to the dictionary */
 
@@ -516,8 +518,8 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
 /* === unpack bz2 ===
  *
  * Unpacks streams of bzip2 with libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
- * library delivers the bytes of a block before it verifies the checksum, and how many a damaged
- * block delivers depends on the output space; so it needs `pieces`. */
+ * library delivers the bytes of a block before it verifies the checksum. How many bytes of a
+ * damaged block it delivers depends on the output space. So it needs `pieces`. */
 
 #define BZ2_FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
@@ -624,8 +626,8 @@ const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
  * Unpacks frames of LZ4 with liblz4. The window is 64 KiB and a block at most 4 MiB, so nothing has
  * to be bounded here.
  *
- * As with Zstandard, a call that fails does not report its output, and the library also requests
- * bytes after the block: its checksum and the size of the next block. */
+ * As with Zstandard, a failed call does not report its output. The library's request includes bytes
+ * after the block: the checksum, and the size of the next block. */
 
 #define FOLLOWING_BYTES 8u
 
