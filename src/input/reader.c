@@ -932,8 +932,8 @@ static bool fits_whole(const record_reader *reader, const bm_raw_batch *batch, s
 }
 
 /* Fill the batch with as many whole files as fit into it, which are still to be read. If these
- * files are few bytes, and the next file is to be read in order, *taken is false and the batch is
- * empty: that file could share their batch. */
+ * files have few bytes, and the next file has to be read in order, *taken is false and the batch is
+ * empty, because that file could share a batch with them. */
 static bm_status append_files(record_reader *reader, bm_raw_batch *batch, bool *taken,
                               bm_error *err)
 {

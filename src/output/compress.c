@@ -26,7 +26,7 @@
  * input gives the same output, whatever the sizes of the steps. */
 
 typedef struct pack_result {
-    const char *why; /* NULL: success; else the library's message */
+    const char *why; /* NULL: success; else the message of the library */
     bool no_memory;  /* the failure was a lack of memory */
 } pack_result;
 
@@ -37,8 +37,8 @@ typedef struct pack_ops {
     bm_status (*open)(void **state, bm_error *err);
     /* as bm_compressor_run; NULL: only blocks are compressed */
     pack_result (*run)(void *state, bm_compress_step *step);
-    /* Set if `run` is NULL. `block` compresses a whole block, complete in itself; `cap` is at least
-     * bound(in.len). One thread at a time for each state. */
+    /* These are set if `run` is NULL. `block` compresses a whole block, complete in itself; `cap`
+     * is at least bound(in.len). One thread at a time for each state. */
     size_t (*bound)(void *state, size_t n);
     pack_result (*block)(void *state, bm_str in, char *out, size_t cap, size_t *len);
     void (*close)(void *state); /* NULL is fine */
@@ -55,8 +55,8 @@ static void pack_consume(bm_compress_step *step, size_t n)
 
 /* === pack gz ===
  *
- * Members of gz by libdeflate, level 6: as small as zlib's, in .34 to .44 of zlib's time (members
- * of 4 MiB of text). The header has no name and no time. */
+ * Members of gz by libdeflate, level 6. They are as small as zlib's, and take .34 to .44 of zlib's
+ * time (measured with members of 4 MiB of text). The header has no name and no time. */
 
 #define LEVEL 6
 
@@ -184,8 +184,8 @@ static const pack_ops pack_zst = {
 
 /* === pack xz ===
  *
- * xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory; preset 1 takes
- * 9 MB and a tenth of the time of higher ones. */
+ * xz by liblzma, preset 1, with a CRC64. Preset 1 takes 9 MB of memory, and a tenth of the time of
+ * higher presets, which take up to 674 MB. */
 
 #define PRESET 1
 
@@ -244,7 +244,7 @@ static const pack_ops pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .
 
 /* === pack bz2 ===
  *
- * bz2 by libbz2, blocks of 900,000 bytes, its default. */
+ * bz2 by libbz2, with blocks of 900,000 bytes, which is its default. */
 
 #define PACK_BZ2_LEVEL 9
 
@@ -314,9 +314,9 @@ static const pack_ops pack_bz2 = {
  *
  * lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
- * Each call of the library needs space for all its output. So input is gathered into whole blocks,
- * which are compressed into a buffer of our own. From there the output is copied as far as
- * step->out has space:
+ * Each call of the library needs space for all output of the call. So input is gathered into whole
+ * blocks, which are compressed into `packed`, a buffer of our own. Output is copied from this
+ * buffer to step->out, as space allows:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
 
@@ -346,7 +346,7 @@ typedef struct lz4 {
     LZ4F_preferences_t preferences;
     lz4_stage stage;
     char *block, *packed;
-    size_t n_block; /* bytes gathered */
+    size_t n_block; /* bytes gathered in `block` */
     size_t packed_pos, packed_len, packed_cap;
 } lz4;
 
@@ -399,7 +399,7 @@ static void gather(lz4 *l, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Fill `packed`, which is empty, with the next part: the header, a block or the end of the
+/* Fill the empty buffer `packed` with the next part: the header, a block, or the end of the
  * frame. */
 static size_t pack_next(lz4 *l)
 {
@@ -423,7 +423,7 @@ static pack_result lz4_run(void *state, bm_compress_step *step)
     for (;;) {
         copy_packed(l, step);
         if (l->packed_pos < l->packed_len)
-            return (pack_result){NULL, false}; /* no space */
+            return (pack_result){NULL, false}; /* no space is left */
         gather(l, step);
         const bool block_is_full = l->n_block == BLOCK_BYTES;
         step->done = l->stage == LZ4_ENDED || (!step->end && !block_is_full);
@@ -449,16 +449,16 @@ static const pack_ops pack_lz4 = {
  * start at the pool's second block, so a small file starts none.
  *
  * The blocks of a file form a ring. The caller fills the blocks and copies their output to
- * step->out, both in order. Meanwhile threads compress the blocks, first blocks of the file that
- * was opened first.
+ * step->out, both in order. Meanwhile threads compress the blocks. Blocks of the file that was
+ * opened first come first.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being
  *     | copied out       | compressed      | filled
  *
  * When the ring is full, or all memory of the pool is in use, the caller compresses the next block
- * itself; it waits only if all blocks have been begun. A pool of one block without threads runs the
- * same code. */
+ * itself. The caller waits only if threads have begun all blocks. A pool of one block without
+ * threads runs the same code. */
 
 #define PACK_BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCKS_SHARE     8u /* the blocks may take 1/8 of the memory */
@@ -469,9 +469,9 @@ typedef struct pack_buffers {
 } pack_buffers;
 
 typedef struct pack_blocks_block {
-    pack_buffers buffers; /* from the pool; held until all output was copied out */
+    pack_buffers buffers; /* from the pool; returned when all output was copied out */
     size_t n_in, n_out;
-    size_t handed_on; /* bytes of the n_out bytes that were copied out */
+    size_t handed_on; /* how many of the n_out bytes were copied out */
     bool done;        /* protected by the lock */
     pack_result packed;
 } pack_blocks_block;
@@ -483,7 +483,7 @@ typedef struct pack_blocks {
     bm_pack_pool *pool;
     bool owns_pool;
     pack_blocks_block *ring;      /* pool->n_blocks entries */
-    uint64_t n_filled, n_written; /* used by the caller only */
+    uint64_t n_filled, n_written; /* used by the caller's thread only */
     /* numbers of blocks that are ready, begun and compressed; protected by the lock */
     uint64_t n_ready, n_begun, n_ended;
     struct pack_blocks *next; /* the pool's next file; protected by the lock */
@@ -499,7 +499,7 @@ struct bm_pack_pool {
     size_t n_used;       /* blocks that have buffers */
     pack_buffers *spare; /* n_blocks + 1 entries: allocated buffers that no block uses */
     size_t n_spare;
-    bool is_busy; /* a second block was submitted */
+    bool is_busy; /* set when a second block was submitted */
     pthread_t *threads;
     size_t n_threads;
 };
@@ -556,13 +556,13 @@ bool bm_pack_pool_is_crowded(bm_pack_pool *pool)
     return n > pool->n_blocks / 2;
 }
 
-/* Get buffers for a block from the pool. Returns false if all are in use or, with *no_memory, if
- * allocation failed. */
+/* Get buffers for a block from the pool. Returns false if all buffers are in use. If allocation
+ * failed, returns false and sets *no_memory. */
 static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory)
 {
     bm_pack_pool *pool = b->pool;
     pthread_mutex_lock(&pool->lock);
-    /* a file without a block always gets one */
+    /* a file that has no block in use always gets one */
     const bool may = pool->n_used < pool->n_blocks || b->n_filled == b->n_written;
     if (may && pool->n_spare > 0)
         one->buffers = pool->spare[--pool->n_spare];
@@ -576,7 +576,7 @@ static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory
     return !*no_memory;
 }
 
-/* Return the buffers of a block, if it has any, to the pool. The caller holds the lock. */
+/* Return the buffers of a block, if it has buffers, to the pool. The caller holds the lock. */
 static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
 {
     if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
@@ -640,7 +640,8 @@ out:
     return status;
 }
 
-/* Compress a block, growing its output buffer to the bound for its input. */
+/* Compress a block. If necessary, its output buffer grows to the most bytes that its input can
+ * give. */
 static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *one)
 {
     pack_buffers *buffers = &one->buffers;
@@ -671,7 +672,7 @@ static void compress_next(pack_blocks *b, void *state)
     pthread_cond_broadcast(&pool->finished);
 }
 
-/* The first file with a block that no thread has begun. */
+/* The first file that has a block that no thread has begun. */
 static pack_blocks *find_work(const bm_pack_pool *pool)
 {
     pack_blocks *b = pool->first;
@@ -696,7 +697,7 @@ static void *run_thread(void *arg)
         }
         if (own[b->kind].ops == NULL) {
             own[b->kind].ops = b->ops;
-            /* A thread that cannot open a state of its own ends. */
+            /* If a thread cannot open a compressor state of its own, it ends. */
             if (b->ops->open(&own[b->kind].state, NULL) != BM_OK)
                 break;
         }
@@ -709,11 +710,11 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* Called when the block being filled is complete: make it ready to compress. */
+/* Make the block that was being filled ready to compress. It must be complete. */
 static void submit_block(pack_blocks *b)
 {
     bm_pack_pool *pool = b->pool;
-    if (pool->is_busy) /* not the first block: threads are worthwhile */
+    if (pool->is_busy) /* from the second block on, threads are worthwhile */
         while (pool->n_threads < pool->most_threads &&
                bm_thread_start(&pool->threads[pool->n_threads], run_thread, pool) == 0)
             pool->n_threads++;
@@ -737,7 +738,8 @@ static void wait_for(pack_blocks *b, const pack_blocks_block *one)
     pthread_mutex_unlock(&b->pool->lock);
 }
 
-/* Copy output of the oldest block to step->out. *whole: all output of the block has been copied. */
+/* Copy output of the oldest block to step->out. Sets *whole if all output of the block has been
+ * copied. */
 static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *whole)
 {
     pack_blocks_block *oldest = &b->ring[b->n_written % b->pool->n_blocks];
@@ -773,7 +775,7 @@ static void fill_block(pack_blocks *b, bm_compress_step *step)
     pack_consume(step, n);
 }
 
-/* Is there a block to fill? Gets buffers for it if necessary. *no_memory: as in take_buffers. */
+/* Is there a block to fill? If it needs buffers, gets them. *no_memory: as in take_buffers. */
 static bool has_block(pack_blocks *b, bool *no_memory)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->pool->n_blocks];
@@ -783,7 +785,7 @@ static bool has_block(pack_blocks *b, bool *no_memory)
     return one->buffers.in != NULL || take_buffers(b, one, no_memory);
 }
 
-/* Bytes in the block that is being filled. */
+/* Number of bytes in the block that is being filled. */
 static size_t filled_bytes(const pack_blocks *b)
 {
     return b->n_filled - b->n_written == b->pool->n_blocks
@@ -826,8 +828,8 @@ static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 struct bm_compressor {
     const char *shown;
     const pack_ops *ops;
-    void *state;         /* compresses the file as one stream, if `blocks` is NULL */
-    pack_blocks *blocks; /* compresses the file in blocks; NULL: it is compressed as one stream */
+    void *state;         /* compresses the file as one stream; used if `blocks` is NULL */
+    pack_blocks *blocks; /* compresses the file in blocks; NULL: the file is one stream */
 };
 
 static const pack_ops *const rows[BM_COMPRESSIONS] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digest.c -- SHA-256 (libcrypto) and XXH3 of files, read by pread in blocks of 256 KiB.
  *
- * Files are read back after they were written, not hashed while they are written: the bytes read
- * back are those that readers will get, and any thread can hash them. The file is then still in the
- * page cache. Both digests of a block are computed while the block is in the processor's cache.
+ * The bytes of a file are read back and hashed, instead of being hashed when the writer passes them
+ * to the file. The bytes read back are those that readers will get, and any thread can hash them.
+ * They are usually still in the page cache. Both digests of a block are computed while the block is
+ * in the processor's cache.
  *
  * Tests: tests/unit/output/test_digest.c, tests/unit/output/test_digest_files.c,
  *        tests/unit/output/test_digest_follow.c */
@@ -42,9 +43,9 @@ struct bm_digest {
     bm_stream_hash *xxh3; /* NULL: not requested */
     libcrypto lib;
     EVP_MD_CTX *sha256; /* NULL: not requested */
-    char *block;        /* NULL: nothing was read yet */
-    /* piece_bytes: size of a piece (UINT64_MAX: there is only one); in_piece: bytes so far in the
-     * current piece */
+    char *block;        /* NULL: no file was read yet */
+    /* piece_bytes: size of a piece (UINT64_MAX: there is only one piece); in_piece: bytes added to
+     * the current piece */
     uint64_t piece_bytes, in_piece;
     bm_digest_piece *pieces; /* complete pieces */
     size_t n_pieces, cap_pieces;
@@ -124,8 +125,8 @@ static bm_status read_piece(bm_digest *digest, bm_digest_piece *out, bm_error *e
     return BM_OK;
 }
 
-/* Instead of bm_digest_end: compute the digests of the bytes added since the digest was opened, or
- * since the last call of this function, as one piece. More bytes may follow. */
+/* End a piece: compute, as one piece, the digests of the bytes added since the digest was opened or
+ * since the last call of this function. More bytes may follow. Used instead of bm_digest_end. */
 static bm_status end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err)
 {
     BM_TRY(read_piece(digest, out, err));
@@ -205,7 +206,7 @@ static void write_digests(const bm_digest_piece *of, unsigned kinds, bm_digests 
     }
 }
 
-/* Compute the digest, of one kind, of the binary digests of all pieces, one after another. */
+/* Compute one kind of digest of a list: the binary digests of all pieces, in order. */
 static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned kind,
                              bm_digest_piece *out, bm_error *err)
 {
@@ -256,17 +257,19 @@ out:
 
 /* === digest files ===
  *
- * The pieces of all files are numbered consecutively, and each thread hashes the next one that is
- * left. So a few large files keep all threads as busy as many small ones do.
+ * The pieces of all files are numbered consecutively, and each thread takes the next piece that no
+ * thread has taken. So a few large files keep all threads as busy as many small files do.
  *
  * Each thread has its own digest object, created for the thread's first piece. If there are few
  * bytes, the caller's thread hashes them alone: waking other threads would take longer. */
 
-#define SHARED_BYTES ((uint64_t)1 << 20) /* the caller alone hashes fewer bytes than this */
+/* if there are fewer bytes than this, the caller's thread hashes them alone */
+#define SHARED_BYTES ((uint64_t)1 << 20)
 
 typedef struct hashing {
     const bm_digest_work *work;
-    size_t *first;       /* for each file, the number of its first piece; then the total */
+    /* the number of the first piece of each file; at the end, the number of all pieces */
+    size_t *first;
     bm_digest **digests; /* one per thread; NULL: not created yet */
     atomic_uint_fast64_t n_begun;
 } hashing;
@@ -349,8 +352,9 @@ out:
  *     thread 2              ##     started once piece 2 is complete and no thread has begun it
  *
  * A thread begins the first piece that no thread has begun, hashes its bytes as they are written,
- * and then begins the next such piece. It sleeps until the writer is WAKE_BYTES ahead: waking it
- * for each block would cost more than hashing a block. bm_digest_follow_end reports failures. */
+ * and then begins the next such piece. It sleeps until the writer is WAKE_BYTES ahead, because
+ * waking it for each block would cost more than hashing the block. bm_digest_follow_end reports
+ * failures. */
 
 #define WAKE_BYTES  ((uint64_t)1 << 20)
 #define THREADS_MAX 16u
@@ -359,17 +363,19 @@ struct bm_digest_follow {
     bm_digest_followed file;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    uint64_t woken_at;     /* used by the writer only: `reached` at the last wake-up */
+    /* used by the writer only: the value of `reached` when threads were last woken */
+    uint64_t woken_at;
     uint32_t n_threads;    /* used by the writer only */
     uint32_t threads_most; /* used by the writer only */
     pthread_t threads[THREADS_MAX];
     /* everything below is protected by the lock */
     uint64_t reached; /* bytes that are final */
-    bool complete;    /* `reached` is the whole file */
+    bool complete;    /* the file is complete: it has `reached` bytes */
     bool end;         /* begin no more pieces */
     bool stop;        /* begin no more pieces, and discard the result */
     size_t next;      /* the next piece to begin, n_first or later */
-    /* the first n_first pieces are begun after all others; first: how many of these are begun */
+    /* The first n_first pieces are hashed after all others. first: how many of these n_first pieces
+     * were begun. */
     size_t first, n_first;
     bm_digest_piece *pieces;
     size_t n, cap; /* length and capacity of `pieces` */
@@ -377,8 +383,8 @@ struct bm_digest_follow {
     bm_error error;
 };
 
-/* Wait until the first `least` bytes are final, or no more will come (*last). Returns the number of
- * final bytes, or `at` if hashing is to stop. */
+/* Wait until the first `least` bytes are final, or no more bytes will come (*last). Returns the
+ * number of final bytes, or `at` if hashing has to stop. */
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
 {
     pthread_mutex_lock(&follow->lock);
@@ -390,8 +396,8 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
     return reached;
 }
 
-/* Wait until the first piece that no thread has begun has final bytes, and begin it: *out is its
- * index. Returns false if there are no more pieces, or hashing is to end. */
+/* Wait until bytes of the first piece that no thread has begun are final. Begin that piece, and set
+ * *out to its index. Returns false if there are no more pieces, or hashing has to end. */
 static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;
@@ -435,7 +441,7 @@ static void *loop(void *arg)
     bm_digest *digest = NULL;
     bm_error error = {0};
     size_t index;
-    /* the first call in a process takes .6 ms */
+    /* the first such call in a process takes .6 ms */
     bm_status status = bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error);
     while (status == BM_OK && claim_piece(follow, &index)) {
         bm_digest_piece piece = {0};
@@ -446,7 +452,7 @@ static void *loop(void *arg)
     }
     if (status != BM_OK) {
         pthread_mutex_lock(&follow->lock);
-        follow->status = status; /* if several threads fail, one failure is reported */
+        follow->status = status; /* if several threads fail, only one failure is reported */
         follow->error = error;
         pthread_cond_broadcast(&follow->more);
         pthread_mutex_unlock(&follow->lock);
@@ -500,7 +506,8 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
     pthread_cond_broadcast(&follow->more);
     pthread_mutex_unlock(&follow->lock);
     if (behind && follow->n_threads < follow->threads_most)
-        (void)start_thread(follow); /* on failure, pieces are left for bm_out_dir_finish */
+        /* if this fails, bm_out_dir_finish hashes the pieces that are left */
+        (void)start_thread(follow);
 }
 
 void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
@@ -512,7 +519,7 @@ void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
     pthread_mutex_unlock(&follow->lock);
 }
 
-/* Wait for the threads to end. `stop`: the result is not needed. */
+/* Wait until the threads end. Set `stop` if the result is not needed. */
 static void join(bm_digest_follow *follow, bool stop)
 {
     pthread_mutex_lock(&follow->lock);
@@ -533,7 +540,7 @@ bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
         BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
     if (status != BM_OK)
         BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));
-    /* Add the pieces that no thread began. */
+    /* add the pieces that no thread began */
     const size_t n_pieces = bm_digest_count_pieces(follow->reached, follow->file.piece_bytes);
     BM_TRY_OUT(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
     for (; follow->n < n_pieces; follow->n++)

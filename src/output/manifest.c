@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* manifest.c -- parses manifest.json and report.json into plain tables.
  *
- * The parser of json_scan.h first checks the file; then the fields are read from its text. Anything
- * unexpected is BM_ERR_FORMAT, and the error names the file and the field. All strings are in one
- * list, which bm_manifest_close frees.
+ * The parser of json_scan.h first checks the whole file. Then the fields are read from its text.
+ * Anything unexpected is BM_ERR_FORMAT, and the error names the file and the field. All strings are
+ * in one list, which bm_manifest_close frees.
  *
  * Tests: tests/cli/cases/bad_output.sh, tests/cli/cases/bounds.sh,
  *        tests/cli/cases/damaged_outputs.sh, tests/unit/jobs/test_inspect.c,
@@ -30,13 +30,13 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* A manifest takes about twice the size of its file in memory when it is open, and three times
- * while it is read; more if most of its names have one letter. */
+/* An open manifest takes about twice the size of its file in memory, and three times the size while
+ * it is read. It takes more if most of its names have one letter. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
-/* Fail because a file of `bytes` does not fit into memory. `by_strings`: because it has many
- * names. */
+/* Fail because a file of `bytes` bytes does not fit into memory. `by_strings`: the reason is the
+ * number of names in it. */
 static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned share,
                                     bool by_strings, bm_error *err)
 {
@@ -61,7 +61,8 @@ static bm_status read_head(const char *path, char head[HEAD_BYTES], size_t *len,
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot read");
 }
 
-/* Does the head name another tool? A name with one or two damaged bytes is still ours. */
+/* Does the head name another tool than bandmill? The name of bandmill may have one or two damaged
+ * bytes. */
 static bool names_another_tool(const char *head, size_t len)
 {
     static const char ours[] = "bandmill";
@@ -76,8 +77,8 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* Set *begins to whether the file begins like a manifest: with the tool's name in the second member
- * or, if only that is damaged, with the right names of the members around it. */
+/* Set *begins to whether the file begins like a manifest. It does if the tool's name is in the
+ * second member. If only this name is damaged, the members around it must have the right names. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -92,14 +93,14 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Check, before a file is read, that it fits into memory. If not: BM_ERR_NOMEM, or BM_ERR_FORMAT if
- * it does not begin like one of ours, since a folder of documents may have a large file of that
- * name. */
+/* Check, before a file is read, that it fits into memory. If not, BM_ERR_NOMEM. But BM_ERR_FORMAT
+ * if it does not begin like a manifest of bandmill, since a folder of documents may have a large
+ * file with the same name. */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
     if (budget.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return BM_OK; /* opening it reports the error */
+        return BM_OK; /* the error is reported when the file is opened */
     const uint64_t bytes = (uint64_t)info.st_size;
     if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;
@@ -157,8 +158,8 @@ static size_t find(bm_str text)
     return SIZE_MAX;
 }
 
-/* Check the bytes of the report `path` before its seal against the seal. BM_ERR_FORMAT: they
- * differ. BM_OK if there is no seal. */
+/* Check that the bytes of the report `path` before its seal have the digest in the seal.
+ * BM_ERR_FORMAT: they do not. BM_OK if there is no seal. */
 static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *err)
 {
     bm_digests before;
@@ -184,10 +185,11 @@ static bm_status manifest_seal_check(const char *path, bm_str text, bm_error *er
 
 /* === manifest fields ===
  *
- * Values in the JSON of a manifest, and the strings made from them. Each field is looked up by name
- * and refused if it has another type. */
+ * Reads values from the JSON of a manifest, and makes strings from them. Each field is looked up by
+ * name and refused if it has another type. */
 
-#define STRING_BYTES 96u /* memory for a string beyond its bytes, and for the entry that has it */
+/* memory of a string in addition to its bytes: overhead, and its entry in the list */
+#define STRING_BYTES 96u
 
 typedef struct manifest_fields {
     char *path; /* path of the manifest, for messages */
@@ -196,7 +198,7 @@ typedef struct manifest_fields {
     const char **text_fields;  /* the strings of the list "text_fields" */
     bm_manifest_budget budget; /* limit for the text and all strings together */
     uint64_t text_bytes;       /* size of the manifest's text */
-    uint64_t string_bytes;     /* size of all strings, with overhead */
+    uint64_t string_bytes;     /* size of all strings, with their overhead */
 } manifest_fields;
 
 static bm_status manifest_field_bad(const manifest_fields *fields, const char *field,
@@ -217,9 +219,9 @@ static bm_status manifest_field_reserve(manifest_fields *fields, size_t len, bm_
     return bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
 }
 
-/* Set *out to a JSON string as a C string that the fields own; if `escaped`, escapes as in TSV are
- * undone too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: also if the budget is
- * exceeded. */
+/* Convert a JSON string to a C string, *out, which the fields own. If `escaped`, escapes as in TSV
+ * are undone too. The message of BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM is also
+ * returned if the budget is exceeded. */
 static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
@@ -286,7 +288,7 @@ static void manifest_fields_reset(manifest_fields *fields)
 /* === manifest provenance ===
  *
  * The provenance records how documents were read and signed. Its fields are the rows of
- * model/field_rows.h, read in one loop. */
+ * model/field_rows.h, and one loop reads them all. */
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
@@ -311,7 +313,8 @@ static bm_status read_text_fields(manifest_fields *fields, bm_str object, bm_pro
     return BM_OK;
 }
 
-/* Read one field. A field that may be null may also be missing, as some are in older manifests. */
+/* Read one field. If a field may be null, it may also be missing, because older manifests lack some
+ * fields. */
 static bm_status read_field(manifest_fields *fields, bm_str object, const bm_field_row *field,
                             bm_provenance *p, bm_error *err)
 {
@@ -331,8 +334,8 @@ static bm_status read_field(manifest_fields *fields, bm_str object, const bm_fie
     return read_object(fields, object, &wanted, 1, p, err);
 }
 
-/* Check the values of the settings of tables: the header is yes, no or null; a separator is one
- * character or null (inputs that are not tables have null). */
+/* Check the values of the settings of tables. The header is yes, no or null. A separator is one
+ * character or null. If the inputs are not tables, the settings are null. */
 static bm_status check_table(const manifest_fields *fields, const bm_provenance *p, bm_error *err)
 {
     const char *header = p->texts[BM_ROW_HEADER];
@@ -378,8 +381,8 @@ static bool same_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* The first key by which signatures of `a` and `b` cannot be used together; NULL: none. The scheme
- * depends on the weights, so these are compared first. */
+/* The first key that prevents signatures of `a` and `b` from being used together; NULL: there is
+ * none. The weights are compared first, because the scheme depends on them. */
 static const char *differing_key(const bm_provenance *a, const bm_provenance *b)
 {
     const char *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
@@ -436,7 +439,7 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         if (!(bm_field_rows[i].uses & BM_FIELD_READ))
             continue;
-        /* A missing id field differs from an empty name. */
+        /* a missing id field is not the same as an empty name */
         if ((a->texts[i] == NULL) != (b->texts[i] == NULL) ||
             !same_text(a->texts[i], b->texts[i]) || a->numbers[i] != b->numbers[i])
             return bm_field_rows[i].key;
@@ -462,10 +465,10 @@ struct bm_manifest {
     size_t n_inputs, cap_inputs;
     bm_manifest_part *parts; /* parts of all inputs */
     size_t n_parts, cap_parts;
-    bm_manifest_shard shard; /* `of` is 0: none */
+    bm_manifest_shard shard; /* `of` is 0: the job read all inputs */
     const char *tool;
     uint64_t schema, digests, piece_bytes;
-    bm_manifest_input offsets;       /* `file` is NULL: none */
+    bm_manifest_input offsets;       /* `file` is NULL: no file of offsets */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
 };
@@ -482,17 +485,17 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
 
-/* The row for an input that was read only in part. An input that was read as a whole has both
- * whole_rows; one that was read in several parts has only the first of them. */
+/* The row of the size of an input that was read only in part. Both whole_rows are read for an input
+ * that was read as a whole, but only the first of them if it was read in several parts. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {
     {"bytes", BM_MEMBER_UINT, .offset = offsetof(bm_manifest_input, bytes)},
     {"xxh3_128", BM_MEMBER_TEXT, .offset = offsetof(bm_manifest_input, xxh3_128)}};
 
-/* If only a part of an input was read, or all of it in several parts, read these parts; *is becomes
- * false if the input was read as a whole. out->parts is set later, because the array of parts grows
- * until all inputs are read. */
+/* Read the parts of an input, if only a part of it was read, or if all of it was read in several
+ * parts. If the input was read as a whole, *is becomes false. out->parts is set later, because the
+ * array of parts grows until all inputs are read. */
 static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
                             bm_error *err)
 {
@@ -586,8 +589,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                     "expected a number from 1 to that of all shares", err);
 }
 
-/* Set `here` of all inputs. An input's path is its name, with the common beginning of all names
- * replaced by the common beginning of all paths. */
+/* Set `here` of all inputs. To get the path of an input, the common beginning of all names is
+ * replaced in its name by the common beginning of all paths. */
 static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -612,8 +615,9 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
     return BM_OK;
 }
 
-/* Read the list run.`name`. It has a path or null for each input, in order, and then one for the
- * file of offsets. `field` is the offset of the member of bm_manifest_input to set. */
+/* Read the list run.`name`. It has an entry for each input, in order, and then one for the file of
+ * offsets. An entry is a path or null. `field` is the offset of the member of bm_manifest_input to
+ * set. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str list, item;
@@ -1026,7 +1030,8 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
  *
  * Compares the outputs with an open manifest. */
 
-#define THREADS_FROM ((uint64_t)8 << 20) /* the caller alone hashes fewer bytes of outputs */
+/* if there are fewer bytes of outputs than this, the caller's thread hashes them alone */
+#define THREADS_FROM ((uint64_t)8 << 20)
 
 /* The file name in the manifest's path, for messages. */
 static const char *shown(const bm_manifest *manifest)
@@ -1054,8 +1059,8 @@ bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *nam
                             n);
 }
 
-/* The index of the first piece that differs from the listed one; SIZE_MAX: none. `listed` becomes
- * the listed digest of that piece. */
+/* The index of the first piece that differs from the listed piece; SIZE_MAX: none differs. `listed`
+ * becomes the listed digest of that piece. */
 static size_t find_piece(const bm_manifest_output_row *row, const bm_manifest_found *is,
                          char listed[BM_HASH128_HEX])
 {
@@ -1093,7 +1098,7 @@ static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_fo
     return changed(manifest, found->path, place, "XXH3 128", is, listed, err);
 }
 
-/* Compare a file with its row. Digests that `found` or the row lacks are not compared.
+/* Compare a file with its row. Only digests that both `found` and the row have are compared.
  * BM_ERR_FORMAT names the path and, if the row lists pieces, the first piece that differs. */
 static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
                                   const bm_manifest_found *found, bm_error *err)
@@ -1212,7 +1217,7 @@ out:
 
 /* === listed ===
  *
- * A digest of the bytes read so far, and the row with the expected digest. */
+ * Keeps a digest of the bytes read so far, and the row with the expected digest. */
 
 struct bm_listed {
     const bm_manifest *manifest;

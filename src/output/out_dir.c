@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* out_dir.c -- a directory of outputs that appears by one rename. Its layout: out_target.h.
  *
- * Everything in the work directory is accessed through its descriptor, so another directory that
- * takes its name is safe.
+ * Everything in the work directory is accessed through the directory's descriptor. If another
+ * directory takes its name, that directory is not touched.
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
  * rename the folder of outputs (or exchange it with the old output: out_replace), and sync the
- * parent and the folders above it that were made. Close then removes the rest, the marker last.
+ * parent and those folders above it that the job made. Then close removes what is left in the work
+ * directory, the marker last.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
  *        tests/unit/output/test_out_dir.c, tests/unit/output/test_out_dir_resume.c */
@@ -34,11 +35,10 @@
  * bm_out_dir_finish first computes all digests, by pieces and on all threads, and then syncs all
  * files.
  *
- * A file is not synced when it is closed: the system has written most of it to the disk while the
- * job was filling it, and writes the rest while the digests are computed from the page cache. The
- * first HELD_FILES files keep their descriptors until the sync; the others are opened again. If
- * there are more files, one syncfs precedes the syncs, so that ten thousand calls of fsync have
- * nothing left to write. */
+ * A file is not synced when it is closed. The system has by then written most of it to the disk,
+ * and writes the rest while the digests are computed from the page cache. The first HELD_FILES
+ * files keep their descriptors until the sync. If there are more files, these are opened again, and
+ * one syncfs precedes the syncs, so that ten thousand calls of fsync have nothing left to write. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -48,8 +48,9 @@ typedef struct out_entry {
     char *name; /* relative to the folder of outputs */
     int fd;     /* -1: closed; the file is reopened for the digest and for the sync */
     uint64_t bytes;
-    bm_digest_follow *follow; /* hashes the file by `fd`; NULL: it is not being hashed */
-    bm_digest_piece *pieces;  /* NULL: none is known yet */
+    /* hashes the file while it is written, through `fd`; NULL: this is not done */
+    bm_digest_follow *follow;
+    bm_digest_piece *pieces; /* NULL: none is known yet */
     size_t n_pieces;
     bm_digests of;
     bm_sealed_part sealed;
@@ -117,8 +118,8 @@ static bm_status path_of(const out_entry *e, out_entries_at at, char **out, bm_e
     return bm_string_format(out, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
 }
 
-/* Let the system begin to write a file to the disk, so that all files are being written before the
- * first is synced. */
+/* Let the system begin to write a file to the disk. It is called for all files before the first
+ * sync, so that they are written at the same time. */
 static void start_writing(int fd)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -158,7 +159,7 @@ static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
     return BM_OK;
 }
 
-/* Check that the sealed part of a file still has its digest. */
+/* Check that a part that an earlier job wrote to the file still has its digest. */
 static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
 {
     const out_entry *e = &d->list->rows[index];
@@ -285,7 +286,7 @@ static bm_status sync_entries(out_entries *list, out_entries_at at, bm_error *er
     return BM_OK;
 }
 
-/* Sync the files not yet synced, and close their descriptors. */
+/* Sync the files that are not synced yet, and close their descriptors. */
 static bm_status out_entries_sync(out_entries *list, out_entries_at at, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -371,7 +372,8 @@ out:
     return status;
 }
 
-/* Digest and sync all files. Called once. BM_ERR_FORMAT: the sealed part of a file has changed. */
+/* Digest and sync all files. Called once. BM_ERR_FORMAT: a part that an earlier job wrote to a file
+ * has changed. */
 static bm_status out_entries_finish(out_entries *list, out_entries_at at, bm_error *err)
 {
     if (list->n > 1)
@@ -398,8 +400,8 @@ static void out_entries_reset(out_entries *list)
 
 /* === out replace ===
  *
- * The old and the new output are exchanged, in one step if the file system can do that. The old one
- * is checked again before anything in it is removed. */
+ * The old and the new output are exchanged. If the file system can do it, this is one step. The old
+ * output is checked again before anything in it is removed. */
 
 typedef struct replacing {
     bm_out_claim *claim;
@@ -407,9 +409,9 @@ typedef struct replacing {
     bm_out_existing existing;
 } replacing;
 
-/* List the files of the earlier output in the marker in advance, under the names that they will
- * have in the work directory after the exchange. `old` becomes their list, and *node the inode of
- * the earlier output. */
+/* Before the exchange: list the files of the earlier output in the marker, under the names that
+ * they will have in the work directory after the exchange. `old` becomes the list of these files,
+ * and *node the inode of the earlier output. */
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
@@ -434,8 +436,8 @@ out:
     return status;
 }
 
-/* After the exchange: check that the directory now in the work directory is the output that
- * list_old listed, without other files. */
+/* After the exchange: check that the directory that is now in the work directory is the output that
+ * list_old listed, without any other files. */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;
@@ -458,10 +460,12 @@ out:
     return status;
 }
 
-/* Exchange the folder of outputs in the claimed directory `work` with `target`, an output of
- * ours or an empty directory. The claimed directory then contains the old output, with every
- * file listed: closing the claim removes it, and so does the next job if this one is killed.
- * BM_ERR_USAGE: the target is not ours, or no longer is after the exchange, which is then
+/* Exchange the folder of outputs in the claimed directory `work` with `target`, which is an output
+ * of ours or an empty directory. The claimed directory then contains the old output, and all its
+ * files are listed in the marker. They are removed when the claim is closed or, if this job is
+ * killed, by the next job.
+ *
+ * BM_ERR_USAGE: the target is not ours. If this is found only after the exchange, the exchange is
  * undone. */
 static bm_status out_replace(bm_out_claim *claim, const char *work, const char *target,
                              bm_out_existing existing, bm_error *err)
@@ -475,8 +479,9 @@ static bm_status out_replace(bm_out_claim *claim, const char *work, const char *
     BM_TRY_OUT(bm_place_exchange(folder, BM_OUT_NEW, r->target, err));
     status = check_old(r, &old, node, err);
     if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
-        status = BM_OK; /* it cannot be undone; the files in the old output that are not listed
-                           remain in the work directory */
+        /* the exchange cannot be undone; the unlisted files of the old output stay in the work
+         * directory */
+        status = BM_OK;
 out:
     bm_ours_reset(&old);
     return status;
@@ -484,19 +489,20 @@ out:
 
 /* === the directory itself === */
 
-#define PARENT_TRIES 100u /* a try fails only if another job removed a folder that it had made */
+/* a try fails only because another job removed a folder that it had made */
+#define PARENT_TRIES 100u
 
 struct bm_out_dir {
     char *target, *work, *parent;
     bm_out_existing existing; /* how to treat an output at `target` */
     bm_out_claim claim;
-    bool preserves; /* close and abort leave the files */
+    bool preserves; /* close and abort do not remove the files */
     bool committed;
     pthread_mutex_t lock; /* protects the claim and the entries while files are made and closed */
     out_entries entries;  /* files that were closed */
     bm_out_parents parents;
     bool finished;
-    bm_json sha256, xxh3, pieces; /* after finish: objects that map names of files to digests */
+    bm_json sha256, xxh3, pieces; /* after finish: objects that map the names of files to digests */
 };
 
 /* --- open --- */
@@ -533,7 +539,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
     BM_TRY_OUT(claim_work(dir, leftovers, err));
     dir->preserves = dir->claim.resumes;
-    /* check again: another job may have written the target before this one got the lock */
+    /* check again, because another job may have written the target before this one got the lock */
     status = bm_out_target_dir(target, existing, err);
 out:
     if (status != BM_OK) {
@@ -627,7 +633,7 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 
 /* --- files --- */
 
-/* The on_close of the directory's files: add a complete file to the entries. `ctx` is the
+/* The on_close function of the directory's files: adds a complete file to the entries. `ctx` is the
  * directory. */
 static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
 {
@@ -638,8 +644,8 @@ static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
     return status;
 }
 
-/* List the output `name` in the marker and, if `make`, make the folders above it. *out becomes its
- * location. */
+/* List the output `name` in the marker and, if `make` is set, make the folders above it. *out
+ * becomes the location of the output. */
 static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_spot *out,
                            bm_error *err)
 {
@@ -691,7 +697,7 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err)
 {
     bm_status status = add_file(dir, name, NULL, out, err);
-    if (status == BM_ERR_IO) /* if the directory was removed or moved, report that instead */
+    if (status == BM_ERR_IO) /* if the directory was removed or moved, report that as the reason */
         (void)bm_out_dir_check_claim(dir, err);
     return status;
 }
@@ -818,7 +824,7 @@ void bm_out_dir_close(bm_out_dir *dir)
     if (dir == NULL)
         return;
     out_entries_reset(&dir->entries);
-    /* If an old output cannot be removed here, the next job for this target removes it. */
+    /* if an old output cannot be removed here, the next job for this target removes it */
     bm_out_claim_close(&dir->claim, dir->work, dir->preserves && !dir->committed);
     if (dir->committed)
         bm_out_parents_reset(&dir->parents);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* out_file.c -- writes one output file through a buffer; syncs and renames a single file.
  *
- * Bytes are gathered in a buffer of 256 KiB; a compressor also writes there. After every 8 MiB the
- * kernel begins to write them to the disk, which shortens the sync at the end. After the first
+ * Bytes, compressed or not, are gathered in a buffer of 256 KiB. After every 8 MiB the kernel is
+ * asked to begin writing them to the disk, which shortens the sync at the end. After the first
  * failure, all later calls return it, and close removes the file. A single file is written under
  * the name TARGET.partial.PID.N (O_EXCL) and gets its final name by one rename.
  *
@@ -24,9 +24,9 @@
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)
 #define WRITE_MAX    ((size_t)1 << 30)   /* most bytes in one system call */
-#define FOLLOW_BYTES ((uint64_t)4 << 20) /* hashing a smaller file at the end is quicker */
+#define FOLLOW_BYTES ((uint64_t)4 << 20) /* a smaller file is hashed faster when it is complete */
 #define NAMES_MAX    1000u               /* temporary names to try */
-#define PARENT_TRIES 8u                  /* tries while other jobs remove folders that they made */
+#define PARENT_TRIES 8u /* a try fails only because another job removed a folder that it had made */
 
 /* The name that messages use for the file. */
 static const char *shown(const bm_out_file *file)
@@ -49,14 +49,14 @@ static bm_status failed_before(const bm_out_file *file, bm_error *err)
     return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
-/* If at least `least` bytes were written since the last time, let the kernel begin to write their
- * pages to the disk. */
+/* Let the kernel begin to write pages of the file to the disk, if at least `least` bytes were
+ * written to the file since the last time. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
     if (file->written - file->started < least)
         return;
-    /* The result is ignored: fsync reports write errors again. */
+    /* the result is ignored, because fsync reports write errors again */
     (void)sync_file_range(file->fd, (off_t)file->started, (off_t)(file->written - file->started),
                           SYNC_FILE_RANGE_WRITE);
     file->started = file->written;
@@ -66,9 +66,9 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
-/* Report the written bytes to the threads that hash the file. Hashing begins when FOLLOW_BYTES are
- * written after the first `left_out` bytes, which may be rewritten. If there is no memory or no
- * thread for it, bm_out_dir_finish hashes the file. */
+/* Report the written bytes to the threads that hash the file. The first `left_out` bytes may be
+ * rewritten; hashing begins when FOLLOW_BYTES are written after them. If memory or a thread is
+ * lacking, bm_out_dir_finish hashes the file instead. */
 static void follow_from(bm_out_file *file, uint64_t left_out)
 {
     if (!file->follows || file->written < left_out + FOLLOW_BYTES)
@@ -143,7 +143,8 @@ static void free_file(bm_out_file *file)
     bm_free(file);
 }
 
-/* Make a handle without a file (fd -1). Owns spot.path, whatever the status. */
+/* Make a handle without a file (fd -1). The handle owns spot.path; on failure spot.path is
+ * freed. */
 static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
@@ -363,8 +364,8 @@ bool bm_out_file_end(bm_out_file *file)
     return file->failed == BM_OK && file->compressor != NULL && bm_compressor_end(file->compressor);
 }
 
-/* Record that the bytes of the stretch `now` are written, and advance file->written to the first
- * gap. The caller holds the lock. */
+/* Record that the bytes of `now` are written, and advance file->written to the first gap. The
+ * caller holds the lock. */
 static bm_status wrote(bm_out_file *file, bm_out_stretch now, bm_error *err)
 {
     BM_TRY(bm_grow_array(&file->ahead, &file->cap_ahead, file->n_ahead + 1, err));
@@ -460,7 +461,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->follow != NULL)
         bm_digest_follow_complete(file->follow, file->written);
     if (file->pass == NULL)
-        start_writeback(file, BUFFER_BYTES); /* smaller files are left to the sync */
+        start_writeback(file, BUFFER_BYTES); /* smaller files are written to the disk by the sync */
     return BM_OK;
 }
 
@@ -468,8 +469,8 @@ static bm_status complete(bm_out_file *file, bm_error *err)
  *
  * Renames a single file to its target, and undoes the rename.
  *
- * A file that replaces another is exchanged with it. So both exist until nothing more can fail, and
- * at every moment one of the two has the target's name. */
+ * A file that replaces another is exchanged with it. So both files exist until nothing more can
+ * fail, and at every moment one of them has the name of the target. */
 
 static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
 {
@@ -503,8 +504,8 @@ out:
     return status;
 }
 
-/* Rename the file to its target, and sync the folder. A replaced file is kept until
- * out_single_commit. On failure the caller must call out_single_roll_back. */
+/* Rename the file to its target, and sync the folder. The replaced file is kept until
+ * out_single_commit. If this fails, the caller must call out_single_roll_back. */
 static bm_status out_single_place(struct bm_out_file *file, bm_error *err)
 {
     char *parent = NULL;
@@ -524,12 +525,12 @@ out:
 static void out_single_commit(struct bm_out_file *file)
 {
     if (file->single.replaced)
-        (void)unlink(file->path); /* on failure the old file remains beside the new one */
+        (void)unlink(file->path); /* if this fails, the old file stays beside the new one */
     bm_free(file->path);
     file->path = NULL;
 }
 
-/* Is the file at the target's path still ours? */
+/* Is the file at the target's path still the one that we wrote? */
 static bool has_name(const struct bm_out_file *file)
 {
     struct stat info;
@@ -537,7 +538,7 @@ static bool has_name(const struct bm_out_file *file)
            info.st_ino == file->single.node;
 }
 
-/* Undo out_single_place, if it has renamed the file. */
+/* Undo out_single_place if it has renamed the file. */
 static void out_single_roll_back(struct bm_out_file *file)
 {
     bm_out_single *single = &file->single;
@@ -548,7 +549,8 @@ static void out_single_roll_back(struct bm_out_file *file)
         done = bm_place_exchange(AT_FDCWD, file->path, file->target, NULL) == BM_OK;
     else if (done)
         (void)unlink(file->target);
-    if (single->replaced && !done) { /* not undone: do not remove the old file at file->path */
+    /* the rename could not be undone, so do not remove the old file, which is at file->path */
+    if (single->replaced && !done) {
         bm_free(file->path);
         file->path = NULL;
     }
@@ -627,8 +629,8 @@ uint64_t bm_out_file_bytes(const bm_out_file *file)
 
 /* === out group ===
  *
- * Files are renamed one after another. This is undone in reverse order, so that folders made for
- * the first file are empty when its rename is undone. */
+ * Files are renamed one after another. The renames are undone in reverse order, so that the folders
+ * made for the first file are empty when its rename is undone. */
 
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {

@@ -19,11 +19,11 @@
 
 /* === out marker ===
  *
- * The marker's lines are read into a list when it is opened; new lines are appended. A torn last
- * line is cut off by the next append, not before: so a job that is refused, because of other files
- * beside the marker, changes nothing.
+ * The lines of the marker are read into a list when it is opened. New lines are appended. An
+ * incomplete last line is cut off only by the next append, so that a job that is refused because of
+ * other files beside the marker changes nothing.
  *
- * On a file system without flock, two jobs do not exclude each other; everything else works. */
+ * On a file system without flock, two jobs do not exclude each other. Everything else works. */
 
 #define HEADER     "bandmill work directory 1\n"
 #define TEXT_MAX   ((size_t)1 << 30)
@@ -38,7 +38,7 @@ static void out_marker_close(bm_out_marker *marker)
     *marker = (bm_out_marker){.fd = -1};
 }
 
-/* Is the open marker still the file with the marker's name in the folder? */
+/* Does the marker's name in the folder still lead to the open marker? */
 static bool out_marker_has_name(const bm_out_marker *marker, int folder)
 {
     struct stat opened, there;
@@ -81,8 +81,8 @@ static bm_status out_marker_sync(const bm_out_marker *marker, const char *path, 
                : failed(path, BM_OUT_MARKER, errno, "cannot sync", err);
 }
 
-/* List the marker, the journal and the folder of outputs: files with these names beside a marker
- * are ours. */
+/* List the marker, the journal and the folder of outputs, because files with these names beside a
+ * marker are ours. */
 static bm_status add_itself(bm_out_marker *marker, bm_error *err)
 {
     BM_TRY(bm_ours_add(&marker->ours, BM_OUT_MARKER, err));
@@ -95,7 +95,7 @@ static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_er
 {
     bm_ours_reset(&marker->ours);
     marker->bytes = 0;
-    marker->torn = true; /* there may be old text */
+    marker->torn = true; /* there may be old text to cut off */
     BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
     return add_itself(marker, err);
 }
@@ -151,8 +151,8 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
     }
 }
 
-/* Add the name in a line, which is ended by a NUL, to marker->ours. *ours: a job of ours can have
- * written the line; if not, nothing is added. */
+/* Add the name in a line to marker->ours; the line ends with a NUL. *ours: can a job of ours have
+ * written the line? If not, nothing is added. */
 static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool *ours,
                             bm_error *err)
 {
@@ -164,20 +164,20 @@ static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool 
     return *ours ? bm_ours_add(&marker->ours, line, err) : BM_OK;
 }
 
-/* Add all names in the marker's text to marker->ours. *ours: a job of ours wrote the text, perhaps
- * with a torn last line. */
+/* Add all names in the marker's text to marker->ours. *ours: did a job of ours write the text? The
+ * last line may be incomplete. */
 static bm_status parse_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_error *err)
 {
     const size_t head = sizeof HEADER - 1;
     bm_status status = add_itself(marker, err);
     *ours = memcmp(text->data, HEADER, text->len < head ? text->len : head) == 0;
     if (text->len < head)
-        return status; /* the job was killed before the first line was complete */
+        return status; /* the job was killed before it completed the first line */
     size_t at = head;
     while (status == BM_OK && *ours && at < text->len) {
         char *end = memchr(text->data + at, '\n', text->len - at);
         if (end == NULL)
-            break; /* a torn line */
+            break; /* an incomplete line */
         *end = '\0';
         status = parse_line(marker, text->data + at, (size_t)(end - text->data) - at, ours, err);
         at = (size_t)(end - text->data) + 1;
@@ -200,7 +200,8 @@ out:
 
 /* --- opening --- */
 
-/* Lock the open marker. *state becomes BM_OUT_MARKER_HELD if it is ours now, else the reason. */
+/* Lock the open marker. If it is ours now, *state becomes BM_OUT_MARKER_HELD; else the reason why
+ * not. */
 static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_state *state,
                       bm_error *err)
 {
@@ -216,9 +217,9 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
     return BM_OK;
 }
 
-/* Open and lock the marker in the open folder `at`, and read its list. `make`: create it if it is
- * missing, and write the first line if it has none. *out is {.fd = -1} unless *state becomes
- * BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
+/* Open and lock the marker in the open folder `at`, and read its list. With `make`, create the
+ * marker if it is missing, and write its first line if that is missing. *out is {.fd = -1} unless
+ * *state becomes BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
 static bm_status out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                                  bm_out_marker_state *state, bm_error *err)
 {
@@ -325,14 +326,15 @@ bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *e
     return bm_ours_remove(ours, at, is_state, NULL, err);
 }
 
-/* Remove all listed files except the marker; the journal first (see bm_out_work_drop_state). */
+/* Remove all listed files except the marker. The journal is removed first (see
+ * bm_out_work_drop_state). */
 static bm_status out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
     BM_TRY(remove_journal(at, err));
     return bm_ours_remove(ours, at, is_no_marker, NULL, err);
 }
 
-/* Is this listed file an output that is not in `ctx`, the bm_out_stay? */
+/* Is this listed file an output that `ctx`, a bm_out_stay, does not name? */
 static bool is_to_go(const void *ctx, const char *name)
 {
     const bm_out_stay *stay = ctx;
@@ -355,14 +357,14 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
 
 /* === out dir lock ===
  *
- * The work directory TARGET.partial is claimed by two locks, which are held until the claim is
- * closed: one on the directory itself, one on the marker in it.
+ * The work directory TARGET.partial is claimed by two locks, one on the directory itself and one on
+ * the marker in it. They are held until the claim is closed.
  *
  * Every job locks the directory before it examines the contents, even if it made the directory
- * itself: another job may take the lock between mkdir and flock, and then owns the directory. So an
- * empty directory counts as free. A lock is valid only if the path still leads to the locked file.
- * If it does not, another job has just ended, and all steps are repeated. The directory itself,
- * when it is empty, is the only thing that is removed by its path.
+ * itself, because another job may take the lock between mkdir and flock. Then the other job owns
+ * the directory. So an empty directory counts as free. A lock is valid only if the path still leads
+ * to the locked file. If not, another job has just ended, and all steps are repeated. Only the
+ * directory itself, when it is empty, is removed by its path.
  *
  * Our files can be recognized even after a loss of power: the marker and its name are synced before
  * any file is made beside it, and the removal of an earlier job's files is synced before they are
@@ -370,7 +372,7 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * systems with a journal keep that order.
  *
  * The marker is locked too, for file systems that lock files but not directories (NFS). Without any
- * locks, two jobs do not exclude each other; everything else works. */
+ * locks, two jobs do not exclude each other. Everything else works. */
 
 #define TRIES        1000u                /* a try fails only because another job has just ended */
 #define REPORT_BYTES ((uint64_t)16 << 20) /* memory to recognize a complete output by its report */
@@ -396,7 +398,8 @@ static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     const bm_status status = bm_manifest_open_dir(work, REPORT_BYTES, &manifest, NULL);
-    if (status != BM_OK && status != BM_ERR_NOMEM) /* BM_ERR_NOMEM: a large report of ours */
+    /* BM_ERR_NOMEM: a large report, so the directory is an output of ours */
+    if (status != BM_OK && status != BM_ERR_NOMEM)
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_field_at(err, "output", work, 0,
@@ -413,8 +416,8 @@ static bool leads_to(const char *path, int fd)
 
 /* --- the directory --- */
 
-/* Make the directory (*made) or open the existing one, and lock it. *again: meanwhile the path
- * leads nowhere or to another directory, so the caller must repeat all steps. */
+/* Make the directory (*made) or open the existing one, and lock it. Sets *again if the path
+ * meanwhile leads nowhere or to another directory; the caller must then repeat all steps. */
 static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
                              bm_error *err)
 {
@@ -438,8 +441,9 @@ static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, 
     return BM_OK;
 }
 
-/* Lock the marker in the locked directory: the marker of an earlier job or, if the directory is
- * empty, a new one. *again: the marker has lost its name, so the caller must repeat all steps. */
+/* Lock the marker in the locked directory. This is the marker of an earlier job or, if the
+ * directory is empty, a new one. Sets *again if the marker has lost its name; the caller must then
+ * repeat all steps. */
 static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again, bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "";
@@ -473,7 +477,7 @@ static void release(bm_out_claim *claim)
     *claim = nothing;
 }
 
-/* --- what an earlier job left --- */
+/* --- leftovers of an earlier job --- */
 
 bm_status bm_out_has_journal(int folder, const char *work, bool *out, bm_error *err)
 {
@@ -505,7 +509,7 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
     BM_TRY(bm_out_has_journal(claim->folder, work, &journal, err));
-    /* A resumed job writes to the files, so they must have no second name (a hard link). */
+    /* a resumed job writes to the files, so they must not have a second name (a hard link) */
     const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, resumes};
     BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));
@@ -540,7 +544,7 @@ bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out
             BM_TRY_OUT(lock_marker(work, out, &again, err));
     }
     BM_TRY_OUT(again ? locked(work, err) : resolve_leftovers(work, leftovers, out, err));
-    /* Sync lines that a killed job may not have synced; a marker without lines needs no sync. */
+    /* Sync lines that a killed job may not have synced. A marker without lines needs no sync. */
     if (out_marker_is_used(&out->marker))
         BM_TRY_OUT(out_marker_sync(&out->marker, work, err));
     BM_TRY_OUT(sync_folder(out, work, err));
@@ -549,7 +553,7 @@ out:
     if (made && out->marker.fd >= 0)
         (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
     if (made && status != BM_ERR_LOCKED)
-        (void)rmdir(work); /* fails, as it should, if another job has made files in it */
+        (void)rmdir(work); /* fails, as it should, if another job has made files in the directory */
     release(out);
     return status;
 }
@@ -568,8 +572,8 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
     return out_marker_list(&claim->marker, work, names, n, err);
 }
 
-/* Remove all our files, then the marker (*bare: it is removed, now or earlier), then the directory
- * if it is empty. Returns false if something of ours is left. */
+/* Remove all our files, then the marker, then the directory if it is empty. *bare: the marker is
+ * removed, by this call or an earlier one. Returns false if anything of ours is left. */
 static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
 {
     const bm_ours_at at = {claim->folder, work, false};

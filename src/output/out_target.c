@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out_target.c -- decides whether a target may be written: if all its files are ours, and it
- * contains no input.
+/* out_target.c -- decides whether a target may be written. All files at the target must be ours,
+ * and none may be an input.
  *
- * out_target.h defines which directories are ours. Paths are compared after links are resolved, and
- * by device and inode where both exist (hard links, bind mounts).
+ * out_target.h defines which directories are ours. Paths are compared after links are resolved. If
+ * both paths exist, they are also compared by device and inode (hard links, bind mounts).
  *
  * Tests: tests/cli/cases/one_file_twice.sh, tests/cli/cases/output_places.sh,
  *        tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
@@ -31,9 +31,9 @@
  *
  * Renames files without replacing others, and exchanges files.
  *
- * renameat2 does either in one step. On a file system without renameat2, a file is linked under the
- * new name, then unlinked under the old one. An exchange then takes three renames; if the second
- * fails, the first is undone. So the old output is complete at all times, under one of two
+ * renameat2 does either in one step. On a file system without renameat2, a file is linked under its
+ * new name, then its old name is unlinked, and an exchange takes three renames. If the second
+ * rename fails, the first is undone. So the old output is complete at all times, under one of two
  * names. */
 
 bm_status bm_place_parent(const char *path, char **out, bm_error *err)
@@ -94,7 +94,7 @@ static int rename_file_slowly(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* Return the status for `code`, the result of a rename: 0, or -1 with errno set. */
+/* Convert `code`, the result of a rename, to a status. `code` is 0, or -1 with errno set. */
 static bm_status placed(int code, const char *to, bm_error *err)
 {
     if (code == 0)
@@ -221,9 +221,9 @@ typedef struct ours_walk {
     const bm_ours *ours;
     bm_ours_at at;
     char *other;        /* becomes the name of a file that is not ours; NULL: remove our files */
-    bm_ours_goes *goes; /* the files to remove; NULL: all */
+    bm_ours_goes *goes; /* selects the files to remove; NULL: all */
     const void *ctx;
-    bm_buf name; /* name of the current entry, relative to the directory; ended by a NUL */
+    bm_buf name; /* name of the current entry, relative to the directory, with a NUL at the end */
 } ours_walk;
 
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err);
@@ -317,7 +317,7 @@ bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_O
     return walk_all(&w, err);
 }
 
-/* Do all folders above the name exist, none of them a link? */
+/* Do all folders above the name exist, and is none of them a link? */
 static bool is_below(int folder, char *name)
 {
     struct stat info;
@@ -349,8 +349,8 @@ static bm_status remove_one(ours_walk *w, bm_str id, bool is_folder, bm_error *e
     return BM_OK;
 }
 
-/* Remove files without a walk, for a process that can open no more descriptors: visit the names in
- * the list instead of the entries of folders, and folders after their contents. */
+/* Remove files without a walk, for a process that can open no more descriptors. The names in the
+ * list are visited instead of the entries of folders. Folders are visited after their contents. */
 static bm_status remove_listed(ours_walk *w, bm_error *err)
 {
     const bm_id_set *files = &w->ours->files, *folders = &w->ours->folders;
@@ -379,7 +379,7 @@ bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes,
 
 /* === out parents ===
  *
- * Folders above an output, made one after another from the top.
+ * Makes the folders above an output, one after another from the top.
  *
  * A job removes a folder that it made only if the folder is empty (rmdir itself checks that), and
  * only if the path still leads to the same folder. */
@@ -468,8 +468,8 @@ void bm_out_parents_reset(bm_out_parents *parents)
 
 /* --- resolving --- */
 
-/* Append the parts of the path `rest` to the resolved path in `at`, which has space for both. None
- * of these folders exists yet, so ".." removes the part before it. */
+/* Append the parts of the path `rest` to the resolved path in `at`, which has space for both. The
+ * folders in `rest` do not exist yet, so ".." just removes the part before it. */
 static void walk(char *at, const char *rest)
 {
     size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);
@@ -493,7 +493,7 @@ static void walk(char *at, const char *rest)
 }
 
 /* Find the longest beginning of `path`, cut at a slash, that exists. *len becomes its length, and
- * *real its resolved path, which the caller frees with free. */
+ * *real its path with links resolved, which the caller frees with free. */
 static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
 {
     char *begin;
@@ -516,8 +516,8 @@ static bm_status find_there(const char *path, size_t *len, char **real, bm_error
 }
 
 /* Set *out to the absolute path of the folder above `target`, without links, "." or ".."; the
- * caller frees it. That folder need not exist yet, and is not made here. BM_ERR_IO: it could not be
- * made later. */
+ * caller frees it. The folder need not exist, and is not made here. BM_ERR_IO: the folder cannot be
+ * made. */
 static bm_status out_parents_resolve(const char *target, char **out, bm_error *err)
 {
     char *parent = NULL, *real = NULL;
@@ -588,8 +588,8 @@ out:
     return status;
 }
 
-/* The report of an output to be replaced may take 1/REPORT_SHARE of the job's memory. When it is
- * read for the last time, all rows are in memory, but the memory of batches is free
+/* The report of an output to be replaced may take 1/REPORT_SHARE of the job's memory. When the
+ * report is read for the last time, all rows are in memory, but the memory of batches is free
  * (sign/budget.h). */
 #define REPORT_SHARE 4u
 
@@ -609,7 +609,8 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     bm_error inner = {0};
     bm_status status =
         bm_manifest_open_share(path, (bm_manifest_budget){memory, REPORT_SHARE}, &manifest, &inner);
-    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* it is not known whether it is ours */
+    /* it is not known whether the directory is ours */
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) {
         if (err != NULL)
             *err = inner;
         return status;
@@ -622,7 +623,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     return status;
 }
 
-/* List the files of a directory of a kind without a report. */
+/* List the files of a directory of a kind that has no report. */
 static bm_status list_kind(const char *path, const bm_out_kind *kind, bm_ours *out, bm_error *err)
 {
     bool is;
@@ -670,7 +671,7 @@ static bm_status check_ours(const char *path, bm_out_existing existing, bm_error
     return status;
 }
 
-/* --- the target as it is --- */
+/* --- the existing target --- */
 
 typedef enum output_kind { A_DIR, A_FILE } output_kind;
 
@@ -722,8 +723,8 @@ static bm_status is_empty(const char *path, bool *empty, bm_error *err)
     return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot look at the output");
 }
 
-/* Check that the empty directory at the target is no mount point, because the new directory is
- * renamed over it. `info`: the status of the empty directory. */
+/* Check that the empty directory at the target is no mount point, because the new directory will be
+ * renamed to its name. `info` is the status of the empty directory. */
 static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
 {
     struct stat above;
@@ -808,7 +809,7 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 /* --- the target and the inputs --- */
 
 /* Set *out to the absolute path of a target that may not exist; the caller frees it. The folder
- * above it, which may not exist either, is resolved; the last name is not. */
+ * above the target, which may not exist either, is resolved. The last name of the path is not. */
 static bm_status out_target_resolve(const char *target, char **out, bm_error *err)
 {
     char *plain = bm_strndup(target, bm_path_plain_len(target)), *folder = NULL;
@@ -836,7 +837,8 @@ static bool out_lies_in(const char *inner, const char *outer)
 /* A path of the output, or of its work directory, to compare with an input. */
 typedef struct target_output {
     const char *shown, *resolved;
-    const struct stat *there; /* status of the file at the path; NULL: none, or not compared */
+    /* status of the file at the path; NULL: there is no file, or it is not compared */
+    const struct stat *there;
 } target_output;
 
 /* Is this input ("-": standard input) the existing file at the output's path? */
@@ -850,7 +852,7 @@ static bool is_there(const target_output *out, const char *input)
     return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
 }
 
-/* Check that the output is not this input, and neither inside nor above it. `path`: the input's
+/* Check that the output is neither this input, nor inside it, nor above it. `path` is the input's
  * resolved path; NULL: standard input. */
 static bm_status check_input(const target_output *out, const char *input, const char *path,
                              bm_error *err)
@@ -889,7 +891,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
         const bool is_stdin = strcmp(inputs[i], "-") == 0;
         path = is_stdin ? NULL : realpath(inputs[i], NULL);
         if (path == NULL && !is_stdin && errno != ENOMEM)
-            continue; /* opening the input will report why */
+            continue; /* the reason will be reported when the input is opened */
         if (path == NULL && !is_stdin)
             BM_TRY_OUT(bm_fail_nomem(err, PATH_MAX));
         BM_TRY_OUT(check_input(&new_output, inputs[i], path, err));
@@ -920,14 +922,14 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 
 /* === out apart ===
  *
- * Compares outputs with each other, two at a time. */
+ * Compares each output with each other one. */
 
 /* The location that the path of an output leads to. */
 typedef struct location {
     char *resolved;
-    char *work;       /* the work directory of a directory; NULL for a file */
-    bool there;       /* something exists there */
-    struct stat info; /* if so, its status */
+    char *work;       /* the work directory of an output directory; NULL for a file */
+    bool there;       /* something exists at the location */
+    struct stat info; /* status of what exists there */
 } location;
 
 static void reset(location *p)
@@ -947,7 +949,7 @@ static bm_status find(const bm_out_named *output, location *out, bm_error *err)
                : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
-/* If `a` is the same location as `b`, or inside it, returns the word for messages; else NULL. */
+/* If `a` is the same location as `b`, or inside `b`, returns the word for messages; else NULL. */
 static const char *relation(const location *a, const location *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||
@@ -998,7 +1000,7 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
 {
     location output = {0};
     char *real = realpath(temp_dir, NULL);
-    /* Opening the folder will report why. */
+    /* the reason will be reported when the folder is opened */
     if (real == NULL)
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
     bm_status status = BM_OK;
