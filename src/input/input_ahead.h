@@ -18,7 +18,7 @@
  * same time. Such files come from bandmill and from tools that compress in blocks. Any other file
  * is unpacked by one thread at a time, so several threads have work only if there are several
  * files. Standard input, pipes, very small files and plain files are not read ahead. Plain files
- * may be read by other threads by position (reader.h).
+ * may be read by other threads by position (reader.c).
  *
  * Memory: all blocks, windows and other buffers together use no more than was granted. A thread
  * that gets no block sleeps. Threads: one thread, the reader, calls all functions except

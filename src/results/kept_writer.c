@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_writer.c -- the ways to write kept documents: as records, as rows of tables, as ids.
+/* kept_writer.c -- writes kept documents as records, as rows of tables, or as ids.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/results/test_kept_writer.c */
 #include "results/kept_writer.h"
@@ -25,13 +25,13 @@
 
 /* === kept names ===
  *
- * Names of kept files: endings, compression, deepest common directory.
+ * Makes the names of kept files from endings, compression, and the deepest common directory.
  *
- * A path is first made absolute and plain ("." and ".." are removed from its text; links are not
- * followed). So the part below the common directory has no "..", and every kept file is inside the
- * output, whatever the name of its input. Paths and addresses (URLs) each have a common directory
- * of their own. If there are both, addresses keep their full names, so that no file of one kind
- * gets the name of a file of the other. */
+ * A path is first made absolute and plain: "." and ".." are removed from its text, and links are
+ * not followed. So the part of a path below the common directory has no "..", and every kept file
+ * is inside the output. Paths and addresses (URLs) each have a common directory of their own. If
+ * there are both, addresses keep their full names, so that no file of one kind gets the name of a
+ * file of the other. */
 
 static const char *format_ending(bm_format format)
 {
@@ -56,7 +56,7 @@ static const char *format_ending(bm_format format)
 }
 
 /* The compression ending of a kept file. With `same` it is `own`, the compression ending of the
- * input's name ("" if the name has none, even if the bytes are compressed). */
+ * input's name. If the name has none, `own` is "", even if the input is compressed. */
 static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {
@@ -71,14 +71,15 @@ static const char *compression_ending(bm_records kept, const char *own)
     }
 }
 
-/* The rule for names of files. `single`: `base` replaces the whole name except the ending. */
+/* The rule for the names of files. If there is a single file, `base` replaces its whole name except
+ * the ending. */
 typedef struct names_naming {
     bm_kept_naming asked;
     const char *base;
     bool single;
 } names_naming;
 
-/* Append the name of the kept file for `name`, the last part of an input's path, or "-". */
+/* Append the name of a kept file. `name` is the last part of the input's path, or "-". */
 static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
                                const names_naming *how, bm_error *err)
 {
@@ -131,7 +132,8 @@ static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, 
     return bm_buf_end(out, err);
 }
 
-/* The length of the deepest folder that is common to `path` and the folder first[0 … common-1]. */
+/* The length of the deepest folder that contains both `path` and the folder first[0 …
+ * common-1]. */
 static size_t shared_folder(const char *first, const char *path, size_t common)
 {
     size_t same = 0;
@@ -142,7 +144,7 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
     return same; /* including the last slash */
 }
 
-/* Plain paths, and the common folder of each kind. */
+/* Plain paths, and the common folder of the paths and of the addresses. */
 typedef struct plain_list {
     char **paths; /* NULL: standard input */
     size_t n;
@@ -182,8 +184,8 @@ static const char *option_of(const bm_kept_naming *asked)
     return asked->written == BM_WRITTEN_REMOVED ? "removed" : "kept";
 }
 
-/* Fail if a name occurs twice, or both as a file and as a folder. In byte order a name in the
- * folder NAME need not directly follow NAME ("a", "a.b", "a/c"), so each folder of each name is
+/* Fail if a name occurs twice, or both as a file and as a folder. In byte order, a name in the
+ * folder NAME need not follow NAME directly ("a", "a.b", "a/c"). So each folder of each name is
  * looked up. */
 static bm_status check_distinct(char *const *names, size_t n, const bm_kept_naming *asked,
                                 bm_error *err)
@@ -233,8 +235,8 @@ static bm_status check_length(const char *name, const bm_kept_naming *asked, bm_
                      asked->kept != BM_RECORDS_SAME ? "same, or " : "");
 }
 
-/* Make the name of a kept file. `below`: the path relative to the common folder; "-" for standard
- * input. */
+/* Make the name of a kept file. `below` is the input's path relative to the common folder, or "-"
+ * for standard input. */
 static bm_status make_name(const bm_kept_source *source, const char *below, const names_naming *how,
                            char **out, bm_error *err)
 {
@@ -254,9 +256,9 @@ out:
     return status;
 }
 
-/* Make the name of the file of a single input. Records removed from a .tsv file would be written to
- * removed.tsv, which is the name of the table; they get a name in a folder, as with several
- * inputs. */
+/* Make the name of the file of a single input. If the records removed from a .tsv file were written
+ * to removed.tsv, they would take the name of the table. So the file gets a name in a folder, as
+ * with several inputs. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {
@@ -280,7 +282,7 @@ out:
 }
 
 /* Set names[0 … n-1] to relative paths without "..", which the caller frees with bm_free.
- * BM_ERR_USAGE: two names are the same, or one is a folder of another. */
+ * BM_ERR_USAGE: two names are the same, or one name is a folder in another. */
 static bm_status names_of_kept(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
                                char **names, bm_error *err)
 {
@@ -335,8 +337,8 @@ static bm_compression compression_of(bm_records kept, bm_compression own)
     }
 }
 
-/* Inputs of jobs on several machines may have the same name: replace the names by the paths at
- * which the inputs are now. Returns false if no name changes. */
+/* If inputs of jobs on several machines have the same name, replace the names by the paths at which
+ * the inputs are now. Returns false if no name changes. */
 static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
 {
     bool other = false;
@@ -348,7 +350,7 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-/* Make the names of the files, one per input of the set; a stream has no names. BM_ERR_USAGE: two
+/* Make the names of the files, one per input of the set; a stream needs no names. BM_ERR_USAGE: two
  * files would have the same name. `r` can be reset whatever the status. */
 static bm_status kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
@@ -433,7 +435,7 @@ static void kept_files_reset(bm_kept_files *files)
 
 /* === kept id list ===
  *
- * The ids of kept documents, one per line, for formats without records to copy. */
+ * Writes the ids of kept documents, one per line, for formats that have no records to copy. */
 
 typedef struct id_list {
     bm_out_file *file;
@@ -492,25 +494,27 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
 /* === kept records ===
  *
  * Writes kept records byte for byte, one kept file at a time, in the order of the inputs. The next
- * file is begun while blocks of the file before are still compressed. In uncompressed files, any
- * number of threads may write reserved bytes. Elements of a JSON array are written as an array
- * again; a byte order mark remains before the bracket.
+ * file is begun while blocks of the previous file are still being compressed. In uncompressed
+ * files, any number of threads may write reserved bytes. Elements of a JSON array are written as an
+ * array again. If the input has a byte order mark before the bracket, the kept file has one too.
  *
- * A stream is one file for all inputs: a byte order mark is written only at its beginning, and if
- * the last record of an input has no line ending, one is written before the next input. */
+ * A stream is one file for all inputs. A byte order mark is written only at the beginning of the
+ * stream. If the last record of an input has no line ending, one is written before the next
+ * input. */
 
 typedef struct records {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next; /* inputs with index < `next` have their files */
+    size_t next; /* all inputs with an index below `next` have their files */
     bm_out_file *file;
-    bm_out_file **ended; /* complete files that are still being compressed: n_ended entries from
-                          * first_ended on */
+    /* complete files that are still being compressed; the entries from first_ended to first_ended +
+     * n_ended - 1 */
+    bm_out_file **ended;
     size_t first_ended, n_ended;
-    bool fresh;        /* nothing of the open input has been written */
+    bool fresh;        /* no byte of the open input was written yet */
     char last;         /* the last byte written by records_write */
     bool array;        /* records are elements of a JSON array */
-    bool parts;        /* in a compressed file each record is a member of its own */
+    bool parts;        /* the file is compressed, and each record is a member of its own */
     uint64_t elements; /* elements in the open file */
     bool marked;       /* the open file begins with a byte order mark */
     uint64_t reserved; /* reserved bytes of the open file */
@@ -619,7 +623,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
-        /* each input that was left out gets an empty file */
+        /* an input that was left out gets an empty file */
         BM_TRY(close_file(r, err));
         BM_TRY(kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
         r->elements = r->reserved = 0;
@@ -628,9 +632,9 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* Called before bytes of an input are written. If another input precedes in the stream, and these
- * are the first bytes of the new one: remove a byte order mark from *raw, and write a line ending
- * if the input before has none at its end. */
+/* Called before bytes of an input are written. If these are the first bytes of the input, and the
+ * stream has bytes of an earlier input: remove a byte order mark from *raw, and write a line ending
+ * if the earlier input does not end with one. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -661,7 +665,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
     BM_TRY(join_stream(r, &raw, err));
     r->fresh = false;
-    if (raw.len == 0) /* there was only a byte order mark */
+    if (raw.len == 0) /* there is only a byte order mark */
         return BM_OK;
     r->last = raw.data[raw.len - 1];
     bool mark =
@@ -718,28 +722,29 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
  *
  * Writes kept rows of tables, as files of the same kind. A record is passed as the number of its
  * row, from 0 (source_columns.c), and a label has the values for the added columns. The table
- * library writes a file when all its rows are known, and a stream when the rows of all tables are
- * known.
+ * library writes a file when all rows of the file are known, and a stream when the rows of all
+ * tables are known.
  *
  * Threads: several files are written at once, each by one thread (a lane), while the rows of the
- * next file are collected. Files are begun in input order, so that the first input that fails is
- * reported. Each lane has a share of the memory; a table that does not fit into it is written
- * again, alone. */
+ * next file are collected. Files are begun in input order, so that the failure of the first failing
+ * input is reported. Each lane has a share of the memory. If a table does not fit into this share,
+ * it is written again, alone. */
 
 /* The kept rows of one input. */
 typedef struct tables_part {
-    size_t index, from; /* index of the input; the first byte of its bits in tables_file.rows */
-    uint64_t n_rows;    /* 1 + number of the last kept row */
-    size_t cut;         /* index of its first cut in tables_file.cuts */
+    /* index: index of the input; from: offset of its first bit's byte in tables_file.rows */
+    size_t index, from;
+    uint64_t n_rows; /* 1 + number of the last kept row */
+    size_t cut;      /* index in tables_file.cuts of the first cut of this input */
 } tables_part;
 
 /* A file to write, and the rows kept in it. */
 typedef struct tables_file {
     struct tables_tables *of;
-    bm_buf rows;       /* one bit per row: is it kept? */
-    bm_buf parts;      /* an array of tables_part, one per input; the last may be in progress */
-    bm_buf labels;     /* an array of bm_table_label, one per kept row, if there are labels */
-    bm_buf cuts;       /* an array of bm_table_text_cut, if parts of texts are cut out */
+    bm_buf rows;   /* one bit per row: is it kept? */
+    bm_buf parts;  /* an array of tables_part, one per input; the last one may not be complete */
+    bm_buf labels; /* an array of bm_table_label, one per kept row, if there are labels */
+    bm_buf cuts;   /* an array of bm_table_text_cut, if parts of texts are cut out */
     bm_out_file *file; /* open while the library writes */
     bm_status status;  /* status of writing to `file` */
     bm_error error;    /* the error of `status` */
@@ -748,21 +753,21 @@ typedef struct tables_file {
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
-    size_t next, begun; /* inputs with index < `next` were begun; if `inside`, input `begun` is
-                         * open */
+    /* all inputs with an index below `next` were begun; if `inside`, input `begun` is open */
+    size_t next, begun;
     bool inside;
-    tables_file collected; /* the file for which rows are being collected */
+    tables_file collected; /* the file with the rows that are being collected */
     uint32_t n_lanes;      /* number of threads that write files; 1: the caller's thread writes */
     uint32_t n_started;
     pthread_t *lanes;
     bm_queue *queue;         /* passes tables_file to the lanes */
-    pthread_rwlock_t memory; /* used instead of cfg.halves if that is NULL */
+    pthread_rwlock_t memory; /* used if cfg.halves is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
     bool stop;        /* the result is no longer wanted */
-    size_t failed;    /* the first input that failed, if `status` is not BM_OK */
-    bm_status status; /* status of that failure */
+    size_t failed;    /* the first input that failed, if the status below is not BM_OK */
+    bm_status status; /* status of this failure */
     bm_error error;
 } tables_tables;
 
@@ -884,8 +889,8 @@ out:
     return status;
 }
 
-/* Write a file with one thread and a lane's share of the memory; with `again`, or if there is only
- * one lane, with all threads and all memory. */
+/* Write a file. Usually one thread writes it, with a lane's share of the memory. If `again` is set,
+ * or there is only one lane, it is written with all threads and all memory. */
 static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
     const tables_tables *t = f->of;
@@ -893,7 +898,8 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     const tables_part *parts = (const tables_part *)f->parts.data;
     const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
     const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves != NULL ? 2 : 1);
-    /* if the job can be resumed, the aborted file was not removed, and is opened again */
+    /* If the job can be resumed, the file was not removed when it was aborted, so it is opened
+     * again. */
     if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
                                         NULL) != BM_OK)
         BM_TRY(kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
@@ -913,7 +919,8 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     f->status = BM_OK;
     bm_status status =
         keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
-    if (f->status != BM_OK) { /* report the error of the output instead of the library's */
+    /* report the failure of writing the output instead of the library's error */
+    if (f->status != BM_OK) {
         status = f->status;
         if (err != NULL)
             *err = f->error;
@@ -926,10 +933,11 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     return status;
 }
 
-/* Write a file with its collected rows; if memory does not suffice, a second time, alone. */
+/* Write a file with its collected rows. If memory does not suffice, write it a second time,
+ * alone. */
 static bm_status write_file(tables_file *f, bm_error *err)
 {
-    if (f->parts.len == 0) /* all inputs could not be read: without a schema there is no table */
+    if (f->parts.len == 0) /* no input could be read, and without a schema there is no table */
         return BM_OK;
     pthread_rwlock_t *memory = f->of->cfg.halves != NULL ? f->of->cfg.halves : &f->of->memory;
     pthread_rwlock_rdlock(memory);
@@ -952,7 +960,7 @@ static void fail_table(tables_tables *t, size_t index, bm_status status, const b
         t->error = *error;
     }
     pthread_mutex_unlock(&t->lock);
-    bm_queue_abort(t->queue); /* files of earlier inputs have been begun, and are completed */
+    bm_queue_abort(t->queue); /* the files of earlier inputs were begun before, and are completed */
 }
 
 static void *run_tables(void *arg)
@@ -976,7 +984,7 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* Called after the last rows, or when the lanes have failed: wait until all lanes have ended.
+/* Called after the last rows, or after a failure of a lane. Waits until all lanes have ended.
  * Returns the failure of the first failing input. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
@@ -1052,7 +1060,7 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        /* end each input that was left out, without rows */
+        /* an input that was left out is ended without rows */
         BM_TRY(tables_end_file(t, err));
         const tables_part part = {t->next, t->collected.rows.len, 0,
                                   t->collected.cuts.len / sizeof(bm_table_text_cut)};
@@ -1063,7 +1071,8 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* Set the bit of a row in the last part. The bits of rows before it that are not kept are 0. */
+/* Set the bit of a row in the last part. All bits between the last kept row and this row become
+ * 0. */
 static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
@@ -1088,7 +1097,7 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     return BM_OK;
 }
 
-/* Append the label of the last row, or the cuts in its text. */
+/* Append the label of the last row, or a cut in its text. */
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kept_writer.h -- writes kept documents to files of the formats of their inputs (docs/formats.md).
  *
- * With one input, the file is named `kept` and has the ending of the input (a.jsonl.zst ->
- * kept.jsonl.zst). With several inputs, each has a file kept/PATH, where PATH is the input's path
- * relative to the deepest common directory. For an input without an ending, and for stdin, the
- * format decides the ending: .jsonl .tsv .csv, .txt for lines; stdin among several inputs is
- * kept/stdin.jsonl.
+ * With one input, the kept file is named `kept` and has the ending of the input (a.jsonl.zst ->
+ * kept.jsonl.zst). With several inputs, each has a kept file kept/PATH, where PATH is the input's
+ * path relative to the deepest common directory. For an input without an ending, and for stdin, the
+ * format decides the ending: .jsonl .tsv .csv, or .txt for lines. If stdin is one of several
+ * inputs, its kept file is kept/stdin.jsonl.
  *
  * Compression: `same` keeps each input's compression and name; `none` removes .gz, .zst, .xz, .bz2
- * and .lz4 from the name; `gz` and `zst` replace them by their own ending. Two inputs that would
- * get the same name (a.jsonl and a.jsonl.gz under `none`, or one file given twice) are
- * BM_ERR_USAGE.
+ * and .lz4 from the name; `gz` and `zst` replace such an ending by .gz or .zst. BM_ERR_USAGE: two
+ * kept files would have the same name (of a.jsonl and a.jsonl.gz under `none`, or of a file given
+ * twice).
  *
  * The formats `files` and `hashes` have no records to copy: the ids of kept documents are written
  * to kept_ids.txt, one per line.
  *
- * Records are written byte for byte. The last record of an input may lack a newline. It is then
- * written without one, since it is also the last record of its kept file.
+ * Records are written byte for byte. If the last record of an input lacks a newline, it is written
+ * without one, since it is also the last record of its kept file.
  *
- * Threads: one at a time, except that any number may write reserved bytes. */
+ * Threads: one at a time. But any number of threads may write reserved bytes. */
 #pragma once
 
 #include <pthread.h>
@@ -38,8 +38,8 @@
 typedef enum bm_written {
     BM_WRITTEN_KEPT,
     BM_WRITTEN_REMOVED,
-    BM_WRITTEN_ANNOTATED /* all documents, each with its group; a table without rows also gets the
-                          * added columns */
+    /* all documents, each with its group; a table without rows gets the added columns too */
+    BM_WRITTEN_ANNOTATED
 } bm_written;
 
 /* Borrowed until the writer is closed. */
@@ -50,11 +50,11 @@ typedef struct bm_kept_cfg {
     const bm_input_set *set;
     bm_records kept;
     bm_written written;
-    /* If two writers are open, each with half of the memory: a lock that they share. It is held for
+    /* A lock that two open writers share, each of which has half of the memory. It is held for
      * reading while a table is written within a share of the memory, and for writing while one
      * table uses all memory. NULL: there is no second writer. */
     pthread_rwlock_t *halves;
-    bm_pack_pool *pool; /* used inside the writer; NULL at open */
+    bm_pack_pool *pool; /* set by the writer itself; NULL at open */
 } bm_kept_cfg;
 
 /* Reserved bytes of a kept file. */
@@ -71,7 +71,8 @@ typedef struct bm_kept_writer_ops {
     bool wants_ids;   /* writes ids, not records */
     bool names_files; /* writes one file per input, with the names of kept_files */
     bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
-    /* Begin input `index`, the next one with kept records; inputs in between are empty. */
+    /* Begin input `index`, the next one with kept records. The inputs in between have none, and get
+     * empty files. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
     bm_status (*write)(void *state, bm_str raw, bm_error *err);
     bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* see bm_kept_writer_more */
@@ -94,24 +95,24 @@ typedef struct bm_kept_writer bm_kept_writer;
  * cfg->dir is not used. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names the
- * first table with a schema different from the first table's. A table that cannot be read is
- * skipped here, and reported when it is read. */
+ * first table that has another schema than the first of all tables. A table that cannot be read is
+ * skipped here, and reported when its rows are read. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* Open a writer. If cfg->kept is BM_RECORDS_NOT_WRITTEN, all calls do nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does the writer want ids (formats `files` and `hashes`) instead of records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
 
-/* Begin the file of an input. Inputs must be begun in ascending order, one at a time. Then the
- * header row is written first, and the kept records after it. Inputs that are left out get empty
- * files, at the latest in bm_kept_writer_finish. */
+/* Begin the file of an input. Inputs must be begun in ascending order, one at a time. Write the
+ * header row first, and then the kept records. An input that is left out gets an empty file, at the
+ * latest in bm_kept_writer_finish. */
 bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_error *err);
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
-/* Write more bytes of the last record; for tables, the label or a cut of the last row. */
+/* Write more bytes of the last record. For tables: write the label or a cut of the last row. */
 bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
-/* Instead of bm_kept_writer_write and _more: reserve `len` bytes for records at *out. Any thread
- * may write them there directly, before bm_kept_writer_end_file is called. out->file NULL: nothing
- * is reserved, and the records must be passed to bm_kept_writer_write. */
+/* Reserve `len` bytes at *out for records. Any thread may write the records there directly, before
+ * bm_kept_writer_end_file is called. If out->file is NULL, nothing is reserved, and the records
+ * must be passed to bm_kept_writer_write and bm_kept_writer_more. */
 bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
                                  bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
@@ -133,7 +134,7 @@ typedef struct bm_kept_source {
 typedef struct bm_kept_naming {
     bm_format format;
     bm_records kept;
-    const char *cwd;    /* the absolute path of the directory for relative names */
+    const char *cwd;    /* absolute path of the directory to which relative names belong */
     bm_written written; /* decides between `kept`, `removed` and `annotated` in names */
 } bm_kept_naming;
 

@@ -26,8 +26,8 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     BM_TRY(bm_check_cancelled(file->callbacks, err));
-    /* The rest in the block is the beginning of a line, usually a short one, so the block is
-     * enlarged only if less than half of a block is free. */
+    /* The unread rest of the block is the beginning of a line, and usually short. So the block is
+     * enlarged only if less than half of it is free. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t space = block->cap - block->len;
@@ -43,9 +43,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* Called if a line is longer than file->longest. If lines are limited by memory, find the end of
- * the line, to report how much `memory` would be enough: one and a half times the line, and 16
- * MiB. */
+/* Fail because a line is longer than file->longest. If memory limits the length, find the end of
+ * the line, so that the message can state how much `memory` is enough: one and a half times the
+ * line, and 16 MiB. */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;
@@ -68,7 +68,7 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err)
 {
-    file->listed = listed; /* the block still begins with the file's first byte */
+    file->listed = listed; /* the block still has the file from its first byte on */
     bm_status status = bm_listed_add(listed, file->block.data, file->block.len, err);
     return status == BM_OK && file->whole ? bm_listed_end(listed, err) : status;
 }
@@ -109,8 +109,8 @@ void bm_line_file_reset(bm_line_file *file)
  *
  * Reads a line at a time, and unescapes its fields in the line's own memory. */
 
-/* Set *name to the next name in a header, and advance *at, which is 0 before the first. Returns
- * false if there are no more names. */
+/* Set *name to the next name in a header, and advance *at, which is 0 at first. Returns false if
+ * there are no more names. */
 static bool next_name(bm_str header, size_t *at, bm_str *name)
 {
     if (*at > header.len)
@@ -166,9 +166,9 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
     return BM_OK;
 }
 
-/* Open a table; `path` is borrowed. BM_ERR_FORMAT unless all columns in the file's header are
- * columns of `head`, each at most once, and all old columns of `head` are among them. A row longer
- * than BM_TABLE_ROW_MAX is BM_ERR_FORMAT. */
+/* Open a table; `path` is borrowed. BM_ERR_FORMAT: the header of the file has a column twice, has a
+ * column that is not in `head`, or lacks an old column of `head`. A row longer than
+ * BM_TABLE_ROW_MAX is BM_ERR_FORMAT too. */
 static bm_status open_table(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -261,7 +261,7 @@ bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *o
         ok = text.data[i] >= '0' && text.data[i] <= '9';
         value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
-    size_t index = 0; /* index of the column in the file, for the message */
+    size_t index = 0; /* index of the column in the file */
     while (!ok && index < table->n_columns && table->columns[index] != field)
         index++;
     if (!ok)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listed_order.c -- sorts the documents of a pairs.tsv by keys.
  *
- * Rows are numbered from 1. The key of a document that is the a of a row is the number of the first
- * such row. Every other document has the key of an a, and is ordered after that a: with
- * groups.jsonl, of the last a before it in its group; without, of the a of its last row. Documents
- * with the same a are ordered by groups.jsonl, or by their last rows.
+ * Rows are numbered from 1. The key of a document that is the a of a row is the number of its first
+ * row as a. Every other document gets the key of an a, and is ordered after this a. With
+ * groups.jsonl, it is the last a before the document in its group. Without groups.jsonl, it is the
+ * a of the document's last row. Documents with the same a are ordered by groups.jsonl, or by their
+ * last rows.
  *
  * Tests: tests/cli/cases/filter.sh, tests/cli/cases/staged.sh, tests/reference/test_cluster.py,
  *        tests/reference/test_report.py, tests/unit/jobs/test_jobs.c,
@@ -22,7 +23,7 @@
 
 /* === source table ===
  *
- * The columns are read in one walk over the rows. */
+ * All columns are read in one walk over the rows. */
 
 /* Is `field` the name of input number `input`? False if the manifest has no such input. */
 static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
@@ -36,7 +37,7 @@ static bool is_input(const bm_manifest *manifest, size_t input, bm_str field)
 typedef struct reading {
     const bm_manifest *manifest;
     bm_source_column *columns;
-    size_t n, input; /* number of columns; rows so far */
+    size_t n, input; /* n: number of columns; input: number of rows read so far */
 } reading;
 
 static const char *what_names(const bm_manifest *manifest)
@@ -44,7 +45,7 @@ static const char *what_names(const bm_manifest *manifest)
     return strcmp(bm_manifest_kind(manifest), "signatures") == 0 ? "manifest" : "report";
 }
 
-/* A bm_result_row_fn. */
+/* The bm_result_row_fn that reads a row of sources.tsv. */
 static bm_status read_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     reading *r = ctx;
@@ -144,7 +145,7 @@ void bm_listed_docs_reset(bm_listed_docs *docs)
 typedef struct group_walk {
     bm_listed_docs *docs;
     const bm_id_set *ids;
-    uint64_t key; /* key of the last document that is an a */
+    uint64_t key; /* key of the last document in the group that is the a of a row */
     uint64_t n_placed;
 } group_walk;
 
@@ -154,7 +155,7 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     const uint32_t number = bm_id_set_find(walk->ids, id);
     (void)file;
     (void)err;
-    if (number == BM_ID_NONE) /* a document without a row; place_by_groups checks n_placed */
+    if (number == BM_ID_NONE) /* the document has no row; place_by_groups compares n_placed */
         return BM_OK;
     bm_listed_doc *doc = &walk->docs->docs[number];
     if (doc->leads)
@@ -164,7 +165,7 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     return BM_OK;
 }
 
-/* A bm_result_group_fn. */
+/* The bm_result_group_fn that places the members of a group. */
 static bm_status place_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
     bm_str kept;
@@ -183,8 +184,8 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups.jsonl: order each document that is no a after the a of its last row; documents
- * with the same a are ordered by their last rows. */
+/* Without groups.jsonl: order each document that is not the a of a row after the a of its last row.
+ * Documents with the same a are ordered by their last rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

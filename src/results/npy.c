@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.c -- writes and reads the header of .npy files, and writes arrays row by row.
  *
- * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be rewritten when
- * the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary with exactly the
- * keys descr, fortran_order and shape, in any order. The shape is compared with the length of the
- * file, so that callers can allocate memory for it. */
+ * Headers are written as version 1.0. They have 128 bytes, whatever the shape, so that a header can
+ * be rewritten when the number of rows is known. Versions 1.0 to 3.0 are read. A header is a Python
+ * dictionary with exactly the keys descr, fortran_order and shape, in any order. The shape is
+ * compared with the length of the file, so that callers can safely allocate memory for it. */
 #include "results/npy.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void write_header(const char *type, uint64_t n_rows, uint64_t n_cols,
 
 /* --- reading --- */
 
-/* The dictionary: the bytes at … end-1 are not parsed yet. */
+/* The dictionary of a header. The bytes from `at` to end-1 are not parsed yet. */
 typedef struct dict {
     const char *at, *end;
     const char *path; /* path of the file, for errors */
@@ -281,7 +281,7 @@ static uint64_t width_of(const bm_npy_writer *writer)
     return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
 }
 
-/* The number of rows so far. */
+/* The number of rows written so far. */
 static uint64_t n_rows_of(const bm_npy_writer *writer)
 {
     return (bm_out_file_bytes(writer->file) - BM_NPY_HEADER_BYTES) / width_of(writer);
@@ -302,7 +302,7 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
     return BM_OK;
 }
 
-/* Add the rows written since the last call to the sum. */
+/* Add the rows written since the last call to writer->sum. */
 static bm_status sum_up(bm_npy_writer *writer, bm_error *err)
 {
     const uint64_t end = bm_out_file_bytes(writer->file);
@@ -361,7 +361,7 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
                                                         .sum = *wanted});
 }
 
-/* Set *bytes to the size of `n_rows` rows. BM_ERR_INTERNAL: row_bytes is not the size of a row, or
+/* Set *bytes to the size of `n_rows` rows. BM_ERR_INTERNAL: a row does not have row_bytes bytes, or
  * no more rows may be written. */
 static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
                               uint64_t *bytes, bm_error *err)

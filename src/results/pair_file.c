@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair_file.c -- splits rows into fields, and unescapes these within the row.
+/* pair_file.c -- splits rows into fields, and unescapes the fields in place.
  *
  * A number with six decimals, as bandmill writes them, is read as an integer of millionths. Any
  * other number must match the grammar digits [. digits] [e [+-] digits], so rows with "nan", "0x1"
- * or " 1" are bad. strtod_l reads it in the C locale, whatever the locale of the program. In both
- * ways a number of six decimals becomes the nearest double. So a similarity that is written like
- * the threshold is read as equal to it.
+ * or " 1" are bad. strtod_l reads it in the C locale, whatever the locale of the program. Either
+ * way, the result is the double nearest to the number. So a similarity that is written like the
+ * threshold is read as equal to it.
  *
  * Tests: tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"
@@ -117,7 +117,7 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
 {
     static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
     char copy[NUMBER_MAX + 1];
-    if (bm_table_similarity(text, &file->similarity)) /* true for numbers as we write them */
+    if (bm_table_similarity(text, &file->similarity)) /* true for numbers as bandmill writes them */
         return BM_OK;
     if (text.len > NUMBER_MAX || !is_number(text))
         return bad_row(file, err, "jaccard", wanted);
@@ -127,7 +127,7 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
     return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
 }
 
-/* Unescape the id between `text` and `end`, which overwrites it, and set *out to it. */
+/* Set *out to the unescaped id between `text` and `end`. The id is unescaped in place. */
 static bm_status read_field_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
                                bm_error *err)
 {
@@ -183,8 +183,8 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
  *
  * Reads groups.jsonl.
  *
- * Unlike in a JSON parser, invalid UTF-8 in an id is not repaired: the ids of files are bytes, and
- * must equal the ids in pairs.tsv and in the inputs. */
+ * A JSON parser would repair invalid UTF-8 in an id. This is not done here, because ids are bytes,
+ * which must equal those in pairs.tsv and in the inputs. */
 
 static bm_status group_file_bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
@@ -261,7 +261,7 @@ static uint32_t hex_digit(char c)
 }
 
 /* Return the character of an escape. *at is the index of the letter after the backslash, and
- * becomes the index of the last byte of the escape. UINT32_MAX: our writer makes no such escape. */
+ * becomes the index of the escape's last byte. UINT32_MAX: bandmill writes no such escape. */
 static uint32_t escaped(bm_str text, size_t *at)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -283,7 +283,7 @@ static uint32_t escaped(bm_str text, size_t *at)
     return code < 0x80 ? code : UINT32_MAX;
 }
 
-/* Set *out to the id in a JSON string; the bytes are in file->id. */
+/* Set *out to the id in a JSON string. The bytes of *out are in file->id. */
 static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_error *err)
 {
     static const char wanted[] = "an id is no string as bandmill writes them";
@@ -307,9 +307,9 @@ static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_err
     return BM_OK;
 }
 
-/* Read the next member of the row. Its id has exactly the bytes that dedup wrote, UTF-8 or not, and
- * is valid until the next id or row is read. *more false: all `size` members were read.
- * BM_ERR_FORMAT: the row has another number of members. */
+/* Read the next member of the row. Its id has exactly the bytes that dedup wrote, even if they are
+ * not UTF-8, and is valid until the next id or row is read. *more is false when all `size` members
+ * were read. BM_ERR_FORMAT: the row has another number of members. */
 static bm_status next_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err)
 {
     bm_str quoted;
@@ -344,7 +344,7 @@ bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err)
     return read_id(file, file->kept, kept, err);
 }
 
-/* A bm_group_member_fn. */
+/* The bm_group_member_fn that loads a member. */
 static bm_status load_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     bm_group_members *m = ctx;

@@ -43,9 +43,10 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 /* --- report.json --- */
 
 typedef struct fact {
-    unsigned bit; /* the bm_result_fact */
+    unsigned bit; /* the fact, a bm_result_fact */
     bm_json_row row;
-    bm_option option; /* for a word: the option; the word's value is stored as an unsigned */
+    /* if the value is a word: its option; the value of the word is stored as an unsigned */
+    bm_option option;
 } fact;
 
 #define WORD(bit, member, option)                                                                  \
@@ -95,8 +96,8 @@ static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
                       row->name);
 }
 
-/* Set a member of *out to the value that an option's word means. The option keep may also be a list
- * of rules. */
+/* Set a member of *out to the value that the word of an option means. The option keep may also have
+ * a list of rules. */
 static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
                            bm_error *err)
 {
@@ -145,7 +146,7 @@ bool bm_result_is_against(const bm_manifest *manifest)
            !bm_json_scan_is(against, "null");
 }
 
-/* --- its tables --- */
+/* --- the tables of the directory --- */
 
 /* A file in the directory, and its expected digest. */
 typedef struct beside {

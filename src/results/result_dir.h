@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_dir.h -- the one reader of a directory that `dedup` wrote: the facts of the job from the
- * report, and a walk over each of the tables.
+/* result_dir.h -- reads a directory that `dedup` wrote: the facts of the job from the report, and
+ * each table by a walk over its rows. All readers of such a directory use this module.
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
  *     groups.jsonl    bm_result_groups   a group at a time, its members one after another
@@ -10,9 +10,10 @@
  *     skipped.tsv     bm_result_rows
  *     sources.tsv     listed_order.h     the columns of all inputs at once
  *
- * Rows are passed on while the file is read: only a block, or the longest row, is in memory. Each
- * file is compared with the report while it is read: at its end, the walk returns BM_ERR_FORMAT if
- * it differs. Errors name the file and the line. Threads: one per walk. */
+ * Rows are passed on while the file is read. Only a block of the file is in memory, or its longest
+ * row so far. Each file is compared with its digest in the report while it is read. If the file
+ * differs, the walk returns BM_ERR_FORMAT at the end of the file. Errors name the file and the
+ * line. Threads: one per walk. */
 #pragma once
 
 #include "output/manifest.h"
@@ -22,8 +23,8 @@
 #include "model/option_words.h"
 
 typedef struct bm_result_dir {
-    const bm_manifest *manifest;   /* the report.json (or manifest.json) in it; borrowed */
-    const bm_callbacks *callbacks; /* checked for cancellation; borrowed; may be NULL */
+    const bm_manifest *manifest; /* the report.json (or manifest.json) in the directory; borrowed */
+    const bm_callbacks *callbacks; /* asked for cancellation; borrowed; may be NULL */
     uint64_t memory;               /* maximum length of a row of groups.jsonl */
 } bm_result_dir;
 
@@ -35,14 +36,14 @@ bool bm_result_is_of_units(const bm_manifest *manifest);
 /* Did `overlap` write the directory? */
 bool bm_result_is_overlap(const bm_manifest *manifest);
 
-/* Fail with BM_ERR_FORMAT and the message `what` for a line of a file in the directory; line 0: for
- * the whole file. */
+/* Fail with BM_ERR_FORMAT and the message `what`, about a line of a file in the directory. If
+ * `line` is 0, the message is about the whole file. */
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err);
 
 /* --- the facts of the job in report.json --- */
 
-/* The facts that a reader can request. Facts that are not requested are not set. */
+/* The facts that a reader can request. A fact that is not requested is not set. */
 typedef enum bm_result_fact {
     BM_FACT_VERIFY = 1u << 0,
     BM_FACT_CLUSTER = 1u << 1,
@@ -58,7 +59,7 @@ typedef enum bm_result_fact {
 typedef struct bm_result_facts {
     unsigned verify, cluster, candidates; /* enum values of the options */
     unsigned keep;
-    bool keep_is_list; /* the option keep was a list of rules: the member `keep` is not set */
+    bool keep_is_list; /* the option keep was a list of rules, so the member `keep` is not set */
     double threshold;  /* more than 0, at most 1 */
     double seconds, predicted_recall;
     uint64_t bands, rows, perms;
@@ -68,15 +69,15 @@ typedef struct bm_result_facts {
  * has an impossible value; the message names the first such field. */
 bm_status bm_result_facts_read(const bm_manifest *manifest, unsigned wanted, bm_result_facts *out,
                                bm_error *err);
-/* Fail with BM_ERR_FORMAT: "`field` is not known to this version". */
+/* Fail with BM_ERR_FORMAT and the message "`field` is not known to this version". */
 bm_status bm_result_fact_unknown(const bm_manifest *manifest, const char *field, bm_error *err);
-/* Were documents compared with known ones from an earlier collection? */
+/* Were documents compared with known documents of an earlier collection? */
 bool bm_result_is_against(const bm_manifest *manifest);
 
 /* --- its tables --- */
 
-/* Called for each row; any status except BM_OK ends the walk. Setting *stop ends it with BM_OK; the
- * file is then not compared with the report. */
+/* Called for each row. If it returns another status than BM_OK, the walk ends with that status. If
+ * it sets *stop, the walk ends with BM_OK, but the file is then not compared with the report. */
 typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
 bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
                            bm_error *err);
@@ -84,7 +85,7 @@ bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void
 bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx, bm_error *err);
 
 /* Read the fields of a row of overlap.tsv or items.tsv, valid until the next row. The field `file`
- * is returned in *file; out->file is not set. BM_ERR_FORMAT names the file and the line. */
+ * is returned in *file, and out->file is not set. BM_ERR_FORMAT names the file and the line. */
 bm_status bm_result_overlap_row(const bm_tsv_table *row, bm_overlap_line *out, bm_str *file,
                                 bm_error *err);
 bm_status bm_result_item_row(const bm_tsv_table *row, bm_item_line *out, bm_str *file,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_tables.c -- a table with an entry per file, and a function per kind of row.
+/* result_tables.c -- has an entry for each table, and a function for each kind of row.
  *
  * Tests: tests/unit/results/test_result_tables.c */
 #include "results/result_tables.h"
@@ -80,8 +80,8 @@ const char *bm_table_kind(bm_table table)
     return tables[table].kind;
 }
 
-/* Does the line have this header? It must have the columns that files of every version have, and
- * then may have newer ones: all, or the first of them, in order. */
+/* Does the line have this header? It must have the columns that files of every version have. After
+ * them it may have newer columns: all of them or only the first, in order. */
 static bool is_head(bm_table_head head, bm_str line)
 {
     size_t n_columns = 1;
@@ -174,9 +174,9 @@ static bm_status add_all_digits(bm_buf *out, double similarity, bm_error *err)
                : bm_buf_add_format(out, err, "%.*f", (int)BM_ALL_DECIMALS, similarity);
 }
 
-/* Write six decimals; nothing if the number is unknown (NaN). The text is what printf would write,
- * in a tenth of the time: the error of `millionths` is at most 2^-33, so printf is needed only if
- * `millionths` is close to the middle between two whole numbers. */
+/* Write six decimals, or nothing if the number is unknown (NaN). The text is the same as from
+ * printf, and takes a tenth of the time. The error of `millionths` is at most 2^-33. So printf is
+ * needed only if `millionths` is close to the middle between two whole numbers. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_tables.h -- the tables and rows that bandmill writes: header, columns, and the form of a
- * row, each defined once (docs/formats.md). All readers and writers use these definitions.
+/* result_tables.h -- the tables that bandmill writes (docs/formats.md). Headers, columns and the
+ * forms of rows are defined here, for all readers and writers.
  *
- * Text files: UTF-8, fields separated by tabs, lines ended by LF. In ids, paths and reasons,
- * backslash, tab, newline and carriage return are written \\ \t \n \r. An unknown number is an
+ * Text files: UTF-8, fields separated by tabs, lines ended by LF. In ids, paths and reasons, a
+ * backslash, tab, newline or carriage return is written as \\ \t \n \r. An unknown number is an
  * empty field. */
 #pragma once
 
@@ -36,7 +36,7 @@ typedef enum bm_table {
  * number of members. */
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
-/* Indexes in the head (bm_table_head) of the columns that readers use. */
+/* Indexes of the columns that readers use, in the head of the table (bm_table_head). */
 enum {
     BM_REMOVED_ID = 0,
     BM_REMOVED_KEPT = 1,
@@ -46,7 +46,7 @@ enum {
     BM_REMOVED_LINE = 5,
     BM_REMOVED_LOST = 6
 };
-/* Words of the reasons that readers compare with. */
+/* Reasons for a removal that readers compare with. */
 #define BM_REMOVED_IS_IDENTICAL "identical"
 #define BM_REMOVED_IS_EQUAL     "equal"
 #define BM_REMOVED_IS_CHAINED   "chained"
@@ -98,31 +98,33 @@ bm_table bm_table_of_answers(bm_measure measure);
 /* The header row of a table: names of columns, separated by tabs. */
 typedef struct bm_table_head {
     const char *columns; /* all columns in order, without a newline */
-    size_t n_old;        /* number of leading columns that files of every version have; 0: all */
+    size_t n_old; /* number of first columns that files of every version have; 0: all columns */
 } bm_table_head;
 
 bm_table_head bm_table_head_of(bm_table table);
 const char *bm_table_header(bm_table table); /* bm_table_head.columns */
-/* The name of the table's file in a directory; NULL: it has none. */
+/* The name of the table's file in a directory; NULL: it has no such file. */
 const char *bm_table_file(bm_table table);
-/* A word for the table, as "pairs", "removed" or "histogram"; several tables may share one. */
+/* A word for the table, such as "pairs", "removed" or "histogram". Several tables may have the same
+ * word. */
 const char *bm_table_kind(bm_table table);
-/* The table with this header line, of this or an older version; BM_N_TABLES: there is none. */
+/* Find the table by its header line, which may be of an older version. BM_N_TABLES: there is no
+ * such table. */
 bm_table bm_table_of_header(bm_str line);
-/* Write the header and a newline: all columns (bm_table_begin), or only those that files of every
- * version have (bm_table_begin_old). */
+/* Write the header and a newline. bm_table_begin writes all columns; bm_table_begin_old writes only
+ * the columns that files of every version have. */
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
 #define BM_ALL_DECIMALS    20u /* decimals of similarities written as exact doubles */
-/* Read a similarity from 0 to 1 with 6 or 20 decimals, rounded to millionths; an empty field gives
- * BM_JACCARD_UNKNOWN. Returns false if the field has another form. */
+/* Read a similarity from 0 to 1, with 6 or 20 decimals, and round it to millionths. An empty field
+ * gives BM_JACCARD_UNKNOWN. Returns false if the field has another form. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 bool bm_table_similarity(bm_str field, double *out); /* like bm_table_jaccard, as a double; an empty
                                                       * field gives NAN */
 
-/* --- rows, each with its newline --- */
+/* --- rows, which include their newlines --- */
 
 /* Two documents, or a query and its target. */
 typedef struct bm_pair_line {
@@ -132,8 +134,8 @@ typedef struct bm_pair_line {
     bool all_digits;   /* write `similarity` with 20 decimals instead of six */
     bool has_edit;
     uint64_t edit;           /* UINT64_MAX: not known */
-    bool of_parts;           /* the row is of two parts of documents */
-    uint64_t from_a, from_b; /* if so, the offsets at which the parts begin */
+    bool of_parts;           /* the row is about two parts of documents */
+    uint64_t from_a, from_b; /* if `of_parts`: the offsets at which the parts begin */
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
 /* Write the row as an object of JSON Lines, with the keys id_a and id_b. */
@@ -171,7 +173,7 @@ typedef struct bm_item_line {
 } bm_item_line;
 bm_status bm_item_line_add(bm_buf *out, const bm_item_line *line, bm_error *err);
 
-/* A range that is cut out of a document, and the kept unit or item that it repeats. */
+/* A range that is cut out of a document, and the kept unit or item whose text the range repeats. */
 typedef struct bm_cut_line {
     bm_str id, kept;
     uint64_t from, to;  /* byte range of the text before repair, half open */
@@ -187,8 +189,9 @@ bm_status bm_cut_line_add(bm_buf *out, const bm_cut_line *line, bm_error *err);
 typedef struct bm_source_line {
     const char *file;
     uint64_t first_row, documents, skipped, removed;
-    bool of_share;        /* the job read a share of its inputs: the row has one column more */
-    uint64_t from_record; /* if so: records of the file before the first one of the share */
+    bool of_share; /* the job read a share of its inputs, so the row has one more column */
+    /* if `of_share`: records of the file before the first record of the share */
+    uint64_t from_record;
 } bm_source_line;
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
 
@@ -206,7 +209,8 @@ typedef struct bm_threshold_line {
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
 
 /* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
-/* If known documents belong to the group (they are not members), ,"known":[ID,...] follows. */
+/* If the group has known documents, which are not members, then ,"known":[ID,...] follows the
+ * members. */
 
 #define BM_GROUP_NUMBER  "group"
 #define BM_GROUP_KEPT    "kept"
@@ -214,11 +218,11 @@ bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_e
 #define BM_GROUP_MEMBERS "members"
 #define BM_GROUP_KNOWN   "known" /* only if the kept document is a known document */
 
-/* Begin a group. `json` is {0} before the first group, and is reused for the next. `kept` without
- * data: no document of the group is kept. Then add the members with bm_json_string. */
+/* Begin a group; then add the members with bm_json_string. `json` is {0} before the first group,
+ * and is reused for the next groups. kept.data NULL: no document of the group is kept. */
 void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
-/* Call after the members, if there are known documents. Then add these with bm_json_string, the
- * kept one first. */
+/* If the group has known documents, call this after the members. Then add the known documents with
+ * bm_json_string, the kept one first. */
 void bm_group_line_known(bm_json *json);
 /* End the group, and append the row with its newline to `out`. */
 bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);

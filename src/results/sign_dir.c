@@ -36,17 +36,18 @@ struct bm_sign_dir {
     bm_manifest *manifest;
     const bm_provenance *provenance;
     part words, counts, ids;
-    part bytes, content, texts; /* not open if the directory is of an older version */
+    part bytes, content, texts; /* not open if the directory lacks them, as in older versions */
     uint64_t n_docs;
-    uint32_t perms, word_bytes; /* words per row of signatures.npy; bytes of a word */
-    uint64_t *offsets;          /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
+    /* perms: words per row of signatures.npy; word_bytes: bytes of a word */
+    uint32_t perms, word_bytes;
+    uint64_t *offsets; /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
     size_t n_offsets, cap_offsets;
     bm_listed *listed; /* digests signatures.npy while its rows are read in order; else NULL */
-    uint64_t next;     /* the row after the last one read */
+    uint64_t next;     /* number of the row after the last row that was read */
 };
 
-/* Read `len` bytes at the offset `at`. The length of the file was checked when it was opened, so if
- * it is shorter, it has changed since. */
+/* Read `len` bytes at the offset `at`. The length of the file was checked when it was opened. So if
+ * the file is shorter now, it has changed since. */
 static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
     size_t got;
@@ -70,7 +71,8 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     return status;
 }
 
-/* Read the whole file, and compare its digest with the manifest; BM_ERR_FORMAT if it differs. */
+/* Read the whole file, and compare its digest with the digest in the manifest. BM_ERR_FORMAT if
+ * they differ. */
 static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
                             bm_error *err)
 {
@@ -89,7 +91,7 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     const uint64_t columns = form.columns;
     BM_TRY(open_part(dir, form.name, out, err));
     bm_status status = bm_npy_header_read(out->fd, out->path, &out->header, err);
-    if (status == BM_ERR_INPUT) { /* the array is a file of bandmill, so this is damage */
+    if (status == BM_ERR_INPUT) { /* bandmill wrote the array, so the file is damaged */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
@@ -112,14 +114,14 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
-/* Open an array with few bytes per row, and compare the whole of it with the manifest. */
+/* Open an array with few bytes per row, and compare all its bytes with the manifest. */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     BM_TRY(open_array(dir, form, out, err));
     return check_part(dir, form.name, out, err);
 }
 
-/* Open an array that directories of older versions lack, if the manifest lists it. */
+/* Open an array that older versions did not write. It is opened only if the manifest lists it. */
 static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     if (bm_manifest_output_find(dir->manifest, form.name) == NULL)
@@ -134,8 +136,8 @@ static bm_status add_offset(bm_sign_dir *dir, uint64_t offset, bm_error *err)
     return BM_OK;
 }
 
-/* Count the lines of ids.txt, store the offset of every INDEX_ROWS-th, and compare the file with
- * the manifest. `block` has BLOCK_BYTES bytes. */
+/* Count the lines of ids.txt, store the offset of every INDEX_ROWS-th line, and compare the file
+ * with the manifest. `block` has BLOCK_BYTES bytes. */
 static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
 {
     uint64_t at = 0, rows = 0;
@@ -185,8 +187,8 @@ out:
     return status;
 }
 
-/* Set *word_bytes to the bytes of a word in signatures of this scheme, 4 or 8. Returns false if the
- * scheme is not known. */
+/* Set *word_bytes to the size of a word in signatures of this scheme: 4 or 8 bytes. Returns false
+ * if the scheme is not known. */
 static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
@@ -254,7 +256,7 @@ bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out,
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
     BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_TEXT_HASH, "<u8", 0}, &dir->texts, err));
     BM_TRY_OUT(open_ids(dir, err));
-    /* bm_sign_dir_rows checks the file, but is not called if there are no rows */
+    /* bm_sign_dir_rows checks the file, but it is not called if there are no rows */
     if (dir->n_docs == 0)
         BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
 out:
@@ -384,7 +386,8 @@ static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words
 {
     if (rows.first == 0)
         BM_TRY(digest_header(dir, err));
-    if (rows.first != dir->next) { /* out of order: the file is not checked in this pass */
+    /* the rows are read out of order, so the file is not checked in this pass */
+    if (rows.first != dir->next) {
         bm_listed_close(dir->listed);
         dir->listed = NULL;
     }
@@ -439,14 +442,16 @@ bm_status bm_sign_dir_text_hashes(const bm_sign_dir *dir, uint64_t first, size_t
                : read_rows(dir, &dir->texts, (range){first, n, sizeof *out}, out, err);
 }
 
-/* Lines skip … skip+n-1 of `lines`; the first line of `lines` is row `row` of the file. */
+/* The lines from number `skip` to skip+n-1 of `lines`. The first line of `lines` is row `row` of
+ * the file. */
 typedef struct stretch {
     bm_str lines;
     uint64_t row;
     size_t skip, n;
 } stretch;
 
-/* Append the ids in these lines to `text`, unescaped; ends[i] becomes the end of id i. */
+/* Append the ids in these lines to `text`, unescaped. ends[i] becomes the offset at which id i
+ * ends. */
 static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
                             bm_error *err)
 {
@@ -479,7 +484,7 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
     size_t *ends = out->ends;
     bm_status status = BM_OK;
     BM_TRY_OUT(check_range(dir, first, n, err));
-    while (n > 0) { /* in each round, read the lines between two stored offsets */
+    while (n > 0) { /* each round reads the lines between two stored offsets */
         size_t index = (size_t)(first / INDEX_ROWS), skip = (size_t)(first % INDEX_ROWS);
         size_t take = INDEX_ROWS - skip < n ? INDEX_ROWS - skip : n;
         uint64_t begin = dir->offsets[index];
@@ -525,8 +530,8 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     *is = manifest != NULL;
     if (*is)
         goto out;
-    /* If a manifest is not recognized, but a signatures.npy is beside it, it is a damaged manifest
-     * of a signature directory. */
+    /* If the manifest is not recognized, but a signatures.npy is beside it, it is the damaged
+     * manifest of a signature directory. */
     BM_TRY_OUT(has_file(path, BM_FILE_MANIFEST, &has, err));
     BM_TRY_OUT(has_file(path, BM_FILE_SIGNATURES, &beside, err));
     if (has && beside)

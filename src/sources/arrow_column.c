@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arrow_column.c -- see the header. The interface does not state the lengths of buffers, so the
- * stated number of cells is trusted. Offsets, views and indices are checked, because they could
- * point anywhere.
+ * buffers are trusted to have the stated number of cells. Offsets, views and indices are checked,
+ * because they could lead anywhere.
  *
  * Tests: tests/reference/test_keep.py, tests/unit/sources/test_arrow_column.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -62,7 +62,7 @@ const char *bm_arrow_column_type_name(const struct ArrowSchema *schema)
                  {"L", "uint64"}, {"u", "utf8"},    {"U", "large_utf8"},   {"vu", "utf8_view"},
                  {"z", "binary"}, {"+s", "struct"}, {"Z", "large_binary"}, {"vz", "binary_view"},
                  {"+l", "list"},  {"+m", "map"},    {"+L", "large_list"}};
-    /* Formats of these types continue with widths, units, time zones. */
+    /* the formats of these types go on with widths, units or time zones */
     static const struct {
         const char *begin, *name;
     } families[] = {{"w:", "fixed_size_binary"},
@@ -163,7 +163,8 @@ static bm_str cell_bytes(const bm_cells *cells, uint64_t cell)
 
 /* --- opening --- */
 
-/* Do the offsets of n cells never decrease? (A negative one, read as unsigned, is very large.) */
+/* Are the offsets of n cells in ascending order? (A negative offset, read as unsigned, is very
+ * large.) */
 static bool offsets_fit(const bm_cells *cells, uint64_t n)
 {
     uint64_t before = cell_value(cells, cells->first);
@@ -177,7 +178,7 @@ static bool offsets_fit(const bm_cells *cells, uint64_t n)
     return before <= most;
 }
 
-/* Are all views of n cells (except nulls) inside their buffers? */
+/* Are all views of n cells, except those of nulls, inside their buffers? */
 static bool views_fit(const bm_cells *cells, uint64_t n, const struct ArrowArray *array)
 {
     const int64_t n_buffers = array->n_buffers - 3;
@@ -218,7 +219,7 @@ static const char *open_cells(const struct ArrowArray *array, uint64_t first, ui
 {
     const bool views = out->kind == BM_ARROW_COLUMN_VIEWS,
                bytes = out->kind == BM_ARROW_COLUMN_BYTES;
-    /* this type has no buffers, though some writers send one */
+    /* this type has no buffers, but some writers send one */
     if (out->kind == BM_ARROW_COLUMN_NULLS)
         return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
     if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
@@ -251,12 +252,14 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
     return wrong;
 }
 
-/* A step of the descent to a column: an array, and its cells that belong to rows of the table. */
+/* A step of the descent to a column: an array, and those of its cells that belong to rows of the
+ * table. */
 typedef struct cell_range {
     const struct ArrowArray *array;
-    /* the cell of row 0 (inside a list: of value 0) */
+    /* the cell of row 0; inside a list: the cell of value 0 */
     uint64_t first;
-    uint64_t begin, n; /* rows (inside a list: values) begin … begin + n - 1 */
+    /* The rows (inside a list: the values) from number `begin` to begin + n - 1. */
+    uint64_t begin, n;
 } cell_range;
 
 static const char *into_child(cell_range *at, uint32_t child)
@@ -313,7 +316,7 @@ static const char *into_list(cell_range *at, const bm_arrow_column_path *path, u
     return into_child(at, 0);
 }
 
-/* Descend to the array of the column. */
+/* Descend from the table to the array of the column. */
 static const char *descend(const struct ArrowArray *table, const bm_arrow_column_path *path,
                            cell_range *at, bm_arrow_column *out)
 {
@@ -422,14 +425,14 @@ bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
     return (bm_str){.data = digits, .len = (size_t)len};
 }
 
-/* The parameters of a walk over the values of a row, the same at every level. */
+/* The parameters of a walk over the values of a row. They are the same at every level. */
 typedef struct walk {
     const bm_arrow_column *column;
     bm_arrow_column_fn fn;
     void *ctx;
 } walk;
 
-/* Visit the values in cell number `number` of level i. Recursion is at most 16 deep. */
+/* Visit the values in cell `number` of level i. The recursion is at most 16 levels deep. */
 static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
 {
     const bm_arrow_column *column = w->column;
@@ -496,7 +499,7 @@ static bm_value_form form_of_time(const char *format)
         return form;
     case 'D':
         return form;
-    default: /* intervals: their parts are not comparable */
+    default: /* intervals have parts that cannot be compared */
         return (bm_value_form){.kind = BM_FORM_OTHER};
     }
 }
@@ -548,7 +551,7 @@ static double half_to_double(uint16_t half)
     return half >> 15 != 0 ? -magnitude : magnitude;
 }
 
-/* Read a float. NaN, of either sign, is a value without an order. */
+/* Read a float. NaN, whatever its sign, is a value without an order. */
 static void read_float(const char *cell, uint8_t width, bm_value *out)
 {
     uint16_t half;
@@ -589,8 +592,8 @@ static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int di
                       : BM_OK;
 }
 
-/* Write the digits of a two's complement integer of `width` bytes (little-endian) without its sign,
- * by repeated division by ten. */
+/* Write the digits of a two's complement integer of `width` bytes (little-endian) without its sign.
+ * The digits come from repeated division by ten. */
 static void spell_integer(const char *cell, size_t width, bool *negative, char *out)
 {
     unsigned char bytes[32];
@@ -631,7 +634,7 @@ static bm_status read_decimal(const char *cell, const bm_value_form *form, bm_bu
     return BM_OK;
 }
 
-/* As text: 6ba7b810-9dad-11d1-80b4-00c04fd430c8 */
+/* Write a UUID as text: 6ba7b810-9dad-11d1-80b4-00c04fd430c8 */
 static bm_status read_uuid(const char *cell, bm_buf *texts, bm_value *out, bm_error *err)
 {
     static const char letters[] = "0123456789abcdef";
@@ -649,8 +652,8 @@ static bm_status read_uuid(const char *cell, bm_buf *texts, bm_value *out, bm_er
     return BM_OK;
 }
 
-/* Append a date. Day 0 is 1970-01-01; the proleptic Gregorian calendar, by eras of 400 years that
- * begin on a 1st of March. */
+/* Append a date. Day 0 is 1970-01-01 of the proleptic Gregorian calendar. The year is found by eras
+ * of 400 years that begin on a 1st of March. */
 static bm_status add_date(bm_buf *out, int64_t day, bm_error *err)
 {
     const int64_t shifted = day + 719468;
@@ -710,8 +713,8 @@ static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* Append one text of a row's lists, and a newline: texts are joined in the same way in text
- * fields. */
+/* Append one text of a row's lists, and a newline. The texts of text fields are joined in the same
+ * way. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrow_column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or
- * integers.
+/* arrow_column.h -- reads the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes
+ * or integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; for a
  *     column inside a struct, the struct's offset is added too, and a row with a null struct is
@@ -30,25 +30,25 @@ typedef enum bm_arrow_column_kind {
     BM_ARROW_COLUMN_VIEWS, /* utf8_view, binary_view */
     BM_ARROW_COLUMN_INT,   /* `width` bytes per value */
     BM_ARROW_COLUMN_UINT,
-    BM_ARROW_COLUMN_NULLS /* the type null: texts that are all missing */
+    BM_ARROW_COLUMN_NULLS /* the type null: all texts are missing */
 } bm_arrow_column_kind;
 
 typedef struct bm_arrow_column_type {
     bm_arrow_column_kind kind;
     uint8_t width;
     bm_arrow_column_kind in_kind; /* dictionaries: the kind of the indices, which are integers */
-    uint8_t in_width;             /* bytes of an index; 0: no dictionary */
+    uint8_t in_width;             /* bytes of an index; 0: there is no dictionary */
 } bm_arrow_column_type;
 
 /* One array of cells. */
 typedef struct bm_cells {
     bm_arrow_column_kind kind;
     uint8_t width;
-    const uint8_t *validity; /* a bit per cell, lowest first; NULL: no nulls */
+    const uint8_t *validity; /* a bit per cell, lowest bit first; NULL: there are no nulls */
     const void *values;      /* integers, views, or the offsets of bytes */
     const char *bytes;
-    const void *const *buffers; /* views: the first buffer of bytes */
-    uint64_t first;             /* the cell of row 0 */
+    const void *const *buffers; /* views: array of the buffers of bytes */
+    uint64_t first;             /* the index of the cell of row 0 */
 } bm_cells;
 
 #define BM_ARROW_COLUMN_DEPTH 16u /* steps in a path of columns */
@@ -73,19 +73,19 @@ typedef struct bm_arrow_column_path {
 typedef struct bm_arrow_column_level {
     bool list;
     uint32_t fixed; /* values per list; 0: there are offsets */
-    bm_cells cells; /* validity; for a list, its offsets too */
+    bm_cells cells; /* validity of the cells; for a list also its offsets */
 } bm_arrow_column_level;
 
-/* How cells of a column become values that `keep` compares (bm_arrow_column_value). */
+/* How the cells of a column become values that `keep` compares (bm_arrow_column_value). */
 typedef enum bm_value_form_kind {
     BM_FORM_MISSING, /* there is no such column */
-    BM_FORM_OTHER,   /* its type has no order */
-    BM_FORM_BOOL,    /* like OTHER, but nulls count as missing values */
+    BM_FORM_OTHER,   /* values of this type have no order */
+    BM_FORM_BOOL,    /* like OTHER, but a null counts as a missing value */
     BM_FORM_TEXT,
     BM_FORM_INTEGER,
     BM_FORM_FLOAT,   /* `width` bytes */
     BM_FORM_DECIMAL, /* `width` bytes, little-endian, with `digits` digits after the point */
-    BM_FORM_UUID,    /* `width` bytes, each two hexadecimal digits of the text */
+    BM_FORM_UUID,    /* `width` bytes, each of which is two hexadecimal digits of the text */
     BM_FORM_TIME /* a signed integer of `width` bytes: seconds with `digits` decimals, or days */
 } bm_value_form_kind;
 
@@ -93,28 +93,29 @@ typedef struct bm_value_form {
     bm_value_form_kind kind;
     uint8_t width;
     int digits;
-    bool days, dated, clock; /* TIME: the unit is a day; there is a date; a time of day */
+    /* TIME: days: the unit is a day; dated: values have a date; clock: values have a time of day */
+    bool days, dated, clock;
 } bm_value_form;
 
 typedef struct bm_arrow_column {
     bm_arrow_column_type type;
     bm_cells cells;      /* dictionaries: the indices */
-    bm_cells dictionary; /* kind OTHER: no dictionary */
+    bm_cells dictionary; /* its kind is OTHER: there is no dictionary */
     bm_arrow_column_level levels[BM_ARROW_COLUMN_DEPTH];
     uint32_t n_levels;
     bool many;          /* a level is a list: rows have any number of values */
-    bm_value_form form; /* for the id and fields of `keep` */
+    bm_value_form form; /* for the id, and for fields of `keep` */
 } bm_arrow_column;
 
 #define BM_ARROW_COLUMN_DIGITS 24u /* space for any integer */
 
 bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
-/* The name of a type, such as "int64"; for some types the format string, which is borrowed. */
+/* The name of a type, such as "int64". For some types, the format string, which is borrowed. */
 const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
 /* Are cells of this type texts or bytes? */
 bool bm_arrow_column_is_text(bm_arrow_column_type type);
-/* Open the column at this path, so that all its rows may be read. Returns NULL, or the error in the
- * array. Borrows the array. */
+/* Open the column at this path, and check that all its rows can be read. Returns NULL, or a
+ * description of the error in the array. Borrows the array. */
 const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_column_path *path,
                                  bm_arrow_column_type type, bm_arrow_column *out);
 /* Append to `path` the step from the list `schema` to its values. False: `schema` is no list that
@@ -124,28 +125,30 @@ bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column
 bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row);
 /* The bytes of a text cell. Not for nulls. */
 bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
-/* The dictionary entry that a row refers to; UINT64_MAX: no dictionary, or null. Not if `many`. */
+/* The dictionary entry that a row refers to; UINT64_MAX: there is no dictionary, or the row is
+ * null. Not if the column is `many`. */
 uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);
 /* An integer in decimal, written to `digits`. Not for nulls. */
 bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
                                char digits[BM_ARROW_COLUMN_DIGITS]);
 /* An integer, sign-extended if the type is signed. Not for nulls. */
 uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
-/* The text of a cell that is an id, by the column's form; a view of the column or of `texts`, which
- * is emptied before. Not for nulls. */
+/* The text of a cell that is an id, by the column's form. It is a view of the column or of `texts`,
+ * which is emptied first. Not for nulls. */
 bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
                              bm_error *err);
 
 /* Call back for each text of a row, in order. A text that is null, or inside a null struct, is
- * empty; a null list has no texts. Any status except BM_OK ends the calls and is returned. */
+ * passed as an empty text. A null list has no texts. If a callback returns another status than
+ * BM_OK, the calls end and return it. */
 typedef bm_status (*bm_arrow_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,
                                void *ctx, bm_error *err);
 
-/* column_value -- cells of any ordered type as values that `keep` compares. */
+/* column_value -- converts cells of any ordered type to values that `keep` compares. */
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
 /* The value in a row, by the column's form. Its bytes are in the column, or in `texts`, which is
- * emptied before. */
+ * emptied first. */
 bm_status bm_arrow_column_value(const bm_arrow_column *column, size_t row, bm_buf *texts,
                                 bm_value *out, bm_error *err);

@@ -25,12 +25,12 @@
 #include "results/npy.h"
 #include "sources/source_columns.h"
 
-#define DOCS_MAX ((size_t)1 << 16) /* documents per block, even if the caller allows more */
+/* the most documents per block, even if the caller allows more */
+#define DOCS_MAX ((size_t)1 << 16)
 
 /* === array file ===
  *
- * A .npy file, read with pread one block at a time, and digested from its first byte to its
- * last. */
+ * Reads a .npy file with pread, one block at a time, and digests the whole file. */
 
 /* A file that was read to its end. */
 typedef struct hash_file {
@@ -85,7 +85,7 @@ static void digest(array_file *file, const void *bytes, size_t len)
     file->n_digested += len;
 }
 
-/* Begin the digest again, with the header and `cells` cells after it. */
+/* Begin the digest again: digest the header and the first `cells` cells. */
 static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
 {
     size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
@@ -110,7 +110,8 @@ static hash_file digest_end(const array_file *file)
     return (hash_file){.bytes = file->n_digested, .digest = {.lo = sum.low64, .hi = sum.high64}};
 }
 
-/* Record the digest of a file. If the file was read before, check that the digest is the same. */
+/* Record the digest of a file that was read to its end. If the file was read before, check that its
+ * digest has not changed. */
 static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -124,36 +125,37 @@ static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
 
 /* === hash input ===
  *
- * Reads `--format hashes`, shingle hashes made elsewhere, a few documents at a time, from two NumPy
- * arrays: hashes (<u4 or <u8), and N + 1 offsets (<i8) for N documents. Both files are digested
- * from their first byte to their last, and read in blocks, so memory holds one block (at least one
- * document), whatever the size of the files; 32-bit hashes are widened in place. Before memory is
- * allocated for an offset, it is compared with the offset before it and with the number of
- * hashes. */
+ * Reads `--format hashes`: shingle hashes made elsewhere, in two NumPy arrays. One has the hashes
+ * (<u4 or <u8), the other has N + 1 offsets (<i8) for N documents. Both files are digested as a
+ * whole and read in blocks of a few documents. Only one block is in memory; it has at least one
+ * document. 32-bit hashes are widened in place. Before memory is allocated for an offset, it is
+ * compared with the offset before it and with the number of hashes. */
 
-#define DOCS_LEAST 64.0 /* offsets read in any case */
-#define HASH_CELLS 512u /* offsets digested at a time */
+#define DOCS_LEAST 64.0 /* the fewest offsets to read for a block */
+#define HASH_CELLS 512u /* offsets that are digested at a time */
 
 /* Consecutive documents of the arrays. */
 typedef struct hash_block {
     uint64_t first_doc; /* number of the first document, from 0 */
     size_t n_docs;
-    uint64_t *offsets; /* n_docs + 1, beginning with 0 */
-    uint64_t *hashes;  /* offsets[n_docs] of them */
+    uint64_t *offsets; /* n_docs + 1 offsets, the first of which is 0 */
+    uint64_t *hashes;  /* offsets[n_docs] hashes */
     size_t cap_offsets, cap_hashes;
 } hash_block; /* {0} is empty; can be reused */
 
-/* The most documents and hashes in a block. A block always has at least one document, even if that
- * has more hashes. */
+/* The most documents and hashes of a block. A block has at least one document, even if this
+ * document has more hashes. */
 typedef struct hash_limits {
     size_t docs, hashes;
-    const bm_long_gate *gate; /* called for a document with more hashes; NULL: any is allowed */
+    /* called for a document with more hashes than the limit; NULL: any number is allowed */
+    const bm_long_gate *gate;
 } hash_limits;
 
 typedef struct hash_input {
     array_file hashes, offsets;
     uint64_t n_docs, n_hashes;
-    uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
+    /* next_doc: the next document to read; next_hash: the offset at which it begins */
+    uint64_t next_doc, next_hash;
 } hash_input;
 
 static bm_status open_list(array_file *file, const char *path, bm_error *err)
@@ -185,7 +187,7 @@ static void hash_input_files(const hash_input *input, hash_file files[2])
     files[1] = digest_end(&input->offsets);
 }
 
-/* Check the types of both arrays, their lengths as far as the headers state them, and the first
+/* Check the types of both arrays, their lengths (as far as the headers give them), and the first
  * offset. */
 static bm_status check_arrays(const hash_input *input, bm_error *err)
 {
@@ -240,7 +242,7 @@ out:
     return BM_OK;
 }
 
-/* Check the offset in row `row`; `before` is the offset in the row before. */
+/* Check `value`, the offset in row `row`. `before` is the offset in the previous row. */
 static bm_status check_offset(const hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)
 {
@@ -261,8 +263,8 @@ static bm_status check_offset(const hash_input *input, uint64_t row, uint64_t be
     return BM_OK;
 }
 
-/* Read and check the end offsets of up to `n` documents from next_doc on. The block gets the first
- * of these documents, with at most max_hashes hashes together, but at least one document. */
+/* Read and check the end offsets of up to `n` documents, beginning with next_doc. The block gets as
+ * many of these documents as have together at most max_hashes hashes, but at least one document. */
 static bm_status read_docs(const hash_input *input, size_t n, size_t max_hashes, hash_block *block,
                            bm_error *err)
 {
@@ -295,9 +297,9 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
         digest(&input->hashes, block->hashes, (size_t)n * 8);
         return BM_OK;
     }
-    /* 32-bit hashes are read into the upper half of the block, then widened from the front: word i
-     * is written to bytes 8i … 8i+7, and the words that are not widened yet are after these
-     * bytes. */
+    /* 32-bit hashes are read into the upper half of the block, and then widened from the front.
+     * Word i is written to bytes 8i … 8i+7. The words that are still to be widened are after
+     * these bytes. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
     digest(&input->hashes, narrow, (size_t)n * 4);
@@ -309,8 +311,8 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
     return BM_OK;
 }
 
-/* How many offsets to read for the next block: twice the number of documents of mean length that
- * have max_hashes hashes. */
+/* How many offsets to read for the next block. If documents of mean length are assumed, max_hashes
+ * hashes make some number of documents, and twice that number is read. */
 static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
@@ -384,7 +386,8 @@ typedef struct hashes_source {
     hash_input *input;
     hash_limits limits;
     bm_low_halves low; /* state of the check, if `looks` */
-    /* the scheme uses only the low halves of 64-bit hashes: check that they are distinct enough */
+    /* The scheme uses only the low halves of 64-bit hashes, so check that the halves are distinct
+     * enough. */
     bool looks;
 } hashes_source;
 
@@ -478,7 +481,7 @@ static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batc
 
 static void end_reading(bm_batch_source *base)
 {
-    (void)base; /* only the files stay open */
+    (void)base; /* nothing to do, since the files stay open until close */
 }
 
 static void hashes_close(bm_batch_source *base)
@@ -720,13 +723,13 @@ const bm_batch_source_ops bm_source_keys = {
  *
  * Each part has a source of its own. The next part is read while batches of the part before are
  * still being filled and parsed, so a part ends when the last of its batches is freed. The source
- * of a part numbers only the part's files; here a record gets the number of its file among all
+ * of a part numbers only the files of the part. Here a record gets the number of its file among all
  * inputs. */
 
 typedef struct mixed_part {
     bm_input_set set; /* a view of the inputs */
     bm_batch_source *source;
-    atomic_size_t n_batches; /* of this part, not freed yet */
+    atomic_size_t n_batches; /* batches of this part that are not freed yet */
     bool begun;
 } mixed_part;
 
@@ -734,7 +737,7 @@ typedef struct mixed {
     bm_batch_source base;
     mixed_part *parts;
     size_t n, now;
-    uint64_t bytes_before; /* stored bytes of the parts before `now` */
+    uint64_t bytes_before; /* stored bytes of the parts before part number `now` */
     bm_batch_limits limits;
 } mixed;
 
@@ -818,7 +821,7 @@ static bm_status mixed_begin(bm_batch_source *base, const bm_batch_limits *limit
     return begin_part(source, err);
 }
 
-/* End earlier parts with no batches left. */
+/* End the earlier parts that have no batches left. */
 static void end_earlier(mixed *source)
 {
     for (size_t i = 0; i < source->now; i++)
@@ -937,7 +940,7 @@ static bm_status mixed_open_parser(const bm_batch_source *base, bm_batch_parser 
 typedef struct mixed_records {
     bm_record_fn fn;
     void *ctx;
-    uint32_t first; /* the number of its first file */
+    uint32_t first; /* number of the part's first file among all inputs */
 } mixed_records;
 
 static bm_status on_mixed_record(void *ctx, const bm_record *record, bm_error *err)

@@ -4,10 +4,11 @@
  *     bytes   [ line 7 \n line 8 \n lin ]      as they were read; begin: offset of the next line
  *     batch   [ line 7 \n ]                    a copy, as parsers need it
  *
- * Most clients wait for each answer: a read then returns one line, since there is no more. If a
- * line is longer than a document may be, or the gate refuses it, its first bytes are kept for
- * messages and the rest is skipped. After a long line, only little is read ahead, and the line's
- * memory in the buffer is freed: both copies exist only while it is copied.
+ * Most clients wait for each answer. A read then returns one line, since the client has sent no
+ * more. If a line is longer than a document may be, or the gate refuses it, its first bytes are
+ * kept for messages and the rest is skipped. Few bytes are read ahead after a long line, and the
+ * line's memory in the buffer is freed. So both copies of a long line exist only while it is
+ * copied.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -25,10 +26,10 @@
 #include "input/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
-/* The gate has to allow a line of this length or more; larger buffers are freed. */
+/* From this length on, a line needs permission from the gate. Larger buffers are freed. */
 #define LONG_BYTES ((size_t)1 << 20)
-/* a long line is read in steps of 1/16 of the bytes read of it so far, so that few bytes beyond its
- * end are read */
+/* A long line is read in steps of 1/16 of its bytes read so far, so that few bytes beyond its end
+ * are read. */
 #define AHEAD_PART 16u
 #define NAME       "-"
 
@@ -40,17 +41,18 @@ struct bm_line_input {
     const bm_record_rules *rules; /* rules of the set */
     bool ended;                   /* the stream has ended */
     char *bytes;
-    size_t begin, end, cap; /* bounds of the bytes that were read and not delivered yet; size of the
-                             * buffer */
-    uint64_t line;          /* the number of the next line */
-    bm_raw_batch batch;     /* has one piece */
+    /* begin, end: bounds of the bytes that were read but not delivered yet; cap: size of the
+     * buffer */
+    size_t begin, end, cap;
+    uint64_t line;      /* the number of the next line */
+    bm_raw_batch batch; /* has one piece */
     bm_raw_piece piece;
 };
 
-/* A line found in the bytes. */
+/* A line found in the bytes that were read. */
 typedef struct found_line {
     size_t len; /* including its newline */
-    bool cut;   /* only its first bytes are there */
+    bool cut;   /* only the first bytes of the line are there */
 } found_line;
 
 static bm_status check_format(const bm_input_options *options, bm_input_options *used,
@@ -142,8 +144,8 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the bytes of a line after the first `keep`, up to its newline. *passed receives the size of
- * the line, with the number of its words only if `words`. */
+/* Read and drop a line's bytes after the first `keep`, up to its newline. *passed receives the size
+ * of the line. The number of its words is included only if `words` is set. */
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {
@@ -167,7 +169,7 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
     return BM_OK;
 }
 
-/* Keep only the first bytes of the line. `refused`: the gate does not allow more. */
+/* Keep only the first bytes of the line. `refused`: the gate does not allow the rest. */
 static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
 {
     const size_t keep = bm_too_long_prefix(in->rules->longest) + 3;
@@ -226,7 +228,7 @@ static bm_status count_call(void *ctx, const bm_record *record, bm_error *err)
     return c->fn(c->ctx, record, err);
 }
 
-/* Set the number of cells that lines may have, by the first line of a table. */
+/* Set the number of cells that a line may have, by the first line of a table. */
 static bm_status count_cells(bm_line_input *in, const found_line *line, bm_error *err)
 {
     const char *data = in->batch.data;
@@ -250,7 +252,7 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     return batch->columns == NULL || in->line > 1 || line->cut ? BM_OK : count_cells(in, line, err);
 }
 
-/* Move the bytes after a long line to a smaller block. */
+/* Move the bytes that follow a long line to a smaller block. */
 static bm_status shrink_block(bm_line_input *in, bm_error *err)
 {
     const size_t rest = in->end - in->begin;
@@ -273,7 +275,7 @@ bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_l
     counted c = {fn, ctx, false};
     found_line line;
     *got = BM_LINE_END;
-    if (in->batch.cap > LONG_BYTES) { /* left by the line before */
+    if (in->batch.cap > LONG_BYTES) { /* the previous line has left a large buffer */
         bm_free(in->batch.data);
         in->batch.data = NULL;
         in->batch.cap = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_columns.c -- streams of Arrow arrays as batches of rows.
+/* source_columns.c -- makes batches of rows from streams of Arrow arrays.
  *
  *     stream -> chunk (an array and its columns) -> batch: rows first … first + n - 1 of a chunk
  *
@@ -8,11 +8,11 @@
  *
  * If several threads get batches, batches of a file that can be cut are handed out unread, as parts
  * of ranges (table_ranges.h). Before the source reads in order again, it waits until all such
- * batches are finished. It continues with the first part that could not be read as a part of a
- * range.
+ * batches are finished. If parts of ranges could not be read, it continues with the first of them.
  *
  * If bad records are skipped, a file that cannot be opened counts as one bad record, in a batch of
- * its own. A file that breaks off later ends the job, because its kept rows could not be written.
+ * its own. A file that breaks off after it was opened ends the job, because its kept rows could not
+ * be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -35,15 +35,15 @@
 
 /* === row digest ===
  *
- * Digests the rows of a stream that a reader reads: each array passes through here, and a table
- * stream borrows it meanwhile.
+ * Digests the rows of a stream while somebody else reads it. Each array passes through here, and a
+ * table stream borrows it on the way.
  *
  *     inner  ->  array  ->  reader
  *                  |  on its way
  *                table stream  ->  chunk  ->  hashes of its rows
  *
- * A failure to hash (a missing column, no memory) is not reported to the reader; there is no digest
- * then. Threads: one at a time. The handle and the passed stream are freed independently, in any
+ * If hashing fails (a missing column, no memory), the reader is not told, but there is no digest.
+ * Threads: one at a time. The handle and the passed stream are freed independently, in any
  * order. */
 
 #define XXH_INLINE_ALL
@@ -63,7 +63,7 @@ struct bm_row_digest {
     uint64_t *texts, *ids;
     size_t cap_texts, cap_ids, n_rows;
     bool each, has_ids, begun, failed, ended;
-    unsigned users; /* the handle, and the passed stream */
+    unsigned users; /* the users are the handle and the passed stream */
 };
 
 static void drop(bm_row_digest *rows)
@@ -266,7 +266,8 @@ void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out)
                                      .private_data = rows};
 }
 
-/* Open a table file with the columns that the rules name; without rules, rows without columns. */
+/* Open a table file with the columns that the rules name. If there are no rules, its rows have no
+ * columns. */
 static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
                             bm_error *err)
 {
@@ -309,9 +310,9 @@ static bool may_be_lost(const bm_input_set *inputs, bm_status status)
            bm_version_tables() != NULL;
 }
 
-/* Fill `out`. If the file cannot be read and bad records are skipped: BM_OK, with the reason in
- * `lost` and the source marked as `lost`. BM_ERR_INPUT: bad records are not skipped, or the module
- * that reads tables is missing; BM_ERR_IO, BM_ERR_NOMEM. */
+/* Open the file as `out`. If the file cannot be read and bad records are skipped, returns BM_OK,
+ * puts the reason in `lost` and marks the source as `lost`. BM_ERR_INPUT: bad records are not
+ * skipped, or the module that reads tables is missing. BM_ERR_IO, BM_ERR_NOMEM. */
 static bm_status table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
                                  bm_error *lost, bm_error *err)
 {
@@ -339,11 +340,11 @@ out:
     return source->lost ? BM_OK : status;
 }
 
-/* Call if the table lacks a column of `keep`. Fills `names` with all columns of the file. It opens
- * another stream for this, since the open stream has only the columns that are read. */
+/* Set `names` to all columns of the file. Called if the table lacks a column of `keep`. It opens
+ * another stream, since the open stream has only the columns that are read. */
 static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names, bm_error *err)
 {
-    const char *absent[] = {"\x01"}; /* if a text column is missing, the module gives all columns */
+    const char *absent[] = {"\x01"}; /* no table has this column, so the module gives all columns */
     bm_record_rules rules = *file->rules;
     rules.text = absent;
     rules.n_text = 1;
@@ -369,39 +370,45 @@ static bm_status name_all_columns(const bm_table_file *file, bm_name_list *names
     return BM_OK;
 }
 
-#define LONG_FOLD 6u /* texts up to range_bytes / LONG_FOLD are read without the gate */
+/* texts up to range_bytes / LONG_FOLD bytes are read without asking the gate */
+#define LONG_FOLD 6u
 
 typedef struct columns {
     bm_batch_source base;
-    const bm_arrow_column_provider *provider; /* NULL: one stream, in memory */
+    const bm_arrow_column_provider *provider; /* NULL: there is one stream, in memory */
     bm_record_rules rules;
     bm_batch_limits limits;
-    struct ArrowArrayStream in_memory; /* the stream, if provider is NULL, until it is begun */
-    bm_table_chunk **held;             /* chunks of a stream in memory that is begun twice */
+    /* the stream in memory, until it is begun; used if provider is NULL */
+    struct ArrowArrayStream in_memory;
+    bm_table_chunk **held; /* chunks of a stream in memory that is begun twice */
     size_t n_held, cap_held, next_held;
     bool all_held;
     bool numbers_ids;       /* repeated ids are numbered, so they become texts */
-    bm_shared_table *table; /* NULL: none is open, or its chunks are held */
-    bool inside;            /* a table is open, or its chunks are held */
-    size_t file;            /* index of its file, or of the next one to open */
+    bm_shared_table *table; /* NULL: no table is open, or its chunks are held */
+    bool inside;            /* a table is open, or chunks of it are held */
+    size_t file;            /* index of the open table's file, or of the next file to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range;   /* parts of this range are being handed out; NULL: none */
-    uint32_t part;         /* the next part of that range */
-    uint64_t in_order;     /* number of a row: the rows before it are read in order */
-    bm_table_chunk *chunk; /* NULL: the next chunk has to be read */
+    bm_row_range *range; /* parts of this range are being handed out; NULL: none */
+    uint32_t part;       /* number of the next part of this range */
+    uint64_t in_order;   /* rows before this row number are read in order */
+    /* the chunk whose rows are delivered; NULL: the next chunk has to be read */
+    bm_table_chunk *chunk;
     uint32_t n_chunks;
     size_t row;    /* the next row of the chunk */
     uint64_t line; /* number of the next row in its file, from 1 */
     uint64_t bytes_read;
-    bm_error lost; /* why the current file cannot be read; status BM_OK: it can */
+    /* why the current file cannot be read; if its status is BM_OK, the file can be read */
+    bm_error lost;
 } columns;
 
 typedef struct columns_batch {
     bm_source_batch base;
-    char *lost;            /* not NULL: why the file, one bad record, cannot be read */
-    bm_range_part part;    /* the part to read, if the batch is not filled yet */
-    bm_table_chunk *chunk; /* NULL: the file is lost, or the batch is not filled, or dropped */
+    /* if not NULL, the batch is one bad record: a file that cannot be read, for this reason */
+    char *lost;
+    bm_range_part part; /* the part to read, if the batch is not filled yet */
+    /* NULL: the file cannot be read, the batch is not filled yet, or it was dropped */
+    bm_table_chunk *chunk;
     size_t first, n;
     uint32_t file;
     uint64_t first_line;
@@ -413,7 +420,7 @@ typedef struct columns_parser {
     bm_record_maker maker;
     bm_buf joined, repaired, repaired_id;
     bm_buf id;    /* the text of an id that is a number or a uuid */
-    bm_buf parts; /* bm_text_part of the row's texts, if it may have several */
+    bm_buf parts; /* a bm_text_part for each text of the row, if the row may have several */
     bm_keyer keyer;
 } columns_parser;
 
@@ -458,7 +465,7 @@ static bm_status make_source(const bm_input_options *options, columns **out, bm_
     return status;
 }
 
-/* Open a source that reads the files of `inputs`, whatever their format, through the provider; both
+/* Open a source that reads the files of `inputs`, whatever their format, through the provider. Both
  * are borrowed. */
 static bm_status columns_open_files(bm_input_set *inputs, const bm_arrow_column_provider *provider,
                                     bm_batch_source **out, bm_error *err)
@@ -471,9 +478,9 @@ static bm_status columns_open_files(bm_input_set *inputs, const bm_arrow_column_
     return BM_OK;
 }
 
-/* Open a source that reads a stream in memory, once or, if `begun_twice` is set, twice. The stream
- * is moved on BM_OK, and released on any error. `name`, for ids and messages, and the pointers in
- * options are borrowed. */
+/* Open a source that reads a stream in memory. The stream is read once or, if `begun_twice` is set,
+ * twice. On BM_OK the stream is moved; on an error it is released. `name`, for ids and messages,
+ * and the pointers in `options` are borrowed. */
 static bm_status columns_open_stream(struct ArrowArrayStream *stream, const char *name,
                                      const bm_input_options *options, bm_batch_source **out,
                                      bm_error *err)
@@ -497,7 +504,8 @@ static bool columns_reads(bm_format format)
     return bm_format_is_table(format);
 }
 
-/* Open the table in the options of the inputs, or table files. */
+/* Open a source of the stream in the options of the inputs. If there is none, open a source of
+ * table files. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
@@ -547,7 +555,8 @@ static bm_id_kind ids_of(const columns *source)
                                                                         : BM_IDS_INT64;
 }
 
-/* Open the stream of the next file, or begin the one in memory. *more false: there is none. */
+/* Open the stream of the next file, or begin the stream in memory. *more is false if there is no
+ * further stream. */
 static bm_status begin_stream(columns *source, bool *more, bm_error *err)
 {
     const bm_arrow_column_provider *provider = source->provider;
@@ -596,8 +605,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                : BM_OK;
 }
 
-/* The whole file was read, in any order: compute its digest now, mostly from the page cache. The
- * digest of a copy was computed when it was made. */
+/* Compute the digest of a file, when all of it was read, in any order. Its bytes are mostly in the
+ * page cache. For a copy, the digest was computed when the copy was made. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -621,8 +630,8 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* Get the next chunk of the open stream, and count the source as a user; NULL: the end. Chunks of a
- * stream that is begun twice are kept in source->held, and taken from there the second time. */
+/* Get the next chunk of the open stream, with the source as a user; NULL at the end. If a stream is
+ * begun twice, its chunks are kept in source->held, and taken from there the second time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -645,8 +654,8 @@ static bm_status next_chunk(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Continue in order from a row of a range: with the range's chunk or, if that cannot be read, with
- * the stream, which reports the error. */
+/* Continue in order from row `row` of a range. If the chunk of the range could be read, continue
+ * with the chunk. Otherwise continue with the stream, which will report the error. */
 static void go_back(columns *source, bm_row_range *range, size_t row)
 {
     bm_table_cut *cut = &range->table->cut;
@@ -667,7 +676,7 @@ static void go_back(columns *source, bm_row_range *range, size_t row)
         cut->seek(cut->own, source->line - 1, UINT64_MAX);
 }
 
-/* If a range was given back, set the source to continue with that range. */
+/* If a range was given back, let the source continue with that range. */
 static bool give_back(columns *source, bool wait)
 {
     size_t row;
@@ -678,8 +687,8 @@ static bool give_back(columns *source, bool wait)
     return range != NULL;
 }
 
-/* Go to the next range of the file, to the rows that have to be read in order, or to the end of the
- * file. */
+/* Go to the next range of the file. If there is none, go to the rows that have to be read in order,
+ * or to the end of the file. */
 static bm_status next_range(columns *source, bm_error *err)
 {
     const bm_table_cut *cut = &source->table->cut;
@@ -709,8 +718,8 @@ static bm_status next_range(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Find the next rows to deliver, in source->range or source->chunk. Both are NULL if there are no
- * more rows, or the current file is lost. */
+/* Find the next rows to deliver. They are in source->range or source->chunk. Both are NULL if there
+ * are no more rows, or if the current file cannot be read. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bool more = true;
@@ -737,8 +746,8 @@ static bm_status find_rows(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Like find_rows. If the rows found do not belong to a range, wait until all ranges are finished;
- * if a range is then given back, its rows precede. */
+/* Like find_rows. But if the rows found do not belong to a range, wait until all ranges are
+ * finished. If a range is then given back, its rows come first. */
 static bm_status find_rows_in_turn(columns *source, bm_error *err)
 {
     bm_status status;
@@ -754,8 +763,8 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* Fail unless the gate allows the texts of the next n rows into memory. The last row has most of
- * their bytes. */
+/* Ask the gate for the memory of the texts of the next n rows, most of which the last row needs.
+ * Fails if the gate does not allow it. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
@@ -781,7 +790,7 @@ static void columns_free_batch(bm_source_batch *base)
     bm_free(batch);
 }
 
-/* Make the batch of a file that cannot be read: one bad record. */
+/* Make the batch for a file that cannot be read. It is one bad record. */
 static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *err)
 {
     columns_batch *batch = NULL;
@@ -802,7 +811,7 @@ out:
     return status;
 }
 
-/* Make a batch of a part of the range; the thread that gets it fills it. */
+/* Make a batch of a part of the range. The thread that gets the batch fills it. */
 static bm_status part_batch(columns *source, bm_source_batch **out, bm_error *err)
 {
     columns_batch *batch = NULL;
@@ -824,7 +833,7 @@ static bm_status columns_fill(bm_batch_source *base, bm_source_batch *base_batch
     bm_row_range *range = batch->part.range;
     if (range == NULL)
         return BM_OK;
-    /* Long records, which need the gate, are read in order. */
+    /* long records need the gate, so they are read in order */
     const size_t share = source->limits.range_bytes / LONG_FOLD, bytes = source->limits.bytes;
     batch->n = bm_range_part_read(&source->turns, &batch->part, share > bytes ? share : bytes,
                                   &batch->chunk, &batch->first);
@@ -930,8 +939,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
-/* If a row's text is an entry of a dictionary: a number for this entry, unique in all chunks. 0: it
- * is none, or the entry's index exceeds 32 bits. */
+/* A number for the dictionary entry that is the row's text, unique in all chunks. 0: the text is
+ * not such an entry, or the index of the entry exceeds 32 bits. */
 static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
 {
     const bm_arrow_column *column = &c->columns[1];
@@ -1014,8 +1023,8 @@ static bm_str expect_text(const bm_arrow_column *column, size_t row)
     return text;
 }
 
-/* Parse rows without ids and with one text column. One record serves all of them, since clearing a
- * record takes as long as shingling a short text. */
+/* Parse rows that have no ids and one text column. All of them use the same record, since clearing
+ * a record takes as long as shingling a short text. */
 static bm_status parse_texts(columns_parser *parser, const columns_batch *batch, bm_record_fn fn,
                              void *ctx, bm_error *err)
 {
@@ -1059,8 +1068,8 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     return BM_OK;
 }
 
-/* Split rows into records. A record's bytes are the number of its row, from 0: the writer of kept
- * tables needs no more (kept_writer.c). */
+/* Split rows into records. The bytes of a record are the number of its row, from 0, because the
+ * writer of kept tables needs nothing else (kept_writer.c). */
 static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {

@@ -48,7 +48,7 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row)
     return words;
 }
 
-/* Joins the texts of one column with newlines. */
+/* State of joining the texts of one column with newlines. */
 typedef struct joining {
     bm_buf *out, *parts;
     bool begun;
@@ -99,7 +99,7 @@ static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
         return bm_fail_nomem(err, 0);
     if (words == NULL)
         words = strerror(code);
-    /* Arrow adds a position in its sources, or in Python's. */
+    /* Arrow appends a position in its source files, or in Python's */
     const char *own = strstr(words, ". Detail:");
     const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
     return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
@@ -135,8 +135,8 @@ static bool is_name(const char *own, const char *name, size_t len, bool part)
     return len == 0 && *own == '\0';
 }
 
-/* The index of the child named by the `len` bytes at `name`; n_children: none; n_children + 1:
- * more than one. */
+/* The index of the child that is named by the `len` bytes at `name`. n_children: there is no such
+ * child. n_children + 1: there is more than one. */
 static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len, bool part)
 {
     const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
@@ -152,8 +152,8 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
     return found;
 }
 
-/* The next part of a field name, up to a dot: its length without the [] at its end; *n_lists: how
- * many [] there are. */
+/* Find the next part of a field name, up to a dot. Returns its length without the [] at its end.
+ * *n_lists becomes the number of these []. */
 static size_t part_of(const char *at, size_t *n_lists)
 {
     const size_t len = bm_dotted_part_bytes(at);
@@ -164,7 +164,7 @@ static size_t part_of(const char *at, size_t *n_lists)
     return end;
 }
 
-/* Descend n lists, to the schema of the values; NULL: there are fewer lists. */
+/* Descend n lists, to the schema of their values. NULL: there are fewer lists. */
 static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
                                              bm_arrow_column_path *path)
 {
@@ -173,8 +173,8 @@ static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, s
     return schema;
 }
 
-/* Find the column named `field`: literally or, if there is none of that name, along its dots from
- * struct to struct, and into lists by its brackets. */
+/* Find the column named `field`. If there is no column of that name, follow the dots in `field`
+ * from struct to struct, and its brackets into lists. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
                              const char *field, bm_arrow_column_found *out, bm_error *err)
 {
@@ -210,10 +210,10 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     return BM_OK;
 }
 
-#define PATH_BYTES 200u /* most bytes of a proposed path */
+#define PATH_BYTES 200u /* the most bytes of a path that a message proposes */
 
-/* Write `field` with [] after each list on its path: "a[].b" for "a.b". False: that leads to no
- * text. */
+/* Write `field` to `path` with [] after each list on the way: "a[].b" for "a.b". False: that path
+ * leads to no text either. */
 static bool path_through_lists(const bm_table_stream *stream, const struct ArrowSchema *schema,
                                const char *field, char path[PATH_BYTES])
 {
@@ -331,7 +331,7 @@ static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *sch
     return BM_OK;
 }
 
-/* Used if the stream is one column instead of a table: the column is the text, whatever its
+/* Used if the stream is one column instead of a table. This column is the text, whatever its
  * name. */
 static bm_status use_only_column(bm_table_stream *stream, const struct ArrowSchema *schema,
                                  bm_error *err)

@@ -15,7 +15,7 @@
 typedef struct bm_arrow_column_ref {
     bm_arrow_column_path path; /* path.found false: the stream has no such column */
     bm_arrow_column_type type;
-    bm_value_form form; /* for the id and fields of `keep` */
+    bm_value_form form; /* for the id, and for fields of `keep` */
 } bm_arrow_column_ref;
 
 /* The result of a search for a column in a schema. */
@@ -29,7 +29,7 @@ typedef struct bm_table_stream {
     const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
     bm_arrow_column_ref *refs; /* bm_columns_count: the id, the text fields, the fields of `keep` */
-    bm_name_list names;        /* names of all columns, if a field of `keep` is missing */
+    bm_name_list names;        /* the names of all columns, if a field of `keep` is missing */
 } bm_table_stream;             /* {0} is closed */
 
 /* One array, with a count of its users; the last user frees it. */
@@ -38,16 +38,17 @@ typedef struct bm_table_chunk {
     struct ArrowArray array;
     size_t n_rows;
     bool has_id;
-    uint32_t number;           /* number of the chunk in the source, from 1 */
-    bm_name_list names;        /* as in bm_table_stream */
-    bm_arrow_column columns[]; /* as bm_table_stream.refs; [0] only if has_id */
+    uint32_t number;    /* number of the chunk among all chunks of the source, from 1 */
+    bm_name_list names; /* as in bm_table_stream */
+    /* in the order of bm_table_stream.refs; columns[0] is used only if has_id */
+    bm_arrow_column columns[];
 } bm_table_chunk;
 
-/* Find the columns in the schema. The members rules, name and stream of `stream` are set before.
- * BM_ERR_INPUT: a column is missing, occurs twice or has a type that is not read. The stream may be
- * closed whatever the status. */
+/* Find the columns in the schema. The caller has set the members rules, name and stream of
+ * `stream`. BM_ERR_INPUT: a column is missing, occurs twice or has a type that is not read.
+ * `stream` may be closed whatever the status. */
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
-/* Get the next array, with one user; NULL at the end. */
+/* Get the next array as a chunk with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
 /* Make a chunk, with one user, of an array that has the stream's schema but was read elsewhere.
  * `array` is moved, or released on failure. Any thread. */
@@ -63,8 +64,9 @@ static inline void bm_table_chunk_use(bm_table_chunk *chunk)
 }
 void bm_table_chunk_release(bm_table_chunk *chunk); /* NULL is fine */
 
-/* chunk_texts -- the texts of a table row: its cells, and the values of its lists, all joined by
- * newlines. Null is an empty text; so is a list that is null or has no values. */
+/* chunk_texts -- gets the text of a table row: the texts of its cells and of the values in its
+ * lists, joined by newlines. A null counts as an empty text. So does a list that is null or has no
+ * values. */
 
 /* The bytes of a row's n text columns, without the joining newlines. */
 size_t bm_chunk_text_bytes(const bm_table_chunk *chunk, size_t n, size_t row);
@@ -74,10 +76,12 @@ uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row);
 /* A request for the text of a row, which has n text columns. */
 typedef struct bm_text_request {
     size_t n, row;
-    bm_buf *joined; /* receives the joined text, if it is not one cell */
-    bm_buf *parts;  /* receives a bm_text_part for each text, if joined; NULL: not wanted */
+    bm_buf *joined; /* receives the joined text, if the text is not one cell */
+    /* receives a bm_text_part for each text that is joined; NULL: parts are not wanted */
+    bm_buf *parts;
 } bm_text_request;
 
-/* Get the text. *out is a view of the chunk if the text is one cell, else of wish->joined. */
+/* Get the text of a row. If the text is one cell, *out is a view of the chunk. Otherwise it is a
+ * view of wish->joined. */
 bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
                         bm_error *err);
