@@ -10,15 +10,16 @@
  *
  * A page of the names in a bucket or repository can be requested too (remote_list.c).
  *
- * Keys, tokens and endpoints come from the environment variables that other programs use too. A
- * transfer needs a handle, which keeps its connection for the next transfer; unused handles are
- * kept in a list.
+ * Keys, tokens and endpoints come from environment variables that other programs use too. A
+ * transfer needs a handle of libcurl, which keeps its connection for the next transfer. Unused
+ * handles are kept in a list.
  *
- * An answer counts if it is 200 with a whole file or page, 206 with the requested part (by its
- * Content-Range), or 416 for an empty file. Redirections are followed here and not by libcurl,
- * because its versions send different headers to the new URL. They may lead only to http:// and
- * https://, and not from https:// to http://. Keys, tokens and passwords are sent only to the
- * scheme, host and port that they are for. The same rules apply to the next page of a list.
+ * An answer is accepted if its status is 200 with a whole file or page, 206 with the requested part
+ * (by its Content-Range), or 416 for an empty file. Redirections are followed here and not by
+ * libcurl, because versions of libcurl differ in the headers that they send to the new URL. They
+ * may lead only to http:// and https://, and not from https:// to http://. Keys, tokens and
+ * passwords are sent only to the scheme, host and port for which they were given. The same rules
+ * apply to the URL of the next page of a list.
  *
  * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_answers.sh,
  * tests/cli/cases/addresses_signed.sh, tests/cli/cases/addresses_tls.sh */
@@ -26,7 +27,7 @@
 
 #if defined(BM_SONAME_CURL)
 
-#define CURL_DISABLE_TYPECHECK /* its macros do not work with a table of functions */
+#define CURL_DISABLE_TYPECHECK /* libcurl's type checks do not work with a table of functions */
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -42,13 +43,14 @@
 #include "base/system.h"
 
 #define CONNECT_SECONDS 10L
-#define SLOW_BYTES      1024L /* per second; a slower server counts as stopped after SLOW_SECONDS */
-#define SLOW_SECONDS    30L
-#define HOPS            10u
-#define HEAD_MOST       ((size_t)256 << 10) /* most bytes of an answer's header lines */
-#define NUMBER_MOST     ((uint64_t)INT64_MAX)
-#define TOO_LARGE       ((CURLcode)100) /* CURLE_TOO_LARGE, since libcurl 8.6 */
-#define IDLE_MAX        64u             /* most unused handles kept */
+/* bytes per second; a server that is slower for SLOW_SECONDS counts as stopped */
+#define SLOW_BYTES   1024L
+#define SLOW_SECONDS 30L
+#define HOPS         10u
+#define HEAD_MOST    ((size_t)256 << 10) /* the most bytes of an answer's header lines */
+#define NUMBER_MOST  ((uint64_t)INT64_MAX)
+#define TOO_LARGE    ((CURLcode)100) /* CURLE_TOO_LARGE, since libcurl 8.6 */
+#define IDLE_MAX     64u             /* the most unused handles that are kept */
 
 #define FUNCTIONS(X)                                                                               \
     X(curl_global_init)                                                                            \
@@ -84,11 +86,11 @@ typedef struct connections {
 typedef struct target {
     bm_buf url;   /* NUL-terminated */
     char *origin; /* SCHEME://HOST:PORT of the URL */
-    /* Credentials, for this origin only: */
+    /* the credentials, for this origin only: */
     char *sigv4; /* libcurl's parameter for signing; NULL: not signed */
     const char *user, *password;
     struct curl_slist *headers;
-    char *own[2]; /* user and password from the address, if it has them */
+    char *own[2]; /* user and password, if they are a part of the address */
 } target;
 
 static const char *given(const char *value)
@@ -166,7 +168,8 @@ static bm_status find_gs(const calls *curl, target *t, const char *bucket, size_
         host != NULL ? host : "https://storage.googleapis.com", (int)len, bucket);
 }
 
-/* `kind` is "datasets/" or, for models, ""; `path` is the rest of the address. */
+/* Make the URL at a Hugging Face hub. `kind` is "datasets/" or, for models, "". `path` is the rest
+ * of the address. */
 static bm_status find_hf(const calls *curl, target *t, const bm_remote_page *page, const char *kind,
                          const char *path)
 {
@@ -175,7 +178,8 @@ static bm_status find_hf(const calls *curl, target *t, const bm_remote_page *pag
     const char *rest = slash != NULL ? slash + 1 + strcspn(slash + 1, "/?") : end;
     if (slash == NULL || (page == NULL && *rest != '/'))
         return BM_ERR_USAGE;
-    while (page != NULL && end > rest && *end != '/') /* a prefix of names: list its folder */
+    /* for a prefix of names, list the folder that contains them */
+    while (page != NULL && end > rest && *end != '/')
         end--;
     const char *at = memchr(path, '@', (size_t)(rest - path));
     if (token != NULL)
@@ -194,8 +198,8 @@ static bm_status find_hf(const calls *curl, target *t, const bm_remote_page *pag
     return page != NULL ? bm_buf_add_text(&t->url, "?recursive=true", NULL) : BM_OK;
 }
 
-/* Add the query for a page of a bucket's contents. Older versions of libcurl sign the query as
- * given, so it has to be sorted and encoded. */
+/* Add the query for a page of a bucket's contents. Older versions of libcurl sign the query as it
+ * is given, so here it has to be sorted and encoded. */
 static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *prefix)
 {
     const bool token = page->after != NULL && !page->after_is_name;
@@ -208,7 +212,7 @@ static bm_status add_list(bm_buf *url, const bm_remote_page *page, const char *p
     return add_encoded(url, prefix, strlen(prefix), true);
 }
 
-/* Make the URL of the address. BM_ERR_USAGE: an unknown kind of address; BM_ERR_NOMEM. */
+/* Make the URL of the address. BM_ERR_USAGE: the kind of the address is unknown; BM_ERR_NOMEM. */
 static bm_status find_target(const calls *curl, const bm_remote_request *request, target *t)
 {
     const char *address = request->address, *path = strstr(address, "://") + 3,
@@ -248,9 +252,9 @@ static char *part_of(const calls *curl, CURLU *url, CURLUPart which, unsigned fl
     return curl->curl_url_get(url, which, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
-/* Follow `reference`, relative to the URL of `t` (which has none at first): set the URL and its
- * origin, and move user and password from the first address to `t`. Credentials for another origin
- * are dropped. BM_ERR_USAGE: the reference is refused; `words` receives the reason. */
+/* Follow `reference`, which is relative to the URL of `t` (at first `t` has no URL). Set the URL
+ * and its origin. User and password in the first address are moved to `t`. Credentials for another
+ * origin are dropped. BM_ERR_USAGE: the reference is refused, and `words` receives the reason. */
 static bm_status go_to(const calls *curl, target *t, const char *reference, char *words, size_t cap)
 {
     const bool first = t->origin == NULL;
@@ -321,16 +325,17 @@ static void free_target(const calls *curl, target *t)
 
 /* --- one transfer --- */
 
-/* The head of an answer. Interim answers (1xx) precede it. */
+/* The header lines of an answer. Interim answers (1xx) come before it. */
 typedef struct answer_head {
     long code; /* HTTP status; 0: no answer yet */
     bool ended;
     size_t bytes;
-    /* has_range: there is a Content-Range; has_part: it states a part, not only the size */
+    /* has_range: there is a Content-Range; has_part: it states a part of the file, and not only the
+     * size */
     bool has_range, has_part;
     uint64_t from, to; /* from: first byte of the part; to: the byte after its last */
-    uint64_t total;    /* size of the file, or unknown */
-    uint64_t length;   /* Content-Length, or unknown */
+    uint64_t total;    /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
+    uint64_t length;   /* Content-Length, or BM_REMOTE_SIZE_UNKNOWN */
     bm_buf location;   /* NUL-terminated, or empty */
     const char *fault; /* the error in a header line; NULL: none */
 } answer_head;
@@ -338,10 +343,10 @@ typedef struct answer_head {
 typedef struct transfer {
     const bm_remote_request *request;
     bm_remote_told *told;
-    bool ranged;   /* a part was requested */
-    bool led_away; /* redirected away from the origin that the credentials are for */
+    bool ranged;   /* a part of the file was requested */
+    bool led_away; /* the answer was redirected to another origin than that of the credentials */
     answer_head head;
-    const char *fault; /* why the answer does not fit the request; NULL: it does so far */
+    const char *fault; /* why the answer does not fit the request; NULL: it fits so far */
     bool enough;       /* the server sends more bytes than were requested */
     bool no_memory;
     int failed; /* errno of a failed write to `fd` */
@@ -383,7 +388,7 @@ static bool passes(bm_str text, size_t *at, char byte)
     return is_there;
 }
 
-/* Read "bytes FIRST-LAST/SIZE", where the size may be *; or "bytes *", a slash and the size. */
+/* Read "bytes FIRST-LAST/SIZE", where SIZE may be *; or read "bytes *", a slash and the size. */
 static bool read_range(bm_str value, answer_head *h)
 {
     size_t at = 5;
@@ -411,7 +416,7 @@ static uint64_t hash_of(bm_str text)
     return hash | 1; /* 0 means none */
 }
 
-/* Why this head does not answer the request; NULL: it does. */
+/* Returns why this answer does not fit the request; NULL: it fits. */
 static const char *find_fault(const transfer *t)
 {
     const answer_head *h = &t->head;
@@ -496,7 +501,7 @@ static void begin_head(transfer *t, bm_str line)
         t->request->page->links.len = 0;
 }
 
-/* Read a line of the head of an answer. Lines after the body (trailers) are ignored. */
+/* Read a header line of an answer. Lines after the body (trailers) are ignored. */
 static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -546,7 +551,7 @@ static size_t write_copy(transfer *t, const char *data, size_t len)
     return len;
 }
 
-/* Receive bytes of an answer; the body of a refusal is dropped. */
+/* Receive bytes of an answer. If the server refuses the request, the body is dropped. */
 static size_t read_body(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -608,8 +613,8 @@ static bm_remote_answer refuse_code(const transfer *t)
     return can_pass ? BM_REMOTE_FAILED : BM_REMOTE_REFUSED;
 }
 
-/* Did the transfer fail because a header line exceeds libcurl's limit? Some versions then report
- * lack of memory. */
+/* Did the transfer fail because a header line exceeds libcurl's limit? Some versions of libcurl
+ * then report a lack of memory. */
 static bool is_endless_line(const connections *c, CURL *handle, const transfer *t)
 {
     double first_byte = 0;
@@ -687,7 +692,8 @@ static CURLcode set_up(const calls *curl, CURL *handle, const target *from, tran
     SET(CURLOPT_XFERINFOFUNCTION, ask_to_stop);
     SET(CURLOPT_XFERINFODATA, (void *)(uintptr_t)request->callbacks);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's headers are not the server's */
+    /* header lines of a proxy are not those of the server */
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
     SET(CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
     SET(CURLOPT_LOW_SPEED_TIME, SLOW_SECONDS);
@@ -770,8 +776,8 @@ static bm_remote_answer send_request(connections *c, CURL *handle, target *at, t
         CURLcode result = set_up(&c->curl, handle, at, t);
         if (result == CURLE_OK && t->failed == 0)
             result = c->curl.curl_easy_perform(handle);
-        /* for an empty file, some stores answer that there is no such part, without stating the
-         * size */
+        /* For an empty file, some stores answer that the requested part does not exist, without the
+         * size of the file. */
         if (t->head.code == 416 && ranged && t->request->at == 0 && !t->head.has_range) {
             ranged = false;
             continue;
@@ -786,7 +792,8 @@ static bm_remote_answer send_request(connections *c, CURL *handle, target *at, t
     }
 }
 
-/* Find the first URL of the request; for a page after the first, that page's URL. */
+/* Find the first URL of the request. For a page after the first page, this is the URL of that
+ * page. */
 static bm_status find_first(const calls *curl, const bm_remote_request *request, target *at,
                             char *words, size_t cap)
 {
@@ -872,7 +879,7 @@ const bm_remote_provider *bm_remote_provider_find(const char **why)
     return NULL;
 }
 
-#else /* libcurl was not there at build time */
+#else /* libcurl was not found when this was built */
 
 const bm_remote_provider *bm_remote_provider_find(const char **why)
 {

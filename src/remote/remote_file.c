@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* remote_file.c -- retries, comparison of answers, the copy, the blocks, and loading ahead.
  *
- * Files are read in blocks, and all files share a cache of the blocks used last: readers request
- * many small parts close to one another, and an answer takes a while. One thread loads a block;
- * others that need the block wait. The first bytes of a file are kept separately, because opening a
- * file needs only these.
+ * Files are read in blocks, because readers request many small parts close to one another, and an
+ * answer takes a while. All files share a cache of the blocks used last. One thread loads a block,
+ * and other threads that need the block wait. The first bytes of a file are kept separately,
+ * because opening a file needs only these.
  *
  * Loaders are threads that request the first bytes of files that will be opened. If blocks are read
- * in order, loaders also load the blocks that follow, even those in the next files: one block at
- * first, then twice as many each time. A loader tries once and reports no error. If it fails, the
- * reader requests the bytes itself, and so reports the error as if there were no loaders.
+ * in order, loaders also load the following blocks, even those in the next files. At first they
+ * load one block ahead, and then twice as many each time. A loader tries once and reports no error.
+ * If it fails, the reader requests the bytes itself, and so reports the error as if there were no
+ * loaders.
  *
  * Tests: tests/unit/remote/test_remote_file.c, tests/unit/remote/test_remote_blocks.c,
  *        tests/race/race_remote.c, tests/cli/cases/addresses.sh */
@@ -30,30 +31,33 @@
 #include "remote/remote_provider.h"
 
 #define TRIES         4u
-#define WAIT_MS       250u /* wait before the second try; doubled before each further try */
+#define WAIT_MS       250u /* wait before the second try; doubled for each further try */
 #define WAIT_STEP     50u
 #define HEAD_BYTES    4096u
 #define BLOCK_MOST    ((size_t)2 << 20)
 #define BLOCK_STEP    ((size_t)64 << 10)
 #define MEMORY_PART   8u /* all blocks together take 1/8 of the memory */
-#define POOL_PART     8u /* each block takes 1/8 of the memory of all blocks, at most BLOCK_MOST */
+#define POOL_PART     8u /* each block takes 1/8 of the memory for blocks, but at most BLOCK_MOST */
 #define BLOCKS_LEAST  4u
 #define BLOCKS_USUAL  24u
-#define BLOCKS_THREAD 4u /* per thread */
-#define AHEAD_PART    2u /* at most 1/2 of the blocks are loaded ahead: the others may be needed */
-#define PASSED_OVER   3u /* reading counts as in order if it skips at most this many blocks */
-#define LOADERS       16u
+#define BLOCKS_THREAD 4u /* blocks per reading thread */
+/* at most 1/2 of the blocks are loaded ahead, because the rest may be needed */
+#define AHEAD_PART  2u
+#define PASSED_OVER 3u /* reading counts as in order if it skips at most this many blocks */
+#define LOADERS     16u
 
 typedef struct block {
-    char *data;      /* NULL: never used */
+    char *data;      /* NULL: the block was never used */
     bm_remote *file; /* NULL: the block is empty */
     uint64_t number;
     size_t len;
-    uint64_t used;  /* time of the last use, counted in uses of all blocks */
+    uint64_t used;  /* time of the last use, on a clock that counts all uses of blocks */
     unsigned users; /* threads that copy from the block */
     bool is_loading;
-    bool is_ahead;    /* a loader loads it or has done so, and no thread has used it yet */
-    bm_status failed; /* not BM_OK: loading failed with `why`; no further request is made */
+    /* a loader is loading or has loaded the block, and no thread has used it since */
+    bool is_ahead;
+    /* if not BM_OK, loading failed with the error `why`, and no further request is made */
+    bm_status failed;
     bm_error why;
 } block;
 
@@ -62,9 +66,9 @@ struct bm_remotes {
     void *connections;
     const bm_callbacks *callbacks;
     atomic_bool stop;
-    bm_callbacks loading; /* for the requests of loaders */
+    bm_callbacks loading; /* for the requests that loaders make */
 
-    pthread_mutex_t lock;       /* guards what follows, except the bytes of blocks with users */
+    pthread_mutex_t lock; /* guards the members below, except the bytes of blocks that have users */
     pthread_cond_t moved, work; /* moved: wakes waiting threads; work: wakes loaders */
     bm_remote *first, *last;    /* list of the files, in the order in which they are read */
     bm_remote *to_open;         /* the first announced file that is not open */
@@ -72,8 +76,8 @@ struct bm_remotes {
     size_t block_bytes, n_blocks;
     block *blocks;
     uint64_t uses;
-    bm_remote *read; /* the file last read in order; NULL: none */
-    size_t ahead;    /* how many of the following blocks to load */
+    bm_remote *read; /* the file that was last read in order; NULL: none */
+    size_t ahead;    /* how many blocks after the current one to load ahead */
     pthread_t loaders[LOADERS];
     size_t n_loaders, n_asleep;
 };
@@ -83,12 +87,13 @@ struct bm_remote {
     bm_remote *next;
     char *address, *name;
     bm_remote_told first; /* the first answer */
-    int copy;             /* -1: none */
+    int copy;             /* descriptor of the copy; -1: there is no copy */
     char head[HEAD_BYTES];
     /* Guarded by remotes->lock: */
     enum { NOT_REQUESTED, BEING_REQUESTED, REQUESTED, OPEN } state;
-    uint64_t from, to; /* bytes that will be read */
-    /* begun: the first block read in order; reached: the block after the last one */
+    uint64_t from, to; /* the range of bytes that will be read */
+    /* begun: the first block that was read in order; reached: the block after the last such
+     * block */
     uint64_t begun, reached;
 };
 
@@ -193,8 +198,8 @@ static bm_status changed(const bm_remote *remote, bm_error *err)
     return bm_fail_at(err, BM_ERR_INPUT, remote->name, 0, "the file changed while the job read it");
 }
 
-/* Is this answer from another version of the file than the first one? Missing headers are not
- * compared. */
+/* Is this answer from another version of the file than the first answer? Headers are compared only
+ * if both answers have them. */
 static bool differs(const bm_remote_told *first, const bm_remote_told *told)
 {
     const bool tagged = first->etag != 0 && told->etag != 0;
@@ -206,8 +211,8 @@ static bool differs(const bm_remote_told *first, const bm_remote_told *told)
     return first->date != 0 && told->date != 0 && first->date != told->date;
 }
 
-/* Request until all bytes have arrived, at most `tries` times. Answers are compared with `first`,
- * the first answer about this file; NULL: there is none yet. */
+/* Repeat a request until all bytes have arrived, at most `tries` times. Answers are compared with
+ * `first`, the first answer about this file; NULL: there is no first answer yet. */
 static bm_status request_all(const bm_remote *remote, bm_remote_request request, unsigned tries,
                              const bm_remote_told *first, bm_remote_told *told, bm_error *err)
 {
@@ -280,7 +285,7 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
 
 /* --- files --- */
 
-/* Wait until something has changed, or a while has passed; the lock is held. */
+/* Wait until another thread has changed something, or a short time has passed. The lock is held. */
 static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
 {
     bm_wait_shortly(&remotes->moved, &remotes->lock);
@@ -290,7 +295,7 @@ static bm_status wait_moved(bm_remotes *remotes, bm_error *err)
     return status;
 }
 
-/* If there is work, wake or start a loader; the lock is held. */
+/* If there is work for loaders, wake or start one. The lock is held. */
 static void wake_loader(bm_remotes *remotes);
 
 static bm_status request_first(bm_remote *remote, unsigned tries, const bm_callbacks *callbacks,
@@ -304,7 +309,7 @@ static bm_status request_first(bm_remote *remote, unsigned tries, const bm_callb
     return request_all(remote, request, tries, NULL, &remote->first, err);
 }
 
-/* Add a file after the others. */
+/* Add a file after all files that were added before. */
 static bm_status add_file(bm_remotes *remotes, const char *address, bm_remote **out, bm_error *err)
 {
     bm_remote *file = NULL;
@@ -350,7 +355,7 @@ static bm_remote *find_expected(bm_remotes *remotes, const char *address)
     return file;
 }
 
-/* Request the first bytes, unless a loader did. */
+/* Request the first bytes of the file, unless a loader did so. */
 static bm_status get_first(bm_remote *remote, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -391,7 +396,7 @@ uint64_t bm_remote_size(const bm_remote *remote)
     return remote->first.size;
 }
 
-/* The first block that will be read. */
+/* The first block of the file that will be read. */
 static uint64_t start_of(const bm_remote *file)
 {
     return file->from / file->remotes->block_bytes;
@@ -409,7 +414,7 @@ void bm_remote_bound(bm_remote *remote, uint64_t from, uint64_t to)
 
 /* --- blocks --- */
 
-/* Is a block in use? */
+/* Is any block being loaded or copied from? */
 static bool is_busy(const bm_remotes *remotes)
 {
     for (size_t i = 0; i < remotes->n_blocks; i++)
@@ -476,8 +481,8 @@ static bool holds(const block *b, const bm_remote *remote, uint64_t number)
     return b->file == remote && b->number == number;
 }
 
-/* The block with this number, loaded or being loaded. If there is none: a block that may be
- * replaced; NULL: all are in use. The lock is held. */
+/* Find the block with this number, which is loaded or being loaded. If there is none, returns a
+ * block that may be replaced; NULL: all blocks are in use. The lock is held. */
 static block *find_block(const bm_remote *remote, uint64_t number)
 {
     block *oldest = NULL;
@@ -505,8 +510,8 @@ static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_
     b->failed = BM_OK;
 }
 
-/* Call when a block is needed. Loads ahead if the file is read in order, or from its start again.
- * The lock is held. */
+/* Call when a block is needed. If the file is read in order, or again from its start, the following
+ * blocks are loaded ahead. The lock is held. */
 static void follow(bm_remote *remote, uint64_t number)
 {
     bm_remotes *remotes = remote->remotes;
@@ -533,7 +538,8 @@ static void follow(bm_remote *remote, uint64_t number)
     wake_loader(remotes);
 }
 
-/* Add a user to the block; load it if necessary. The lock is held, but released while loading. */
+/* Add a user to the block, and load the block if necessary. The lock is held, but released while
+ * loading. */
 static bm_status use_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -609,9 +615,9 @@ bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, 
     return BM_OK;
 }
 
-/* --- loaders; the lock is held, but released while they load --- */
+/* --- loaders; the lock is held, but released while a block is loaded --- */
 
-/* The end of the blocks that may be loaded ahead. */
+/* The number after the last block of the file that may be loaded ahead. */
 static uint64_t end_of(const bm_remote *file)
 {
     const uint64_t size = file->state == OPEN && file->copy < 0 ? file->first.size : 0,
@@ -621,14 +627,14 @@ static uint64_t end_of(const bm_remote *file)
                : (end + file->remotes->block_bytes - 1) / file->remotes->block_bytes;
 }
 
-/* Find the first missing block after the current read: its file and its number. Returns a cached
- * block that it may replace; NULL: no block is missing, or none may be replaced. */
+/* Find the first block to load ahead that is not in memory: its file and its number. Returns the
+ * block in the cache that it may replace. NULL: no block is missing, or none may be replaced. */
 static block *find_ahead(const bm_remotes *remotes, bm_remote **file, uint64_t *number)
 {
     bm_remote *f = remotes->read;
     if (f == NULL || remotes->ahead == 0)
         return NULL;
-    /* begin with the blocks that were skipped */
+    /* begin with the blocks that reading has skipped */
     const uint64_t past = f->reached - f->begun < PASSED_OVER ? f->reached - f->begun : PASSED_OVER;
     uint64_t at = f->reached - past, left = remotes->ahead + past;
     for (; f != NULL && left > 0; f = f->next, at = f != NULL ? f->reached : 0)

@@ -23,16 +23,16 @@
 #define PAGE_MOST  ((size_t)64 << 20)
 #define EMPTY_MOST 3u
 #define NAMES_PART 4u   /* names may take 1/4 of the memory */
-#define NAME_BYTES 256u /* memory of a source besides its name, approximately */
+#define NAME_BYTES 256u /* approximate memory of a source in addition to its name */
 
 static bool is_web(const char *address)
 {
     return strncasecmp(address, "http://", 7) == 0 || strncasecmp(address, "https://", 8) == 0;
 }
 
-/* Returns the beginning of the path within a bucket or repository: after the slash that ends the
- * name of the bucket or repository. If there is no such slash, the end of the address, or its
- * query. NULL: the address names no bucket or repository. */
+/* Returns the beginning of the path within the bucket or repository. It follows the slash after the
+ * name of the bucket or repository. If there is no such slash, returns the end of the address, or
+ * the beginning of its query. NULL: the address names no bucket or repository. */
 static const char *path_of(const char *address)
 {
     const char *at = strstr(address, "://") + 3;
@@ -71,14 +71,14 @@ bool bm_address_is_folder(const char *address)
 
 /* --- the contents of a page --- */
 
-/* The list made from the pages. */
+/* The list that is made from the pages. */
 typedef struct listing {
     const char *name; /* name of the folder, for messages */
-    bm_str folder;    /* the folder's path in the bucket or repository */
+    bm_str folder;    /* path of the folder in the bucket or repository */
     bm_remote_names *out;
     bm_json_exact *exact;
     bm_buf word;
-    bm_buf next;       /* where the next page begins, NUL-terminated; empty: this is the last */
+    bm_buf next; /* where the next page begins, NUL-terminated; empty: this is the last page */
     bool next_is_name; /* `next` is a marker of list version 1 */
 } listing;
 
@@ -88,14 +88,15 @@ static bm_status no_list(const listing *l, const char *why, bm_error *err)
                       why);
 }
 
-/* Add a file to the list, if it is in the folder. `key` is its path in the bucket or repository. */
+/* Add a file to the list, if it is in the folder. `key` is the file's path in the bucket or
+ * repository. */
 static bm_status add_name(listing *l, bm_str key, bm_error *err)
 {
     bm_remote_names *out = l->out;
     const bm_str folder = l->folder;
     if (key.len <= folder.len || memcmp(key.data, folder.data, folder.len) != 0 ||
         key.data[key.len - 1] == '/' || memchr(key.data, '\0', key.len) != NULL)
-        return BM_OK; /* outside the folder, or an entry for a folder */
+        return BM_OK; /* the key is outside the folder, or is an entry for a folder */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
     char *copy;
     BM_TRY(bm_copy_bytes(key.data + folder.len, key.len - folder.len, &copy, err));
@@ -108,8 +109,8 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
  *
  * Parses elements and their texts, as stores send them: UTF-8, without a document type. Expat is
  * not used, because it refuses the references to control characters (&#x1;) that S3 writes for keys
- * with such characters. Code that replaces these references, and handlers for expat, would be some
- * 60 lines shorter than the 170 lines here, but need another library in packages and wheels. */
+ * with such characters. With expat, the code would be some 60 lines shorter than the 170 lines
+ * here, but packages and wheels would need another library. */
 
 #define DEPTH_MOST 16u
 
@@ -117,7 +118,7 @@ typedef struct xml {
     const char *at, *end;
     bm_str open[DEPTH_MOST]; /* the names of the open elements */
     unsigned depth;
-    bool closes; /* the element opened last is empty: its end follows */
+    bool closes; /* the element opened last is empty, so its end follows */
 } xml;
 
 typedef enum xml_event { XML_OPEN, XML_CLOSE, XML_END, XML_BROKEN } xml_event;
@@ -128,7 +129,7 @@ static bool starts(const xml *x, const char *word)
     return (size_t)(x->end - x->at) >= n && memcmp(x->at, word, n) == 0;
 }
 
-/* Go to the position after the next `word`; *before: the text before it. */
+/* Go to the position after the next `word`. *before becomes the text before this word. */
 static bool skip_to(xml *x, const char *word, bm_str *before)
 {
     const char *found = memmem(x->at, (size_t)(x->end - x->at), word, strlen(word));
@@ -139,7 +140,7 @@ static bool skip_to(xml *x, const char *word, bm_str *before)
     return true;
 }
 
-/* Read a reference, after its &. */
+/* Read a reference. Its & was read already. */
 static bool read_reference(xml *x, bm_buf *text, bm_status *status)
 {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
@@ -179,7 +180,8 @@ static void skip_blanks(xml *x)
         x->at++;
 }
 
-/* Read an element's name and attributes (which are ignored), after its <. */
+/* Read the name and the attributes of an element. Its < was read already. The attributes are
+ * ignored. */
 static bool open_element(xml *x)
 {
     const bm_str name = {x->at, name_bytes(x)};
@@ -212,7 +214,7 @@ static bool open_element(xml *x)
     return true;
 }
 
-/* Read the end of an element, after "</". */
+/* Read the end of an element. Its "</" was read already. */
 static bool close_element(xml *x)
 {
     const bm_str *name = &x->open[x->depth - 1];
@@ -228,8 +230,8 @@ static bool close_element(xml *x)
     return true;
 }
 
-/* Go to the next beginning or end of an element; text on the way is appended to `text`. Before and
- * after the root element only blanks, comments and instructions are allowed. */
+/* Go to the next beginning or end of an element. Text before it is appended to `text`. Outside of
+ * the root element only blanks, comments and instructions are allowed. */
 static xml_event next_event(xml *x, bm_buf *text, bm_status *status)
 {
     bm_str between;
@@ -276,13 +278,13 @@ static bool is_word(bm_str name, const char *word)
     return name.len == strlen(word) && memcmp(name.data, word, name.len) == 0;
 }
 
-/* Is the element opened last named `word`, and inside `depth` others? */
+/* Is the element opened last named `word`, and inside of `depth` other elements? */
 static bool is_at(const xml *x, unsigned depth, const char *word)
 {
     return x->depth == depth + 1 && is_word(x->open[depth], word);
 }
 
-/* The members of a page of ListObjects that concern the next page. */
+/* What a page of ListObjects states about the next page. */
 typedef struct page_end {
     bool truncated, has_token, has_marker;
 } page_end;
@@ -345,7 +347,8 @@ static bm_status read_xml(listing *l, const bm_buf *page, bm_error *err)
 
 /* --- the JSON of the hub */
 
-/* Read a parameter of a Link header, after its semicolon: a name, and perhaps a (quoted) value. */
+/* Read a parameter of a Link header: a name, and perhaps a value, which may be quoted. The
+ * semicolon before it was read already. */
 static bool read_parameter(bm_str links, size_t *at, bm_str *name, bm_str *value)
 {
     const char *blanks = " \t";
@@ -422,7 +425,7 @@ static bool find_next_link(bm_str links, bm_str *target)
                 return false;
             if (has_rel || name.len != 3 || strncasecmp(name.data, "rel", 3) != 0)
                 continue;
-            has_rel = true; /* only the first rel counts */
+            has_rel = true; /* only the first `rel` parameter counts */
             if (target->data == NULL && has_relation(value, "next"))
                 *target = found;
         }
@@ -472,16 +475,17 @@ out:
 
 /* --- the list --- */
 
-/* Detects a list of pages that runs in a circle. The next-page token of one page is stored, and
- * compared with the tokens of the following pages. After ever longer intervals a later token
- * replaces it, so that any circle is found. */
+/* Detects that the list of pages is endless, because a page leads back to an earlier page. The
+ * token of one page's next page is stored, and compared with the tokens of the following pages.
+ * After longer and longer intervals, a later token replaces the stored one, so that any circle is
+ * found. */
 typedef struct circle {
     bm_buf met;
     uint64_t pages, until;
-    unsigned empty; /* consecutive pages without a name */
+    unsigned empty; /* number of consecutive pages without a name */
 } circle;
 
-/* Check a page after it was read. `before` is the number of names before the page. */
+/* Check a page after it was read. `before` is the number of names in the pages before it. */
 static bm_status check_circle(circle *c, const listing *l, size_t before, bm_error *err)
 {
     const bm_buf *next = &l->next;
@@ -500,8 +504,8 @@ static bm_status check_circle(circle *c, const listing *l, size_t before, bm_err
     return bm_buf_add(&c->met, next->data, next->len, err);
 }
 
-/* Check that names take no more than their part of the memory. A name is in memory twice for a
- * while, and once more in the address of its source. */
+/* Check that the names take no more than their part of the memory. For a while, each name is in
+ * memory twice, and once more in the address of its source. */
 static bm_status check_memory(const listing *l, const bm_remote_bounds *bounds, bm_error *err)
 {
     bm_remote_names *out = l->out;

@@ -15,17 +15,18 @@
 
 /* One page of a list of file names under an address. */
 typedef struct bm_remote_page {
-    /* where this page begins, as the page before states; NULL: the first page */
+    /* where this page begins, as stated in the previous page; NULL: this is the first page */
     const char *after;
-    bool after_is_name; /* `after` is a marker of list version 1, not a token */
-    const char *base;   /* `after` is a URL reference relative to this URL; NULL: it is not a URL */
-    bm_buf body;        /* as sent by the server */
-    bm_buf links;       /* the values of the answer's Link headers, each followed by a comma */
-    bm_buf url;         /* the page's URL, including a NUL */
+    bool after_is_name; /* `after` is a marker of list version 1; false: it is a token */
+    /* if `after` is a URL reference: the URL to which it is relative; else NULL */
+    const char *base;
+    bm_buf body;  /* as sent by the server */
+    bm_buf links; /* the values of the answer's Link headers, each followed by a comma */
+    bm_buf url;   /* the page's URL, including a NUL */
 } bm_remote_page;
 
-/* A request for `len` bytes of a file from offset `at` on, to be written to `out`; or for a whole
- * file, to be written to `fd`; or for a page. */
+/* A request for bytes of a file, for a whole file, or for a page. Bytes of a file are the `len`
+ * bytes from offset `at` on, and are written to `out`. A whole file is written to `fd`. */
 typedef struct bm_remote_request {
     const char *address;
     uint64_t at;
@@ -41,7 +42,8 @@ typedef struct bm_remote_request {
 typedef struct bm_remote_told {
     size_t got;    /* bytes written to `out` */
     uint64_t size; /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
-    bool whole;    /* the server sends no parts: `out` has the first bytes of the whole file */
+    /* the server does not send parts of files: `out` has the first bytes of the whole file */
+    bool whole;
     /* Hashes of its ETag and its Last-Modified date; 0: not sent. A weak ETag may stay the same
      * while bytes change, so the date is compared too. */
     uint64_t etag, date;
@@ -50,9 +52,9 @@ typedef struct bm_remote_told {
 } bm_remote_told;
 
 typedef enum bm_remote_answer {
-    BM_REMOTE_DONE,   /* all requested bytes, or all there are, arrived */
+    BM_REMOTE_DONE,   /* all requested bytes arrived, or all up to the end of the file */
     BM_REMOTE_FAILED, /* a retry may succeed */
-    /* a retry may succeed: the answer broke off, and `got` bytes of it are right */
+    /* a retry may succeed: the answer broke off, and the `got` bytes before are right */
     BM_REMOTE_BROKEN,
     BM_REMOTE_REFUSED, /* no retry will succeed */
     BM_REMOTE_STOPPED, /* cancelled by the callbacks */
@@ -68,6 +70,6 @@ typedef struct bm_remote_provider {
                             bm_remote_told *told);
 } bm_remote_provider;
 
-/* Find the provider. NULL: there is none, and *why is the reason, valid until this thread's next
- * call. Any thread. */
+/* Find the provider. If there is none, returns NULL and sets *why to the reason, valid until this
+ * thread's next call. Any thread. */
 const bm_remote_provider *bm_remote_provider_find(const char **why);
