@@ -5,12 +5,12 @@
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
  * The authority ends at the first / ? or #, and its part before the last @ is the user. If an
- * authority has no @, and something other than a number follows its last colon, it has no port.
- * Then it is assumed to be the beginning of a user with a password that contains an unencoded / ?
- * or #. Such a user ends at the last @ of the whole address; if there is no @, the whole authority
- * is hidden. Addresses of buckets and repositories have no port. In a text, an address in quotes
- * ends at the closing quote. Any other address ends at white space, a quote or an angle bracket,
- * without the punctuation before that end.
+ * authority has no @, and its last colon is followed by something other than a number, this is no
+ * port. The authority is then assumed to be the beginning of a user with a password that has an
+ * unencoded / ? or #. Such a user ends at the last @ of the whole address. If the address has no @,
+ * the whole authority is hidden. Addresses of buckets and repositories have no port. In a text, an
+ * address in quotes ends at the closing quote. Any other address ends at white space, a quote or an
+ * angle bracket. Punctuation just before this end is not part of the address.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"
@@ -47,7 +47,7 @@ static size_t count_until(const char *text, size_t len, const char *ends)
     return n;
 }
 
-/* Length of `text` up to and including its last @; 0: there is no @. */
+/* Length of `text` up to its last @, which is included. 0: there is no @. */
 static size_t behind_at(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] != '@')
@@ -97,7 +97,8 @@ void bm_path_show(const char *path, char *out, size_t cap)
     snprintf(out, cap, "%.*s%.*s", (int)p.user, path, (int)(p.hidden - p.shown), path + p.shown);
 }
 
-/* Bytes of the address at the beginning of a text. */
+/* Length of the address at the beginning of a text. `before` is the character before the
+ * address. */
 static size_t address_bytes(const char *text, char before)
 {
     if (before == '"' || before == '\'')

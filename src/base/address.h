@@ -2,8 +2,8 @@
 /* address.h -- distinguishes addresses ("scheme://…") from paths, and hides their secrets.
  *
  * An address can hold secrets: a user and a password before its host, and a signature after "?".
- * Results name the file without them, and every message passes through bm_text_hide
- * (bandmill/status.h). */
+ * Results show addresses without these secrets, and bm_text_hide (bandmill/status.h) removes them
+ * from every message. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,6 @@
 
 /* Does `path` begin with "scheme://"? Everything else is a path. */
 bool bm_is_address(const char *path);
-/* Write to `out` (`cap` bytes) the form in which messages show a path or address, cut short if it
- * is longer: an address appears without user, password and query. NULL is shown as "". */
+/* Write a path or an address to `out` (`cap` bytes) as messages show it, cut short if necessary. An
+ * address is written without user, password and query. NULL is written as "". */
 void bm_path_show(const char *path, char *out, size_t cap);

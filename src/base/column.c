@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* column.c -- stretches of address space, and the pages that are mapped there.
+/* column.c -- takes stretches of address space, and maps pages in them.
  *
  * A 47-bit address space is plentiful, but a limit (ulimit -v) counts all that is mapped, so a
  * column maps no more than it uses. It begins at a slot of its own, far from other columns and from
- * other mappings of the system. There it grows until another mapping is in the way, which
+ * other mappings of the system. The column can grow until another mapping is in the way, which
  * MAP_FIXED_NOREPLACE detects. If the system does not map pages at the slot (narrow address spaces,
- * some sanitizers), the column reserves a stretch with pages that cannot be used yet.
+ * some sanitizers), the column reserves a stretch of pages without access.
  *
  *     0x2000'0000'0000   slot 0   slot 1   ...   slot 383   0x5000'0000'0000
  *                        128 GiB each, used in an order that jumps far
@@ -26,7 +26,7 @@
 #define LARGE (2 * HUGE)
 
 #define SLOTS      384u
-#define STRIDE     239u /* coprime to SLOTS: every slot is used before one repeats */
+#define STRIDE     239u /* coprime to SLOTS, so that every slot is used before a slot repeats */
 #define SLOT_BYTES ((uintptr_t)1 << 37)
 #define FIRST_SLOT ((uintptr_t)1 << 45)
 #define TRIES      4u
@@ -35,8 +35,7 @@
 
 #if !defined(MAP_FIXED_NOREPLACE)
 #define MAP_FIXED_NOREPLACE                                                                        \
-    0x100000 /* a kernel that does not know this flag treats the address as
-                                      * a mere hint */
+    0x100000 /* a kernel that does not know this flag treats the address as a mere hint */
 #endif
 
 static size_t page_bytes(void)
@@ -49,7 +48,7 @@ static size_t round_up(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
-/* Map pages at the address and nowhere else. False: see errno. */
+/* Map pages at the address `at` and nowhere else. False: see errno. */
 static bool map_at(char *at, size_t bytes, int flags, int fd, size_t from)
 {
     void *got = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, (off_t)from);
@@ -113,12 +112,13 @@ static bool add_memory(const bm_column *column, size_t had, size_t bytes)
         !map_at(at, bytes - had, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0))
         return false;
     if (bytes >= LARGE)
-        madvise(column->data, bytes, MADV_HUGEPAGE); /* advice; without huge pages it is slower */
+        /* only advice; without huge pages the column is slower */
+        madvise(column->data, bytes, MADV_HUGEPAGE);
     return true;
 }
 
-/* Map pages of the file. Its disk space is reserved first, since a write to a mapped page cannot
- * report a full disk. */
+/* Map pages of the file. Their disk space is reserved first, since a write to a mapped page cannot
+ * report that the disk is full. */
 static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error *err)
 {
     const int fd = atomic_load(&column->file) - 1;
@@ -129,7 +129,8 @@ static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error 
     if (code != 0)
         return bm_fail_temp_file(err, code, column->dir,
                                  "cannot make a temporary file here larger");
-    const bool own = column->space != 0 || had == 0; /* reserved here, or the first growth */
+    /* the address space was reserved, or the column grows for the first time */
+    const bool own = column->space != 0 || had == 0;
     const int how = MAP_SHARED | (own ? MAP_FIXED : MAP_FIXED_NOREPLACE);
     if (map_at((char *)column->data + had, more, how, fd, from))
         return BM_OK;
@@ -142,7 +143,8 @@ static bm_status add_file(bm_column *column, size_t had, size_t bytes, bm_error 
     return status;
 }
 
-/* Open the file that holds the pages from `had` on, unless the directory is gone. */
+/* Open the file for the pages from `had` on. If the directory does not exist any more, no file is
+ * opened. */
 static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_error *err)
 {
     const int fd = bm_open_nameless(dir);
@@ -156,7 +158,7 @@ static bm_status open_file(bm_column *column, size_t had, const char *dir, bm_er
     return BM_OK;
 }
 
-/* Undo a first growth that failed. */
+/* Undo the first growth of a column, because it failed. */
 static void give_up(bm_column *column, size_t bytes)
 {
     munmap(column->data, column->space > bytes ? column->space : bytes);
@@ -164,7 +166,7 @@ static void give_up(bm_column *column, size_t bytes)
     column->space = 0;
 }
 
-/* Map more pages, up to `bytes`; the address space is reserved. */
+/* Map more pages, so that the column has `bytes` bytes. Their address space is reserved. */
 static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error *err)
 {
     if (atomic_load(&column->file) != 0)
@@ -172,7 +174,7 @@ static bm_status add_pages(bm_column *column, size_t had, size_t bytes, bm_error
     return add_memory(column, had, bytes) ? BM_OK : bm_fail_nomem(err, bytes);
 }
 
-/* The size to grow to: `had` bytes exist, and the caller needs `bytes`. */
+/* The size to which the column grows. It has `had` bytes now, and the caller needs `bytes`. */
 static size_t with_spare(const bm_column *column, size_t had, size_t bytes)
 {
     size_t wanted = had + SPARE(had);
@@ -226,7 +228,8 @@ void bm_column_trim(bm_column *column, size_t bytes)
         atomic_store(&column->bytes, kept);
 }
 
-/* Copy the first `used` bytes of the file's pages to pages of memory, which replace them. */
+/* Copy the first `used` bytes of the column from the file's pages to pages of memory, which replace
+ * the file's pages. */
 static bm_status replace_pages(bm_column *column, size_t used, bm_error *err)
 {
     char *at = (char *)column->data + column->in_memory;
@@ -266,8 +269,8 @@ void bm_column_reset(bm_column *column)
     *column = (bm_column){0};
 }
 
-/* Returns the descriptor of the file, and sets *from to the offset of its pages in the column; -1:
- * all pages are memory. */
+/* Returns the descriptor of the file, and sets *from to the offset in the column at which its pages
+ * begin. -1: all pages are memory. */
 static int file_of(const bm_column *column, size_t *from)
 {
     const int fd = atomic_load_explicit(&column->file, memory_order_acquire) - 1;

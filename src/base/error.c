@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error.c -- writes messages of errors. A message is cut short rather than allocated, so that
- * running out of memory can be reported. */
+/* error.c -- writes messages of errors. Messages are not allocated, but cut short if necessary, so
+ * that a lack of memory can be reported. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -11,24 +11,25 @@
 
 #include "base/address.h"
 
-/* Set a new error, without a file, unless `err` is NULL. */
+/* Set a new error, which has no file. `err` may be NULL. */
 static void fill(bm_error *err, bm_status status, const char *format, va_list args)
 {
     if (err == NULL)
         return;
     char message[sizeof err->message];
-    vsnprintf(message, sizeof message, format, args); /* first: args may point into err */
+    /* done first, because args may point into err */
+    vsnprintf(message, sizeof message, format, args);
     bm_text_hide(message);
     memset(err, 0, sizeof *err);
     err->status = status;
     memcpy(err->message, message, sizeof message);
 }
 
-/* Fill `err` with a field and a file (NULL: none) and a line. */
+/* Fill `err` with a field (NULL: none), a file (NULL: none) and a line. */
 static bm_status fail_with(bm_error *err, bm_status status, const char *field, const char *file,
                            uint64_t line, const char *format, va_list args)
 {
-    bm_error location = {.line = line}; /* first: the texts may point into err */
+    bm_error location = {.line = line}; /* done first, because the texts may point into err */
     if (field != NULL)
         snprintf(location.field, sizeof location.field, "%s", field);
     if (file != NULL)
@@ -85,7 +86,8 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
     bm_status status = errnum == ENOMEM ? BM_ERR_NOMEM : errnum == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     char buffer[256];
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
-    const char *words = strerror_r(errnum, buffer, sizeof buffer); /* may be another buffer */
+    /* strerror_r may return another buffer */
+    const char *words = strerror_r(errnum, buffer, sizeof buffer);
 #else
     const char *words = buffer;
     if (strerror_r(errnum, buffer, sizeof buffer) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c -- opens files without waiting; continues reads and writes until all bytes are
+/* files.c -- opens files without waiting, and repeats reads and writes until all bytes are
  * transferred.
  *
  * Tests: tests/unit/base/test_open_file.c, tests/unit/base/test_read_file.c,
@@ -18,8 +18,8 @@
 
 /* === open file ===
  *
- * stat, open, fstat. O_NONBLOCK is needed if a FIFO replaces the file between stat and open; it has
- * no effect on a regular file. */
+ * A file is opened by stat, open and fstat. O_NONBLOCK is needed in case a FIFO replaces the file
+ * between stat and open. It has no effect on a regular file. */
 
 static const char *kind_of(mode_t mode)
 {
@@ -117,7 +117,7 @@ const char *bm_name_in(int folder, const char *path)
 
 /* === read file ===
  *
- * Reads to the end, or until one byte more than allowed was read. */
+ * Reads a file to its end, or until one byte more than allowed was read. */
 
 #define STEP ((size_t)64 * 1024)
 
@@ -148,7 +148,7 @@ out:
  *
  * Repeats pwrite and pread until all bytes are transferred. */
 
-#define CALL_MAX ((size_t)1 << 30) /* bytes; some systems refuse more than 2 GiB */
+#define CALL_MAX ((size_t)1 << 30) /* bytes per system call; some systems refuse more than 2 GiB */
 
 int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t offset)
 {
@@ -187,8 +187,8 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t offset, size_t *got)
 
 /* === wait readable ===
  *
- * Polls for a fifth of a second, calls callbacks->cancelled, and polls again. A signal that is
- * delivered to another thread does not interrupt poll; only the callback can notice it. */
+ * Polls for a fifth of a second, calls callbacks->cancelled, and polls again. If a signal is
+ * delivered to another thread, it does not interrupt poll, and only the callback can notice it. */
 
 #define WAIT_MS 200
 
@@ -199,10 +199,10 @@ bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err)
                : BM_OK;
 }
 
-/* Wait until a read of `fd` would not block or would fail (the read then reports why); a regular
- * file is always ready. Meanwhile callbacks->cancelled is called five times a second:
- * BM_ERR_CANCELLED if it returns true. Without that callback, return BM_OK at once, and the read
- * itself waits. */
+/* Wait until a read of `fd` would not block. It does not block if there is input, or if the read
+ * would fail and report the reason. A regular file is always ready. Meanwhile callbacks->cancelled
+ * is called five times a second; BM_ERR_CANCELLED if it returns true. If there is no such callback,
+ * this returns BM_OK at once, and the read itself waits. */
 static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -210,7 +210,7 @@ static bm_status wait_until_readable(const bm_callbacks *callbacks, int fd, bm_e
         return BM_OK;
     for (;;) {
         int n = poll(&ready, 1, WAIT_MS);
-        /* on an error the read will report it */
+        /* the read will report an error of poll */
         if (n > 0 || (n < 0 && errno != EINTR))
             return BM_OK;
         BM_TRY(bm_check_cancelled(callbacks, err));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glob.c -- one pass over pattern and path, with backtracking to the last star only: an earlier
- * star never needs to match more, since the pattern between it and the last star has matched.
+/* glob.c -- matches a pattern in one pass over pattern and path. If a match fails, the last star is
+ * made to match more. An earlier star never needs to match more, since the pattern between it and
+ * the last star has matched.
  *
  * Tests: tests/unit/base/test_glob.c */
 #include "base/glob.h"
@@ -8,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INVALID_BYTE UINT32_C(0x110000) /* + the byte: beyond the code points */
+#define INVALID_BYTE UINT32_C(0x110000) /* added to a byte, this is beyond all code points */
 
-/* The character at *text, which is moved past it. *text is not at its end. */
+/* Returns the character at *text, and moves *text past it. *text must not be at its end. */
 static uint32_t next_char(const char **text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -60,8 +61,8 @@ static bool in_set(const char **pattern, uint32_t c, bool *is_set)
     return found != negated;
 }
 
-/* Does the element at *pattern, which is not a star, match the character at *path? *pattern is
- * moved past the element, and *path past the character. */
+/* Does the element at *pattern, which is not a star, match the character at *path? Moves *pattern
+ * past the element, and *path past the character. */
 static bool match_one(const char **pattern, const char **path)
 {
     uint32_t c = next_char(path);
@@ -87,7 +88,7 @@ static bool match_one(const char **pattern, const char **path)
 
 bool bm_glob_match(const char *pattern, const char *path)
 {
-    /* star: the pattern after the last star; from: the path after the part that this star
+    /* star: the pattern after the last star; from: the path after the characters that this star
      * matches */
     const char *star = NULL, *from = NULL;
     while (*path != '\0') {

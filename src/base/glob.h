@@ -3,7 +3,7 @@
  *
  *     *       any run of bytes, even an empty one, slashes included
  *     ?       one character
- *     [a-z]   one of these characters; [!a-z] one character that is none of them. A ] must come
+ *     [a-z]   one of these characters; [!a-z] one character except these. A ] must come
  *             first, a - first or last. A [ without a closing ] is literal
  *     \c      c itself
  *
@@ -13,6 +13,6 @@
 
 #include <stdbool.h>
 
-/* Does the pattern match the path? Takes at most time in proportion to the product of both
+/* Does the pattern match the path? The time is at most proportional to the product of their
  * lengths. */
 bool bm_glob_match(const char *pattern, const char *path);

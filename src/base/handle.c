@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c -- calls are counted by atomic additions; only close takes the lock.
  *
- * A process is identified by the number of forks that led to it, which a fork handler counts in the
- * child. Comparing two numbers costs nothing, while getpid is a system call that takes as long as
- * signing a short text. A child made by a bare clone or _Fork runs no handlers; POSIX allows it
- * only async-signal-safe calls, and no call of this library is async-signal-safe.
+ * A process is identified by the number of forks from the first process down to it. A fork handler
+ * counts them in the child. Comparing two numbers costs nothing, while getpid is a system call that
+ * takes as long as signing a short text. A child made by a bare clone or _Fork runs no handlers;
+ * POSIX allows it only async-signal-safe calls, and no call of this library is async-signal-safe.
  *
  * Tests: tests/unit/base/test_handle.c, tests/unit/inmem/test_signer_fork.c */
 #include "base/handle.h"

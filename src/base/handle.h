@@ -3,15 +3,14 @@
  * belongs to, the calls in progress, and the callbacks of the program.
  *
  * A public call begins with bm_handle_enter and ends with bm_handle_leave. Close refuses new calls
- * and waits until all have left. The calls are counted at several gates, one for a set of
+ * and waits until all have left. Calls are counted at several gates, each for some of the
  * processors, so that threads on different processors write to different cache lines.
  *
- * A forked child has a copy of the handle but none of its threads, and a copied lock may be held by
- * a thread that the child does not have. So a child may not enter. Its close may free memory that
- * no call was using, but must not wait or lock.
+ * A forked child has a copy of the handle, but none of its threads, and a copied lock may be held
+ * by a thread that does not exist in the child. So the child may not enter. When it closes the
+ * handle, memory that no call was using may be freed, but nothing may wait or lock.
  *
- * A callback that called back into its own handle would wait for itself, so that call is refused
- * too.
+ * A callback that calls its own handle would wait for itself, so such a call is refused too.
  *
  * Threads: any number may enter and leave. */
 #pragma once
@@ -27,19 +26,20 @@
 #define BM_HANDLE_GATES 16u
 
 typedef struct bm_handle_gate {
-    /* twice the calls in progress that entered here; plus 1: the handle closes */
+    /* twice the number of calls in progress that entered here; plus 1 while the handle is being
+     * closed */
     atomic_size_t calls;
     char others[64 - sizeof(size_t)];
 } bm_handle_gate;
 
 typedef struct bm_handle {
-    const char *name; /* in messages, and as the field of errors: "signer" */
+    const char *name; /* name of the handle in messages, and as the field of errors: "signer" */
     unsigned process;
-    bm_callbacks callbacks; /* the program's */
+    bm_callbacks callbacks; /* the callbacks of the program */
     pthread_mutex_t callback_lock;
     pthread_mutex_t lock; /* guards the next two */
     pthread_cond_t left;
-    size_t n_busy; /* gates with calls under way, once the handle closes */
+    size_t n_busy; /* number of gates with calls in progress, while the handle is being closed */
     bm_handle_gate gates[BM_HANDLE_GATES];
 } bm_handle;
 
@@ -55,12 +55,13 @@ void bm_handle_reset(bm_handle *handle);
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 
-/* Returns callbacks that call the program's callbacks, one at a time, and record on this thread
- * that the handle is in a callback. A callback that the program did not set is NULL. */
+/* Returns callbacks that call the program's callbacks, one at a time. While such a callback runs,
+ * it is recorded that this thread is in a callback of the handle. A callback that the program did
+ * not set is NULL. */
 bm_callbacks bm_handle_callbacks(bm_handle *handle);
 
 typedef enum bm_closing {
-    BM_CLOSING,        /* no call may enter any more */
+    BM_CLOSING,        /* no further call may enter */
     BM_CLOSING_FORKED, /* the handle belongs to another process */
     BM_CLOSING_REFUSED /* this is a callback of the handle, which stays open */
 } bm_closing;

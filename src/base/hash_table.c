@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table.c -- making a table, growing it, and rebuilding it under a new seed.
+/* hash_table.c -- makes a table, enlarges it, and rebuilds it under a new seed.
  *
  * Tests: tests/unit/base/test_hash_table.c */
 #include "base/hash_table.h"
@@ -12,12 +12,14 @@
 #include "base/memory.h"
 
 #define LEAST_SLOTS 64u
-#define FINE_SLOTS  2048u /* from this size on, each step adds a quarter of a power of two */
+/* from this number of slots on, a table grows by steps of a quarter of a power of two */
+#define FINE_SLOTS 2048u
 
-#define SEEDS_AT_ONCE 8 /* seeds tried; the last is used even if it spreads the keys badly */
+/* the most seeds to try; the last one is used even if it spreads the keys badly */
+#define SEEDS_AT_ONCE 8
 
-/* Slots at the beginning of a table that grow() copies out before it moves the others. They suffice
- * because a table grows by at least a seventh. */
+/* How many slots at the beginning of a table grow() copies out before it moves the others. These
+ * are enough, because a table grows by at least a seventh. */
 #define OUT_SLOTS (8 * (size_t)(BM_HASH_LONGEST + 1))
 
 /* The least number of slots with space for n keys. */
@@ -73,7 +75,7 @@ bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* The free slot in which to put a key that is not in the table. */
+/* The free slot for a key that is not in the table. */
 static size_t free_slot(const bm_hash_table *table, uint64_t hash)
 {
     size_t at = bm_hash_table_home(table, hash);
@@ -82,7 +84,7 @@ static size_t free_slot(const bm_hash_table *table, uint64_t hash)
     return at;
 }
 
-/* If the slot is too far from its home for another grow(), cause a seed to be drawn after the next
+/* If the slot is too far from its home for another grow(), a seed has to be drawn after the next
  * insertion. */
 static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 {
@@ -91,9 +93,10 @@ static void draw_if_far(bm_hash_table *table, uint64_t hash, size_t at)
 }
 
 /* Enlarge the table in place. The entries of the first OUT_SLOTS slots, some of which wrapped
- * around from the end, are copied out. The other entries move, from the last to the first, each to
- * its new home or the next free slot after it; then the copied ones follow. The new home of an
- * entry is after its old slot, so the entry never overwrites one that has not moved yet. */
+ * around from the end, are copied out. Then the other entries move, from the last to the first.
+ * Each moves to its new home, or to the next free slot after it. At the end the copied entries are
+ * put back. The new home of an entry is after its old slot, so the entry never overwrites an entry
+ * that has not moved yet. */
 static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
 {
     const size_t had = table->n_slots, n_out = had < OUT_SLOTS ? had : OUT_SLOTS;
@@ -125,8 +128,8 @@ static bm_status grow(bm_hash_table *table, size_t n_slots, bm_error *err)
     return BM_OK;
 }
 
-/* Insert the keys of `table` into the empty table `made`, under the seed of `made`. `gives_up`:
- * stop when the patience of `made` is used up. */
+/* Insert the keys of `table` into the empty table `made`, under the seed of `made`. With
+ * `gives_up`, stop when the patience of `made` is used up. */
 static void put_again(const bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                       bool gives_up, bm_hash_table *made)
 {
@@ -149,8 +152,8 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
         return grow(table, n_slots, err);
     bm_hash_table made = {.n_steps = table->n_steps, .cap_slots = n_slots};
     BM_TRY(bm_new_zero(&made.slots, n_slots, err));
-    /* Under a seed that spreads the keys badly, steps would grow with the square of their
-     * number. */
+    /* If a seed spreads the keys badly, the number of steps would grow with the square of the
+     * number of keys. */
     for (int tries = 1; tries == 1 || (made.patience < 0 && tries <= SEEDS_AT_ONCE); tries++) {
         if (tries > 1)
             memset(made.slots, 0, n_slots * sizeof *made.slots);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table.h -- maps keys to numbers: the open-addressing table for ids, content hashes, band
- * keys and shingles.
+/* hash_table.h -- an open-addressing table that maps keys to numbers. The keys are ids, content
+ * hashes, band keys or shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the tag as a fraction of the table; then linear probing; at most three quarters full
  *
  * The table contains no keys: its owner stores each key under a number. The owner passes the hash
- * of a key to the table, and the upper half of that hash is the tag. A search calls the owner to
- * compare the key of a number with the wanted key, but only if the tags of both are equal. A table
- * grows without its keys, since the tag determines the home in a table of any size. The allocator
- * may grow it without a copy, and a large table grows by a quarter or less.
+ * of a key to the table, and the upper half of that hash is the tag. If a slot has the tag of the
+ * wanted key, a search calls the owner to compare the slot's key with the wanted key. A table grows
+ * without its keys, since the tag determines the home in a table of any size. The allocator may
+ * grow it without a copy, and a large table grows by a quarter or less.
  *
  * The hash functions are public, so an attacker can make keys that share a home or a hash.
- * Therefore probe steps past occupied slots are counted. When insertions take many more than chance
- * allows, a random seed is drawn, and the owner hashes its keys again with it. The seed changes no
- * number and no result of a search.
+ * Therefore probe steps past occupied slots are counted. If insertions take many more steps than is
+ * likely by chance, a random seed is drawn, and the owner hashes its keys again with the seed. The
+ * seed changes no number and no result of a search.
  *
  * Threads: any number may look up while nobody adds. Limit: 2^32 - 1 keys.
  *
@@ -28,38 +28,39 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* in a hash or a slot */
+#define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* bits of the tag, in a hash or in a slot */
 #define BM_HASH_PATIENCE 1024                         /* steps that a new table may take */
-#define BM_HASH_STEPS    16   /* steps that each insertion adds; random keys take at most 8 */
-#define BM_HASH_LONGEST  1024 /* most steps of one insertion; random keys take at most 600 */
+/* steps added to the patience at each insertion; random keys take at most 8 */
+#define BM_HASH_STEPS   16
+#define BM_HASH_LONGEST 1024 /* the most steps of one insertion; random keys take at most 600 */
 
 typedef struct bm_hash_table {
     uint64_t *slots; /* owned */
-    size_t n_slots;  /* 0: none yet */
+    size_t n_slots;  /* 0: the table has no slots yet */
     size_t cap_slots;
-    size_t n;         /* keys */
-    uint64_t seed;    /* 0: none was drawn */
-    int64_t patience; /* probe steps left; below 0: a seed will be drawn */
+    size_t n;         /* number of keys */
+    uint64_t seed;    /* 0: no seed was drawn */
+    int64_t patience; /* probe steps that are left; if below 0, a seed will be drawn */
     uint64_t n_steps; /* steps of all insertions, over all seeds and sizes */
 } bm_hash_table;      /* {0} is empty */
 
-/* The hash, under `seed` (not 0), of the key that `owner` stores under `number`. */
+/* Returns the hash, under `seed` (not 0), of the key that `owner` stores under `number`. */
 typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t seed);
 /* Is the key that `owner` stores under `number` equal to `key`? */
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
-/* Empty the table, with space for n keys before it has to grow; its memory is reused. */
+/* Empty the table, and make space for n keys. Its memory is reused. */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
-/* Bytes of slots with space for n keys. */
+/* Bytes of the slots of a table with space for n keys. */
 uint64_t bm_hash_table_bytes(uint64_t n);
 /* A random odd seed. */
 uint64_t bm_hash_draw_seed(void);
-/* Enlarge the table or put it under a new seed; called by bm_hash_table_reserve. */
+/* Enlarge the table, or hash its keys again with a new seed. Called by bm_hash_table_reserve. */
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                                 bm_error *err);
 
-/* The hash of a key of 64 bits (hi: 0) or 128 bits under a seed. */
+/* The hash of a key under a seed. The key has 128 bits, or 64 bits (then hi is 0). */
 static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
 {
     const uint64_t other = (seed ^ seed >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -68,8 +69,8 @@ static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Subtract the steps of an insertion from the patience. False: the patience is used up, and a seed
- * must be drawn. Also used by tables with another form of slot. */
+/* Add BM_HASH_STEPS to the patience and subtract the steps of an insertion. False: the patience is
+ * used up, and a seed must be drawn. Tables with another form of slot also use this. */
 static inline bool bm_hash_spend(int64_t *patience, size_t steps)
 {
     *patience += BM_HASH_STEPS - (int64_t)steps;
@@ -92,7 +93,7 @@ static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_agai
     return bm_hash_table_is_full(table) ? bm_hash_table_rebuild(table, again, owner, err) : BM_OK;
 }
 
-/* The slot where the search for a hash begins. */
+/* The slot at which the search for a hash begins. */
 static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t hash)
 {
     return (size_t)((hash >> 32) * table->n_slots >> 32);

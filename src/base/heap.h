@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define BM_HEAP_ENTRY  64 /* bytes of an entry at most */
+#define BM_HEAP_ENTRY  64 /* the most bytes of an entry */
 #define BM_HEAP_INLINE static inline __attribute__((always_inline))
 
 /* Does entry x go before entry y? */
@@ -45,7 +45,7 @@ BM_HEAP_INLINE bool bm_heap_before(const bm_heap *heap, size_t a, size_t b)
     return heap->order(heap->ctx, bm_heap_at(heap, a), bm_heap_at(heap, b));
 }
 
-/* Move the entry at `at` down, as long as an entry below goes before it. */
+/* Move the entry at `at` down while an entry below it goes before it. */
 BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < heap->n; at = child) {
@@ -56,14 +56,14 @@ BM_HEAP_INLINE void bm_heap_sink(const bm_heap *heap, size_t at)
     }
 }
 
-/* Move the entry at `at` up, as long as it goes before the entry above. */
+/* Move the entry at `at` up while it goes before the entry above it. */
 BM_HEAP_INLINE void bm_heap_rise(const bm_heap *heap, size_t at)
 {
     for (; at > 0 && bm_heap_before(heap, at, (at - 1) / 2); at = (at - 1) / 2)
         bm_heap_swap(heap, at, (at - 1) / 2);
 }
 
-/* Make a heap of entries in any order. */
+/* Make a heap of the entries, which may be in any order. */
 BM_HEAP_INLINE void bm_heap_build(const bm_heap *heap)
 {
     for (size_t at = heap->n / 2; at > 0; at--)

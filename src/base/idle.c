@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle.c -- searches the slots in the order hint ^ 0, hint ^ 1, hint ^ 2 …: neighbours first, and
- * each slot once.
+/* idle.c -- searches the slots in the order hint ^ 0, hint ^ 1, hint ^ 2 …. So neighbours come
+ * first, and each slot is searched once.
  *
  * Tests: tests/unit/base/test_idle.c, tests/race/race_inmem.c */
 #include "base/idle.h"
@@ -24,7 +24,8 @@ void *bm_idle_take(bm_idle *idle)
     for (unsigned step = 0; step < BM_IDLE_PLACES; step++) {
         bm_idle_place *place = place_at(idle, hint, step);
         if (atomic_load_explicit(&place->thing, memory_order_relaxed) == NULL)
-            continue; /* the exchange below would fetch the cache line for writing */
+            /* without this test, the exchange below would fetch the cache line for writing */
+            continue;
         void *thing = atomic_exchange(&place->thing, NULL);
         if (thing != NULL)
             return thing;

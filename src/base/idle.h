@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle.h -- a store of unused objects that one thread at a time may use: mostly scratch memory.
+/* idle.h -- a store of unused objects, such as scratch memory. Each object may be used by one
+ * thread at a time.
  *
- * The store has slots of one object each. A thread searches first the slot of the processor that it
- * runs on. So it mostly gets the object that this processor used last, and two processors write to
- * different cache lines. There is no lock: removing an object and putting it back is one atomic
- * exchange each.
+ * The store has slots of one object each. A thread first searches the slot of its processor. So it
+ * usually gets the object that its processor used last, and two processors write to different cache
+ * lines. There is no lock: removing an object and putting it back is one atomic exchange each.
  *
  * Threads: any number may take and give at once. {0} is an empty store. */
 #pragma once
@@ -24,8 +24,9 @@ typedef struct bm_idle {
     bm_idle_place places[BM_IDLE_PLACES];
 } bm_idle;
 
-/* The number of the processor that this thread runs on, or any number if the system does not report
- * it. Only a hint: the thread may have moved by the time that the number is used. */
+/* The number of the processor on which this thread runs, or any number if the system does not
+ * report it. The number is only a hint, because the thread may move to another processor at any
+ * time. */
 unsigned bm_processor(void);
 
 /* Take an unused object, which the caller then owns; NULL: there is none. */

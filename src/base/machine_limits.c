@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine_limits.c -- limits of control groups, of versions 1 and 2, and of the address space.
  *
- * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" of version 2,
- * "4:memory:/job/step" of version 1. /proc/self/mountinfo lists which part of a hierarchy is
+ * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" in version 2,
+ * "4:memory:/job/step" in version 1. /proc/self/mountinfo lists which part of a hierarchy is
  * mounted where. So a group is a folder below a mount, and the folders above it are its parents.
- * Each of them may have limits, and the lowest applies:
+ * Each of these folders may have limits, and the lowest limit applies:
  *
  *     /sys/fs/cgroup                       the mount, of the root or of a container's group
  *     /sys/fs/cgroup/job                   memory.max 512M
  *     /sys/fs/cgroup/job/step              memory.max max, cpu.max 100000 100000
  *
  * In a container, the group may be outside of the mounted part. Then the limits of the mount itself
- * are read: it is usually the container's own group. */
+ * are read, because the mount is usually the container's own group. */
 #include "base/machine_limits.h"
 
 #include <stdbool.h>
@@ -22,15 +22,16 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, OPTION_BYTES = 1024, FILE_BYTES = 64 };
 
-#define V1_NO_LIMIT (UINT64_C(1) << 62) /* version 1 reports about twice this for no limit */
+/* if there is no limit, version 1 reports about twice this number */
+#define V1_NO_LIMIT (UINT64_C(1) << 62)
 
 typedef enum hierarchy { UNIFIED, V1_MEMORY, V1_CPU, HIERARCHIES } hierarchy;
 
 typedef struct search {
     const char *root;
     char group[HIERARCHIES][PATH_BYTES]; /* the group of this process; "": unknown */
-    char mount[HIERARCHIES][PATH_BYTES]; /* read if the group is outside of every mount */
-    bool is_found[HIERARCHIES];          /* the group is below some mount */
+    char mount[HIERARCHIES][PATH_BYTES]; /* used if the group is outside of every mount */
+    bool is_found[HIERARCHIES];          /* the group is below a mount */
     bm_machine_limits *out;
 } search;
 
@@ -41,7 +42,7 @@ static FILE *open_below(const char *root, const char *path)
     return fopen(whole, "re");
 }
 
-/* Read the first line of a small file. Returns false if there is none. */
+/* Read the first line of a small file. Returns false if there is no file or line. */
 static bool read_line(const char *folder, const char *name, char line[FILE_BYTES])
 {
     char path[2 * PATH_BYTES];
@@ -54,8 +55,8 @@ static bool read_line(const char *folder, const char *name, char line[FILE_BYTES
     return is_read;
 }
 
-/* Read the number in a file. False: there is none, or the file has "max" or -1, which mean no
- * limit. */
+/* Read the number in a file. Returns false if there is no number. "max" and -1 mean no limit, and
+ * count as no number. */
 static bool read_number(const char *folder, const char *name, unsigned long long *value)
 {
     char line[FILE_BYTES];
@@ -102,7 +103,7 @@ static void lower_by(const char *folder, hierarchy of, bm_machine_limits *out)
     }
 }
 
-/* The limits of the group `below` a mount, and of all groups above it. */
+/* Lower the limits to those of the group `below` a mount, and of all groups above it. */
 static void lower_upwards(const search *s, hierarchy of, const char *mount, const char *below)
 {
     char folder[3 * PATH_BYTES];
@@ -159,8 +160,7 @@ static void read_groups(search *s)
         fclose(file);
 }
 
-/* Undo the escapes of mountinfo, which writes blanks, tabs, ends of lines and backslashes as
- * \ooo. */
+/* Undo the escapes of mountinfo. It writes blanks, tabs, newlines and backslashes as \ooo. */
 static void unescape(char *text)
 {
     char *to = text;

@@ -91,7 +91,8 @@ char *bm_strdup(const char *text)
 bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
                     bm_error *err)
 {
-    void *block = alloc(n, size); /* copied out, since *out is a pointer of another type */
+    /* copied to *out below, since *out is a pointer of another type */
+    void *block = alloc(n, size);
     memcpy(out, &block, sizeof block);
     return block != NULL ? BM_OK : bm_fail_nomem(err, n > SIZE_MAX / size ? SIZE_MAX : n * size);
 }

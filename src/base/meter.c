@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.c -- progress is throttled by the clock: a call that comes too early only reads the clock
- * and one atomic variable.
+/* meter.c -- throttles progress by the clock. A call that comes too early only reads the clock and
+ * one atomic variable.
  *
  * Tests: tests/unit/base/test_forecast.c, tests/unit/base/test_meter.c */
 #include "base/meter.h"
@@ -14,18 +14,18 @@
 
 /* === forecast ===
  *
- * Computes the time left; see meter.h.
+ * Computes the time that is left; see meter.h.
  *
- * Let a unit of weight take u seconds, judged by the finished steps. The running step has the
- * weight w; it reported no progress for its first s seconds, and the share f in the e seconds
- * since. Then
+ * In the finished steps, a unit of weight took u seconds. The running step has the weight w. It
+ * reported no progress in its first s seconds, and reported the share f in the next e seconds. Then
  *
  *     left = (1 - f) * ((1 - f) * (u * w - s) + e)
  *
- * which is the guess u * w - s at first, and for f near 1 follows the pace of the step itself, e /
- * f * (1 - f). While no step has finished, the pace alone is used. */
+ * At first this is the guess u * w - s. For f near 1 it is close to e / f * (1 - f), which follows
+ * the pace of the step itself. While no step has finished, this pace alone is used. */
 
-/* At most BM_FORECAST_STEPS steps; more are ignored. {0} is a forecast without a plan. */
+/* Set the steps of a forecast. At most BM_FORECAST_STEPS steps are used; more are ignored. {0} is a
+ * forecast without steps. */
 static void forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n, double now_s)
 {
     memset(f, 0, sizeof *f);
@@ -43,13 +43,13 @@ static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
     uint32_t next = f->at;
     while (next < f->n && strcmp(f->steps[next].stage, stage) != 0)
         next++;
-    if (next == f->n) { /* part of the running step */
+    if (next == f->n) { /* the stage is part of the running step */
         const char *within = f->at > 0 ? f->steps[f->at - 1].within : NULL;
         f->counts = within != NULL && strcmp(within, stage) == 0;
         f->reported_s = f->counts && f->share < 0 ? now_s : f->reported_s;
         return;
     }
-    if (f->at > 0) { /* skipped steps took no time and are ignored for the pace */
+    if (f->at > 0) { /* skipped steps took no time and do not count for the pace */
         f->past_s += now_s - f->step_began_s;
         f->past_weight += f->steps[f->at - 1].weight;
     }
@@ -59,7 +59,7 @@ static void forecast_stage(bm_forecast *f, const char *stage, double now_s)
     f->counts = f->steps[next].within == NULL;
 }
 
-/* Seconds left of the running step; less than 0: unknown. */
+/* The seconds that the running step will still take; less than 0: unknown. */
 static double step_left(const bm_forecast *f, double now_s)
 {
     const double elapsed = now_s - f->step_began_s, share = f->share;
@@ -71,7 +71,7 @@ static double step_left(const bm_forecast *f, double now_s)
     return share < 0 ? left : (1 - share) * ((1 - share) * left + now_s - f->reported_s);
 }
 
-/* Seconds left of the job; less than 0: unknown. */
+/* The seconds that the job will still take; less than 0: unknown. */
 static double seconds_left(const bm_forecast *f, double now_s)
 {
     const double left = step_left(f, now_s);
@@ -84,7 +84,7 @@ static double seconds_left(const bm_forecast *f, double now_s)
     return left + later * (f->past_s + now_s - f->step_began_s + left) / known;
 }
 
-/* Update the forecast: `share` of the stage is done; less than 0: unknown. */
+/* Update the forecast. `share` is the share of the stage that is done; less than 0: unknown. */
 static bm_forecast_view forecast_update(bm_forecast *f, double share, double now_s)
 {
     bm_forecast_view view = {.left_s = -1};
@@ -124,8 +124,8 @@ void bm_meter_reset(bm_meter *meter)
     pthread_mutex_destroy(&meter->lock);
 }
 
-/* Call back, with the lock held. The forecast is updated with the progress of the stage, `done` of
- * `total`. */
+/* Call back, with the lock held. The forecast is updated first: `done` of `total` units of the
+ * stage are done. */
 static void report(bm_meter *meter, bm_progress *progress, double now)
 {
     const double share =

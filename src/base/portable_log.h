@@ -2,13 +2,13 @@
 /* portable_log.h -- the natural logarithm, the same bits on every machine.
  *
  * It uses only additions, subtractions, multiplications and divisions of doubles, in one fixed
- * order; IEEE 754 defines the result of each. There is no table, no library's `log`, no fused
- * multiply-add. A version for vectors does the same operations in the same order, and so has the
- * same bits. A compiler must not contract a*b + c into one rounding (-ffp-contract=off,
- * CMakeLists.txt; gcc knows no pragma for it), nor compute as if doubles were real numbers
- * (-ffast-math is refused below). Subnormal numbers are taken apart by integer operations, so that
- * a process which flushes them to zero gets the same bits too. The rounding mode must be to
- * nearest, the default of a process.
+ * order; IEEE 754 defines the result of each operation. There is no table, no call of a library's
+ * `log`, and no fused multiply-add. A version for vectors does the same operations in the same
+ * order, so its results have the same bits. A compiler must not contract a*b + c into one rounding
+ * (-ffp-contract=off, CMakeLists.txt; gcc knows no pragma for it), nor compute as if doubles were
+ * real numbers (-ffast-math is refused below). Subnormal numbers are decomposed by integer
+ * operations, so that a process that flushes them to zero gets the same bits too. The rounding mode
+ * must be to nearest, which is the default of a process.
  *
  * How: x = 2^k m with sqrt(1/2) <= m < sqrt(2), about; then with s = (m-1)/(m+1), |s| <= .1716,
  *
@@ -48,8 +48,8 @@
 static const double bm_log_series[BM_LOG_TERMS] = {2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
                                                    2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
 
-/* Is x finite and more than 0? Tested by its bits, so that flushing subnormal numbers to zero
- * changes nothing. */
+/* Is x finite and more than 0? The test uses the bits of x, so that the result is the same if
+ * subnormal numbers are flushed to zero. */
 static inline int bm_is_positive_finite(double x)
 {
     uint64_t bits;
@@ -63,7 +63,7 @@ static inline double bm_portable_log(double x)
     uint64_t bits;
     int64_t k = 0;
     memcpy(&bits, &x, sizeof bits);
-    if (bits < UINT64_C(1) << 52) { /* subnormal: bits * 2^-1074 */
+    if (bits < UINT64_C(1) << 52) { /* a subnormal number, bits * 2^-1074 */
         const double whole = (double)bits;
         memcpy(&bits, &whole, sizeof bits);
         k = -1074;

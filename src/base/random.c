@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.c -- MT19937 and the draws of NumPy's RandomState on top of it.
+/* random.c -- MT19937, and the draws of NumPy's RandomState.
  *
- * The recurrence and the tempering are as published; the state is renewed 624 words at a time. */
+ * The recurrence and the tempering are as published. The state is renewed 624 words at a time. */
 #include "base/random.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), drawn from as NumPy's
- * RandomState does; and SplitMix64 (Vigna).
+/* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), with the draws of
+ * NumPy's RandomState; and SplitMix64 (Vigna).
  *
- * RandomState(seed) with a 32-bit seed is init_genrand(seed). Every coefficient of every scheme is
- * drawn from here, so the order of the draws is part of the file formats. Not for secrets. A
- * generator belongs to one thread at a time. */
+ * RandomState(seed) with a 32-bit seed is init_genrand(seed). The coefficients of all schemes are
+ * drawn with these functions, so the order of the draws is part of the file formats. Not for
+ * secrets. A generator belongs to one thread at a time. */
 #pragma once
 
 #include <stdint.h>
@@ -19,13 +19,14 @@ typedef struct bm_random {
 void bm_random_init(bm_random *random, uint32_t seed);
 /* The next 32-bit output. */
 uint32_t bm_random_u32(bm_random *random);
-/* Two outputs, the first one as the high half. */
+/* Two outputs; the first one is the high half. */
 uint64_t bm_random_u64(bm_random *random);
-/* randint(lo, hi) with dtype uint64: lo <= result < hi, by masking and drawing again. A draw takes
- * one output if the range fits 32 bits, else two, as in NumPy. lo < hi. */
+/* randint(lo, hi) with dtype uint64: lo <= result < hi, where lo < hi. Outputs are masked, and
+ * drawn again if they are out of range. As in NumPy, a draw takes one output if the range fits in
+ * 32 bits, else two. */
 uint64_t bm_random_range(bm_random *random, uint64_t lo, uint64_t hi);
 
-/* The next output of SplitMix64; `state` begins with the seed. */
+/* The next output of SplitMix64. Before the first call, set `state` to the seed. */
 static inline uint64_t bm_splitmix64(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sized_struct.c -- copying only the bytes that both versions of a struct have.
+/* sized_struct.c -- copies only the bytes that both versions of a struct have.
  *
  * Tests: tests/unit/base/test_sized_struct.c */
 #include "base/sized_struct.h"

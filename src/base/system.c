@@ -16,8 +16,8 @@
 
 /* === cpu ===
  *
- * Instruction sets as the compiler's run-time library detects them, the number of processors by the
- * affinity mask and the control groups. */
+ * The compiler's run-time library detects instruction sets. The number of processors follows from
+ * the affinity mask and the control groups. */
 
 bool bm_isa_available(bm_isa isa)
 {
@@ -94,8 +94,8 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
         err, "cpu", "`cpu`: unknown instruction set '%s' (scalar, avx2, avx512 or neon)", name);
 }
 
-/* Finding the quota means reading a dozen files, so it is done once, like detecting instruction
- * sets. */
+/* Get the quota. To find it, a dozen files have to be read, so it is found only once, like the
+ * instruction sets. */
 static uint32_t cpu_quota(void)
 {
     static atomic_uint known; /* 0: not read yet */
@@ -142,7 +142,7 @@ void bm_cpu_name(char *out, size_t cap)
     fclose(file);
 }
 
-/* The dynamic linker reports a lack of memory only in its message. */
+/* Is this a lack of memory? The dynamic linker reports it only in its message. */
 static bool is_nomem(const char *why)
 {
     return strstr(why, "cannot allocate") != NULL || strstr(why, "cannot map") != NULL ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temp_file.c -- temporary files, and messages that name the option that puts them elsewhere.
+/* temp_file.c -- makes temporary files, and messages that name the option for another directory.
  *
  * Tests: tests/unit/spill/test_spill_file.c */
 #include "base/temp_file.h"

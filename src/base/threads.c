@@ -24,10 +24,10 @@
 
 /* === thread ===
  *
- * A thread inherits the signal mask of its creator, so the creator blocks the signals for a
- * moment. */
+ * A thread inherits the signal mask of its creator. So the creator blocks the signals while it
+ * starts the thread. */
 
-/* Signals that stay unblocked: faults, and a profiler's. */
+/* Signals that stay unblocked: those of faults, and that of a profiler. */
 static const int unblocked[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
 
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
@@ -78,8 +78,8 @@ void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock)
 
 /* === queue ===
  *
- * A short array under one mutex and two conditions. Batches are large, so the lock is taken rarely
- * and held briefly. */
+ * A short array, guarded by one mutex, with two conditions. Batches are large, so the lock is taken
+ * rarely and held briefly. */
 
 /* An item, and the number of the thread that may pop it. */
 typedef struct queued {
@@ -90,7 +90,7 @@ typedef struct queued {
 struct bm_queue {
     pthread_mutex_t lock;
     pthread_cond_t not_full, not_empty;
-    /* capacity: the most items that anybody may pop; n_anybodys: how many of them there are now */
+    /* capacity: the most items that any thread may pop; n_anybodys: the number of such items now */
     size_t capacity, n_anybodys;
     size_t count, room;
     bool closed, aborted;
@@ -127,8 +127,8 @@ void bm_queue_free(bm_queue *queue)
     bm_free(queue);
 }
 
-/* Append an item. False: the queue is closed or aborted, or there is no memory. Called with the
- * lock held. */
+/* Append an item. False: the queue is closed or aborted, or there is no memory. The lock is
+ * held. */
 static bool add(bm_queue *queue, void *item, uint32_t whose)
 {
     if (queue->closed || queue->aborted ||
@@ -177,7 +177,7 @@ static void *remove_at(bm_queue *queue, size_t at)
     return taken.item;
 }
 
-/* The first item that `who` may pop; queue->count if there is none. */
+/* The index of the first item that `who` may pop; queue->count if there is none. */
 static size_t first_for(const bm_queue *queue, uint32_t who)
 {
     size_t at = 0;
@@ -246,12 +246,12 @@ void bm_queue_abort(bm_queue *queue)
  *
  * Threads wait for the next round of work: they spin for a moment, then sleep on a condition.
  *
- * Rounds are numbered. A thread runs when it sees a new number, and decrements n_running at the
- * end. If candidates are verified bucket by bucket, a round takes a tenth of a millisecond, about
- * as long as waking a thread. So a waiting thread polls the number for some 20 microseconds before
- * it sleeps, unless there are more threads than processors. Each thread has its own error, and the
- * first by thread number is reported, so that the result depends on timing as little as
- * possible. */
+ * Rounds are numbered. A thread runs when it sees a new number, and decrements n_running at the end
+ * of the round. If candidates are verified bucket by bucket, a round takes a tenth of a
+ * millisecond, about as long as waking a thread. So a waiting thread polls the number of the round
+ * for some 20 microseconds before it sleeps. It does not poll if there are more threads than
+ * processors. Each thread has its own error, and the error of the lowest thread number is reported,
+ * so that the result depends on timing as little as possible. */
 
 #define LOOKS 1024u /* polls of the round's number before a thread sleeps */
 
@@ -266,7 +266,7 @@ typedef struct worker {
 struct bm_pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    atomic_ullong round; /* this and the next two: changed under the lock, read without it */
+    atomic_ullong round; /* this and the next two are changed under the lock, and read without it */
     atomic_uint n_running;
     atomic_bool stop;
     uint32_t n_threads, spins;
@@ -289,7 +289,7 @@ static void pause_a_moment(void)
 #endif
 }
 
-/* Poll briefly for a round other than `seen`, or the end of the pool. */
+/* Poll briefly, until the round is not `seen` or the pool has to stop. */
 static void spin_for_round(const bm_pool *pool, uint64_t seen)
 {
     for (uint32_t i = 0; i < pool->spins; i++) {
@@ -414,7 +414,7 @@ typedef struct range_job {
     size_t n, grain;
     atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* guards the three below */
+    pthread_mutex_t lock; /* guards the three members below */
     size_t failed_at;
     bm_status status;
     bm_error error;
@@ -464,23 +464,24 @@ bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, v
 
 /* === team ===
  *
- * Submitted work is stored in a ring, which helpers traverse.
+ * Submitted works are in a ring, which the helpers traverse.
  *
- * A helper takes the lock once for each piece: a piece takes a hundred microseconds or more, except
- * the last ones of a caller. Work is removed from the ring when a helper finds no piece of it, or
- * when the caller ends it. */
+ * A helper takes the lock once for each piece. A piece takes a hundred microseconds or more, except
+ * the last pieces of a work. A work is removed from the ring when a helper finds no piece of it, or
+ * when its caller ends it. */
 
 struct bm_team {
-    pthread_mutex_t lock; /* guards all below except `n_works` */
+    pthread_mutex_t lock; /* guards all members below except `n_works` */
     pthread_cond_t wake;
-    bm_team_work *next;  /* the next work of the ring; NULL: there is none */
+    /* the work in the ring that gets the next helper; NULL: the ring is empty */
+    bm_team_work *next;
     atomic_uint n_works; /* number of works in the ring: changed under the lock, read without it */
     atomic_bool stop;
     uint32_t n_threads, n_asleep, spins;
     pthread_t threads[];
 };
 
-/* Called with the lock held, like team_remove. */
+/* Add a work to the ring. The lock is held, here and in team_remove. */
 static void team_add(bm_team *team, bm_team_work *work)
 {
     if (team->next == NULL)
@@ -518,7 +519,7 @@ static void help_once(bm_team *team)
         pthread_cond_signal(&work->left);
 }
 
-/* Called with the lock held, which is released while the thread spins and sleeps. */
+/* The lock is held, but released while the thread spins and sleeps. */
 static void wait_for_work(bm_team *team)
 {
     pthread_mutex_unlock(&team->lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.c -- validating UTF-8, and replacing invalid bytes.
+/* utf8.c -- validates UTF-8, and replaces invalid bytes.
  *
- * Well-formed sequences are listed in Unicode 3.9, table 3-7: a lead byte fixes how many bytes
- * follow and the range of the second one (which rules out overlong forms, surrogates and code
- * points past U+10FFFF); the following bytes are 80..BF. ASCII is skipped 256 bytes at a time, then
- * 32; after the first other byte, one sequence at a time. No state, any thread.
+ * Well-formed sequences are listed in Unicode 3.9, table 3-7: a lead byte determines the number of
+ * following bytes and the range of the second byte. This range excludes overlong forms, surrogates
+ * and code points past U+10FFFF. Further bytes are 80..BF. ASCII is skipped 256 bytes at a time,
+ * then 32. Other sequences are checked one at a time. No state, any thread.
  *
  * Tests: tests/unit/base/test_plain_text.c, tests/unit/base/test_utf8.c */
 #include "base/utf8.h"
@@ -13,11 +13,12 @@
 
 #include "base/error.h"
 
-#define WIDE 256u /* bytes of ASCII at a time, if enough are left */
+#define WIDE 256u /* ASCII bytes to skip at a time, if so many are left */
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
-/* The range of the second byte after each lead byte from C2 to F4, and how many bytes follow. */
+/* The range of the second byte and the number of following bytes, for each lead byte from C2 to
+ * F4. */
 typedef struct second_byte {
     unsigned char low, high, follow;
 } second_byte;
@@ -33,9 +34,9 @@ static second_byte after(unsigned char lead)
     return (second_byte){lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF, 3};
 }
 
-/* The length of the sequence that begins at s[0] >= 0x80, of `left` bytes, and whether it is whole.
- * If not, the length of the maximal invalid subpart: the longest beginning of some well-formed
- * sequence, or else one byte. */
+/* The length of the sequence at s, where s[0] >= 0x80 and `left` bytes are left. *whole: is the
+ * sequence complete and valid? If not, the length is that of the maximal invalid subpart: the
+ * longest beginning of a well-formed sequence, but at least one byte. */
 static size_t sequence(const unsigned char *s, size_t left, bool *whole)
 {
     second_byte rule = after(s[0]);
@@ -49,7 +50,7 @@ static size_t sequence(const unsigned char *s, size_t left, bool *whole)
     return n;
 }
 
-/* The first position from `at` on that is not ASCII, or len. */
+/* The position of the first byte from `at` on that is not ASCII; len: there is none. */
 static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
 {
     const uint64_t high = UINT64_C(0x8080808080808080);
@@ -159,9 +160,9 @@ static void step_both(bm_str text, bm_str as_read, size_t *at, size_t *from)
     *from += surrogate ? 3 : utf8_broken_len(as_read.data + *from, left);
 }
 
-/* Move past a run of U+FFFD. Bytes that look like a surrogate may have become one U+FFFD (from an
- * escape) or three (from raw bytes), so within a run no single U+FFFD can be matched with its
- * bytes. */
+/* Move past a run of U+FFFD. Bytes that look like a surrogate become one U+FFFD if they come from
+ * an escape, but three if they come from raw bytes. So within a run, a single U+FFFD cannot be
+ * matched with its bytes. */
 static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
 {
     while (has_mark(text, *at))
@@ -176,7 +177,7 @@ static void pass_marks(bm_str text, bm_str as_read, size_t *at, size_t *from)
     }
 }
 
-/* Advance *p until p->at reaches `offset` or, with `back`, until p->from does. */
+/* Advance *p until p->at reaches `offset` or, with `back`, until p->from reaches it. */
 static void go_to(bm_str text, bm_str as_read, size_t offset, bool back, bm_utf8_places *p)
 {
     bool within = false;
@@ -229,11 +230,11 @@ size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t offset)
  * Recognizes the characters that must not be sent to a terminal: they move its cursor, change its
  * state, begin a new line, or show the following text in another order. */
 
-#define LONGEST 4u /* bytes of a character */
+#define LONGEST 4u /* the most bytes of a character */
 
 static bool is_hidden(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || /* C0, DEL, C1 */
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || /* control characters C0, DEL and C1 */
            code == 0x061C || code == 0x200E || code == 0x200F ||
            (code >= 0x2028 && code <= 0x202E) || /* line and paragraph separators, bidi */
            (code >= 0x2066 && code <= 0x2069);
@@ -263,7 +264,8 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
         bool hidden = false;
         for (; !hidden && at < text.len; at += bytes)
             bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
-        bytes = hidden ? bytes : 0; /* bytes of the hidden character that ends at `at` */
+        /* if the character that ends at `at` is hidden, its bytes; else 0 */
+        bytes = hidden ? bytes : 0;
         BM_TRY_OUT(bm_buf_add(out, text.data + from, at - bytes - from, err));
         for (; bytes > 0; bytes--)
             BM_TRY_OUT(

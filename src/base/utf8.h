@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h -- validating UTF-8, and repairing it: each maximal invalid subpart (Unicode 3.9, table
- * 3-8) becomes one U+FFFD. */
+/* utf8.h -- validates and repairs UTF-8. In a repair, each maximal invalid subpart (Unicode 3.9,
+ * table 3-8) becomes one U+FFFD. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-/* utf8_code -- one code point out of, or into, UTF-8 that is known to be valid.
+/* utf8_code -- decodes or encodes one code point of UTF-8 that is known to be valid.
  *
  * Decoding never reads past `end`, whatever the bytes are: a sequence that is cut off counts as one
  * U+FFFD and takes one byte. Other broken sequences give some code point <= U+10FFFF. */
@@ -62,42 +62,43 @@ static inline char *bm_utf8_put(char *out, uint32_t cp)
     return out;
 }
 
-/* Bytes of the longest valid prefix (len: all of it is valid). Fast on ASCII. */
+/* The length in bytes of the longest valid prefix. If it is len, all bytes are valid. Fast on
+ * ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
-/* Is a part of valid UTF-8 valid itself: does it begin and end between characters? */
+/* Is a part of valid UTF-8 valid itself, because it begins and ends between characters? */
 static inline bool bm_utf8_is_whole(const char *part, size_t len)
 {
     if (len == 0)
         return true;
     if (((unsigned char)part[0] & 0xC0) == 0x80)
         return false;
-    size_t n = 1; /* bytes of the last character, as far as they are in the part */
+    size_t n = 1; /* bytes of the last character that are in the part */
     while (n < len && ((unsigned char)part[len - n] & 0xC0) == 0x80)
         n++;
     const unsigned char lead = (unsigned char)part[len - n];
     return n == (lead < 0x80 ? 1u : lead < 0xE0 ? 2u : lead < 0xF0 ? 3u : 4u);
 }
-/* Append a valid copy to `out`; *n_replaced grows by the number of U+FFFD written. */
+/* Append a repaired copy of the data to `out`. *n_replaced grows by the number of U+FFFD
+ * written. */
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
 /* Convert `offset` in the repaired text to the offset in `as_read`, the text before repair. If
- * `as_read` has no data, nothing was repaired. An unpaired surrogate has three bytes in `as_read`
+ * as_read.data is NULL, nothing was repaired. An unpaired surrogate has three bytes in `as_read`,
  * and is one U+FFFD in `text`. */
 size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t offset);
-/* The position of the last call in both texts. Calls with ascending offsets walk through the text
- * only once in all. */
+/* The position that the last call has reached in both texts. Calls with ascending offsets walk
+ * through the text only once altogether. */
 typedef struct bm_utf8_places {
     size_t at, from; /* at: offset in the repaired text; from: offset in the text as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
-/* Like bm_utf8_before_repair and bm_utf8_after_repair, but starting from *last, which is
- * updated. */
+/* Like bm_utf8_before_repair and bm_utf8_after_repair, but they start from *last and update it. */
 size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
 size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
 /* Convert `offset` in the text before repair to the offset in the repaired text. */
 size_t bm_utf8_after_repair(bm_str text, bm_str as_read, size_t offset);
 
-/* Bytes of a name that leads through objects, "a.b", up to its first dot that is not "\.", or to
- * its end. */
+/* The length of a dotted name such as "a.b" up to its first dot, or to its end. A dot in "\." does
+ * not count. */
 static inline size_t bm_dotted_part_bytes(const char *name)
 {
     const char *at = name;
@@ -114,8 +115,9 @@ static inline size_t bm_bom_bytes(const char *data, size_t len)
                : 0;
 }
 
-/* plain_text -- foreign texts (ids, paths, messages of drivers) in output for people. bm_text_next
- * (bandmill/status.h) lists the characters that are not shown literally. */
+/* plain_text -- shows texts from elsewhere (ids, paths, messages of drivers) in output for people.
+ * bm_text_next (bandmill/status.h) lists the characters that are not shown literally. */
 
-/* Append the text, each byte of a hidden character as \xHH. On failure `out` is as before. */
+/* Append the text. Each byte of a hidden character is written as \xHH. On failure `out` is
+ * unchanged. */
 bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err);
