@@ -5,10 +5,11 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * Paths are followed while the text is read. A path leads through the outermost follow.on of the
- * open objects and arrays. In the object or array at depth d (from 1), part d-1 of the path selects
- * a key, or every element. A second key of the same name replaces the value of the first; in a path
- * through arrays, it drops the values gathered since the object began. */
+ * Paths are followed while the text is read. A path leads through the first follow.on of the open
+ * objects and arrays, counted from the outermost. In the object or array at depth d (from 1), part
+ * d-1 of the path selects a key, or every element. If a key occurs again, its value replaces the
+ * earlier value. In a path through arrays, the values gathered since the object began are then
+ * dropped. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -20,30 +21,34 @@
 #include "json/json_simd.h"
 #include "json/json_string.h"
 
-#define COPY_MAX ((size_t)256 << 10) /* in texts up to this size, strings are copied as read */
+/* in texts up to this size, strings are copied while they are read */
+#define COPY_MAX ((size_t)256 << 10)
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
 /* The values gathered by a path through arrays; their text is in follow.text. */
 typedef struct gathered {
-    size_t len; /* length of their text */
+    size_t len; /* length of the text of the values */
     uint64_t n; /* number of values */
     uint64_t len_bytes, n_invalid;
-    bm_json_kind wrong; /* kind of the first value that has no text */
-    uint64_t wrong_at;  /* number of that value, from 1; 0: every value has a text */
-    bool in_array;      /* is that value in an array? */
+    bm_json_kind wrong; /* kind of the first value without a text */
+    /* number of the first value without a text, from 1; 0: every value has a text */
+    uint64_t wrong_at;
+    bool in_array; /* the first value without a text is in an array */
 } gathered;
 
 /* How far a path has been followed. */
 typedef struct follow {
-    /* how many of the open objects and arrays the path leads through, outermost first */
+    /* How many of the open objects and arrays the path leads through, counted from the
+     * outermost. */
     size_t on;
-    bool hit;          /* the key of the next value is the path's next part */
+    bool hit;          /* the key of the next value is the next part of the path */
     bool wanted;       /* the path ends at the string being read */
-    bool in_out;       /* the path's string was rewritten, and is in exact->out */
-    size_t out_offset; /* its offset there */
-    gathered *begun;   /* begun[d]: `all` at the beginning of the object at depth d; NULL: the path
-                        * leads to one value */
+    bool in_out;       /* the string at the path was rewritten, and is in exact->out */
+    size_t out_offset; /* offset of this string in exact->out */
+    /* begun[d] is the value that `all` had at the beginning of the object at depth d; NULL: the
+     * path leads to one value */
+    gathered *begun;
     gathered all;
     bm_buf text;
 } follow;
@@ -59,21 +64,21 @@ struct bm_json_exact {
     const bm_json_path *paths;
     bm_json_path *split; /* `paths`, if the parser owns them; else NULL */
     size_t n_paths;
-    size_t n_keys;            /* the last n_keys paths are keys that look like paths */
-    size_t *key_of;           /* for each of these keys, the number of the path of the same name */
+    size_t n_keys;  /* the last n_keys paths are the names that look like paths, taken as keys */
+    size_t *key_of; /* for each of these names: the index of the path of the same name */
     bm_json_field *with_keys; /* if n_keys > 0: the fields of all paths */
     follow *follows;
-    gathered *begun;       /* the memory of follow.begun, for all paths */
-    bm_json_field *fields; /* filled by this run */
+    gathered *begun;       /* memory for follow.begun of all paths */
+    bm_json_field *fields; /* filled by the current call */
     bm_str text;
     size_t pos;
     state state;
     string_form form;
     uint32_t depth;
-    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit per level; 0: an array */
+    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: 1 for an object, 0 for an array */
     bm_buf out;                               /* rewritten strings */
     bm_buf key;
-    bm_status status; /* BM_ERR_NOMEM ends the run */
+    bm_status status; /* if it is BM_ERR_NOMEM, the run ends */
     bm_error *err;
     char reason[256];
 };
@@ -103,8 +108,8 @@ out:
     return status;
 }
 
-/* Split one part of a path, "name" or "name[][]…", into parts at `part`; returns the end of these
- * parts. A part that consists of brackets only is a name. */
+/* Split one part of a path, "name" or "name[][]…", into parts, which are written to `part`.
+ * Returns the end of these parts. If the part has only brackets, it is a name. */
 static bm_str *split_part(bm_str text, bm_str *part)
 {
     size_t n_arrays = 0;
@@ -116,13 +121,13 @@ static bm_str *split_part(bm_str text, bm_str *part)
     return part;
 }
 
-/* May a name mean a path, too, and not only a key? */
+/* May a name be a path as well as a key? */
 static bool is_path(const char *name)
 {
     return strpbrk(name, ".[") != NULL;
 }
 
-/* Copy the bytes of a part, with "\." as a plain dot; returns the end of the copy. */
+/* Copy the bytes of a part, and replace each "\." by a dot. Returns the end of the copy. */
 static char *copy_part(const char *from, size_t len, char *out)
 {
     for (size_t i = 0; i < len; i++)
@@ -131,7 +136,8 @@ static char *copy_part(const char *from, size_t len, char *out)
     return out;
 }
 
-/* Split the names into n paths, then a one-part path for each name that may also be a key. */
+/* Split the names into n paths. After them comes a path of one part for each name that may also be
+ * a key. */
 static void split_names(const char *const *names, size_t n, bm_json_path *paths, bm_str *part,
                         char *text)
 {
@@ -216,15 +222,15 @@ void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
         bm_buf_reset(&exact->key);
 }
 
-/* For messages: a description of the bytes where the text is broken, and a hint. */
+/* For messages: a description of the bytes at which the text is broken, and a hint. */
 typedef struct found {
     char what[80];
     const char *hint; /* NULL: none */
 } found;
 
-#define WORD_MAX 24u /* most bytes shown of a word */
+#define WORD_MAX 24u /* the most bytes of a word that messages show */
 
-/* The length of the word of letters at `pos`, which may begin with a minus. */
+/* The length of the word at `pos`. It consists of letters, and may begin with a minus. */
 static size_t word_bytes(bm_str text, size_t pos)
 {
     size_t end = pos + (text.data[pos] == '-');
@@ -258,7 +264,7 @@ static const struct {
     {"'", "a single quote", "JSON has double quotes; Python's json.dumps writes them"},
 };
 
-/* Describe the word at pos; false: there is none. */
+/* Describe the word at `pos`. False: there is no word. */
 static bool find_word(bm_str text, size_t pos, found *out)
 {
     const size_t len = word_bytes(text, pos);
@@ -302,7 +308,8 @@ static found find_out(bm_str text, size_t pos)
     return f;
 }
 
-/* Report that the text is broken at `pos`; bytes are counted from 1. Always returns false. */
+/* Report that the text is broken at `pos`. In the message, bytes are counted from 1. Always returns
+ * false. */
 static bool broken(bm_json_exact *x, size_t pos, const char *expected)
 {
     const found f = find_out(x->text, pos);
@@ -351,7 +358,8 @@ static void close_container(bm_json_exact *x)
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* Count one more value of this kind for a path through arrays; a string's text is added next. */
+/* Count one more value of this kind for a path through arrays. If it is a string, its text is added
+ * later. */
 static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
 {
     follow *f = &x->follows[path];
@@ -370,7 +378,8 @@ static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
     return status == BM_OK || no_memory(x, status);
 }
 
-/* Append the text of a string, a view that is valid until another string is rewritten. */
+/* Append the text of a string. `string` is a view that is valid until another string is
+ * rewritten. */
 static bool gather_string(bm_json_exact *x, follow *f, bm_str string, const bm_json_repair *repair)
 {
     f->text.len = f->all.len;
@@ -383,7 +392,7 @@ static bool gather_string(bm_json_exact *x, follow *f, bm_str string, const bm_j
     return true;
 }
 
-/* Handle the beginning of a value of this kind to which the path leads. */
+/* Handle the beginning of a value of this kind, to which the path leads. */
 static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
 {
     follow *f = &x->follows[path];
@@ -404,7 +413,7 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
         f->on = x->depth + 1;
         if (array || !many)
             return true;
-        f->begun[x->depth] = f->all; /* counts as missing until the key is found */
+        f->begun[x->depth] = f->all; /* the value counts as missing until the key is found */
     }
     return !many || gather(x, path, BM_JSON_MISSING);
 }
@@ -459,8 +468,8 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Pass the string to the paths that end at it. `in_out`: the string is at the end of x->out, from
- * `offset` on. */
+/* Pass the string to the paths that end at it. `in_out`: the string is the last in x->out, and
+ * begins at `offset`. */
 static bool deliver_string(bm_json_exact *x, bm_str string, bool in_out, size_t offset,
                            const bm_json_repair *repair)
 {
@@ -498,8 +507,8 @@ static bool deliver_span(bm_json_exact *x, const bm_json_span *span)
 }
 
 /* Read a string that is a value, and unescape it once for all paths that end at it. In a short
- * text, strings are unescaped as they are read; in a long text, strings that need no rewriting are
- * not copied. */
+ * text, strings are unescaped while they are read. In a long text, strings that need no rewriting
+ * are not copied. */
 static bool read_string_value(bm_json_exact *x)
 {
     bm_json_span span;
@@ -534,7 +543,7 @@ static bool read_string_value(bm_json_exact *x)
     repair = (bm_json_repair){0};
     bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out,
                                             x->form == FORM_AS_READ ? NULL : &repair, x->err);
-    if (status == BM_OK && copies) /* space for the rest of the text */
+    if (status == BM_OK && copies) /* reserve space for the rest of the text */
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
         return no_memory(x, status);
@@ -549,7 +558,7 @@ static size_t skip_digits(bm_str text, size_t pos)
     return pos;
 }
 
-/* Grammar: -? (0 | 1-9 digits) (. digits)? ((e|E) (+|-)? digits)? */
+/* Read a number. The grammar is -? (0 | 1-9 digits) (. digits)? ((e|E) (+|-)? digits)? */
 static bool read_number(bm_json_exact *x)
 {
     bm_str t = x->text;
@@ -626,7 +635,7 @@ static bool read_key(bm_json_exact *x, char byte)
     return read_string(x, &span) && match_key(x, &span);
 }
 
-/* Handle one token; pos is at its first byte. */
+/* Handle one token. x->pos is at the token's first byte. */
 static bool step(bm_json_exact *x, char byte)
 {
     switch (x->state) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_exact.h -- a strict RFC 8259 parser.
  *
- * The parser takes one JSON text, reports exactly where and why it is broken, and extracts fields
- * by dotted paths. Bytes that are not UTF-8 do not break a text: inside strings each maximal
- * invalid subpart and each unpaired surrogate escape becomes U+FFFD, counted in the requested
- * fields. A number may have any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ * The parser takes one JSON text, and extracts fields by dotted paths. If the text is broken, it
+ * reports exactly where and why. A text may have bytes that are not UTF-8: inside strings, each
+ * maximal invalid subpart and each unpaired surrogate escape becomes U+FFFD. In the requested
+ * fields these are counted. A number may have any size. Nesting is limited to BM_JSON_DEPTH_MAX, as
+ * the RFC allows.
  *
- * The parser does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a
+ * The parser does not recurse. A level of nesting takes a bit, and no stack frame. One thread at a
  * time. */
 #pragma once
 
@@ -15,8 +16,9 @@
 
 #define BM_JSON_DEPTH_MAX 1024u
 
-/* A dotted path, split at its dots: each part names a member of the object before it. A part
- * without data means "[]", every element of the array before it: "a[].b" is a, [], b. */
+/* A dotted path, split at its dots. Each part names a member of the object that the parts before it
+ * lead to. A part without data means "[]": every element of the array that the parts before it lead
+ * to. "a[].b" is a, [], b. */
 typedef struct bm_json_path {
     const bm_str *parts;
     size_t n_parts;
@@ -27,7 +29,8 @@ static inline bool bm_json_part_is_array(const bm_str *part)
     return part->data == NULL;
 }
 
-/* Do the first n parts of the path lead through arrays, to any number of values? */
+/* Do the first n parts of the path lead through an array, so that there may be any number of
+ * values? */
 static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -36,7 +39,8 @@ static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
     return false;
 }
 
-/* Does the path end in elements of an array? If so, a number is a value too, as its source text. */
+/* Does the path end with "[]", at elements of an array? If so, a number counts as a value too, as
+ * its source text. */
 static inline bool bm_json_path_has_numbers(const bm_json_path *path)
 {
     return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
@@ -52,18 +56,19 @@ typedef enum bm_json_kind {
     BM_JSON_OBJECT
 } bm_json_kind;
 
-/* The value at one path. For a path through arrays, this is a string: all values of the path joined
- * by newlines (null is empty; a number, if the path ends in elements, is its source text). If one
- * of the values is something else, the field has the kind of the first such value. A value is
- * missing if an object on the way lacks the path's next part, or if something on the way is not the
+/* The value at one path. For a path through arrays, it is a string: all values of the path, joined
+ * by newlines. A null is empty. A number is its source text, if the path ends with "[]". If one of
+ * the values is anything else, the field has the kind of the first such value. A value is missing
+ * if an object on the way lacks the next part of the path, or if something on the way is not the
  * object or array that the path requires. */
 typedef struct bm_json_field {
     bm_json_kind kind;
-    bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
-    uint64_t len_bytes; /* strings: unescaped, before repair (an unpaired surrogate counts 3) */
-    uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
-    /* for a path through arrays: the number, from 1, of the first value that has no text, if that
-     * value is in an array; else 0 */
+    bm_str value; /* a string: unescaped, valid UTF-8; a number: its source text */
+    /* of a string: bytes after unescaping, before repair (3 for an unpaired surrogate) */
+    uint64_t len_bytes;
+    uint64_t n_invalid; /* number of U+FFFD written for invalid subparts and unpaired surrogates */
+    /* For a path through arrays: the first value that has no text, if it is in an array, by its
+     * number from 1; else 0. */
     uint64_t place;
 } bm_json_field;
 
@@ -72,32 +77,32 @@ typedef struct bm_json_exact bm_json_exact;
 /* Open a parser for these paths, which are borrowed until close. */
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err);
-/* `paths`: n names, copied. Each is the name of a key or, if the object has no such key, a dotted
- * path: a dot means nesting, "\." is a dot within a key, and [] at the end of a part means every
- * element of an array. */
+/* Open a parser for n names, which are copied. Each is the name of a key or, if the object has no
+ * such key, a dotted path. In a path, a dot means nesting, "\." is a dot within a key, and [] at
+ * the end of a part means every element of an array. */
 bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
                                   bm_error *err);
 /* Free buffers of more than `keep` bytes. */
 void bm_json_exact_trim(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
-/* Parse all of `text`. Fills fields[n_paths] (numbers as their source text), which are valid until
- * the next call; strings that need no rewriting may be views of `text`. *broken: NULL, or why the
- * text is no JSON object, valid until the next call; the fields are then undefined. Fails only with
- * BM_ERR_NOMEM. */
+/* Parse all of `text`, and fill fields[n_paths], which are valid until the next call. Numbers are
+ * given as their source text. Strings that need no rewriting may be views of `text`. If the text is
+ * no JSON object, *broken is the reason, valid until the next call, and the fields are undefined.
+ * Otherwise *broken is NULL. Fails only with BM_ERR_NOMEM. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
-/* Like bm_json_exact_run, for a text that is known not to be broken. Strings are not repaired:
- * invalid bytes are unchanged, and an unpaired surrogate becomes the three bytes that UTF-8 would
- * have for it. */
+/* Like bm_json_exact_run, for a text that is known not to be broken. Strings are not repaired.
+ * Invalid bytes are unchanged, and an unpaired surrogate becomes the three bytes that it would have
+ * in UTF-8. */
 bm_status bm_json_exact_run_as_read(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                     bm_error *err);
-/* Like bm_json_exact_run_as_read, but the value of a string is its position in the text:
+/* Like bm_json_exact_run_as_read, but the value of a string is the string's position in the text:
  * BM_JSON_PLACE, followed by the bytes of a bm_json_place. A number is its source text; null is
  * empty. */
 #define BM_JSON_PLACE '"'
 typedef struct bm_json_place {
-    size_t begin, end; /* bytes of the text, between the quotes */
+    size_t begin, end; /* offsets in the text of the bytes between the quotes */
 } bm_json_place;
 bm_status bm_json_exact_run_places(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                                    bm_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_scan.c -- walks JSON text by brackets and quotes. Recursion is bounded: by MAX_DEPTH in
- * bm_json_scan_copy, by DEEPEST in bm_json_doc_open.
+/* json_scan.c -- walks JSON text by brackets and quotes. Recursion is bounded by MAX_DEPTH in
+ * bm_json_scan_copy, and by DEEPEST in bm_json_doc_open.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_scan.c */
 #include "json/json_scan.h"
@@ -30,7 +30,7 @@ static size_t skip_string(bm_str text, size_t at)
     return bm_json_string_end(text, at + 1, &span) == NULL ? span.end + 1 : text.len;
 }
 
-/* The position after the bracket that closes the one at `at`. */
+/* The position after the bracket that closes the bracket at `at`. */
 static size_t skip_brackets(bm_str text, size_t at)
 {
     size_t depth = 0;
@@ -62,7 +62,7 @@ static size_t skip_value(bm_str text, size_t at)
     return at;
 }
 
-/* Go to the next item inside the brackets; false at the closing one. */
+/* Go to the next item inside the brackets. False: the closing bracket is next. */
 static bool next_item(bm_str text, char bracket, size_t *at)
 {
     size_t i = skip_space(text, *at);
@@ -191,10 +191,10 @@ void bm_json_scan_copy(bm_str value, bm_json *out)
 
 /* === json read ===
  *
- * Finds fields of the program's own documents. */
+ * Finds fields of the JSON documents that bandmill writes. */
 
-#define DEEPEST     3u    /* levels of objects with members in the table */
-#define MEMBERS_ALL 4096u /* once the table has this many, deeper objects are not listed */
+#define DEEPEST     3u    /* levels of objects that have members in the table */
+#define MEMBERS_ALL 4096u /* once the table has this many members, deeper objects are not listed */
 
 bm_status bm_json_doc_check(const char *path, bm_str text, bm_error *err)
 {
@@ -254,7 +254,7 @@ bool bm_json_doc_find(const bm_json_doc *doc, const char *field, bm_str *value)
     for (size_t of = 0;;) {
         const size_t len = strcspn(field, ".");
         size_t i = doc->n_members;
-        for (; i > of; i--) { /* members of an object have higher indexes than the object */
+        for (; i > of; i--) { /* the members of an object have higher indexes than the object */
             const bm_json_member *m = &doc->members[i - 1];
             if (m->of == of && m->key.len == len && memcmp(m->key.data, field, len) == 0)
                 break;
@@ -322,8 +322,8 @@ static bm_status put_value(const bm_json_reader *from, const bm_json_row *row, b
     return right ? BM_OK : BM_ERR_FORMAT;
 }
 
-/* Find the values of all rows, in the document or in one walk through the object. An empty value
- * means that the member is missing. */
+/* Find the values of all rows, in the document or by one walk through the object. If a member is
+ * missing, its value is empty. */
 static void find_all(const bm_json_reader *from, const bm_json_row *rows, size_t n, bm_str *values)
 {
     size_t at = 0;

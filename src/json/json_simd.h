@@ -13,7 +13,7 @@ extern "C" {
 bool bm_simd_utf8_valid(const char *data, size_t len);
 
 /* The double nearest to the number in `text`, whatever the locale. False: `text` is no number, or
- * outside a double's range. */
+ * the number is outside the range of a double. */
 bool bm_simd_double(bm_str text, double *out);
 
 #if defined(__cplusplus)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_string.c -- scans strings 32 bytes at a time, and unescapes them run by run.
  *
- * A run between two escapes is repaired separately: no UTF-8 sequence continues past a backslash,
- * so the result is the same as for the whole string.
+ * Each run between two escapes is repaired separately. The result is the same as for the whole
+ * string, because no UTF-8 sequence continues past a backslash.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c
  * Tests: tests/fuzz/fuzz_json.c */
@@ -31,7 +31,8 @@ static uint64_t fold(bytes16 bytes)
     return halves[0] | halves[1];
 }
 
-/* All bits are set in bytes that end a plain run: quotes, backslashes and control characters. */
+/* Set all bits of each byte that ends a plain run, which is a quote, a backslash or a control
+ * character. */
 static bytes16 run_ends(bytes16 bytes)
 {
     const bytes16 zero = {0};
@@ -39,9 +40,9 @@ static bytes16 run_ends(bytes16 bytes)
            (bytes16)(bytes < zero + ' ');
 }
 
-/* How many of the 32 bytes precede the first one that ends a plain run; 32: none does. Without SSE2
- * the result is 0 if one does, and the caller searches word by word. `seen` collects the bits of
- * all 32 bytes, and `copy`, if not NULL, receives these bytes. */
+/* Returns how many of the 32 bytes are before the first byte that ends a plain run; 32: no byte
+ * ends it. Without SSE2 the result is 0 if a byte ends the run, and the caller searches word by
+ * word. `seen` collects the bits of all 32 bytes. `copy`, if not NULL, receives these bytes. */
 static inline size_t plain_of_block(const char *data, bytes16 *seen, char *copy)
 {
     bytes16 a, b;
@@ -68,8 +69,9 @@ static uint64_t has_zero(uint64_t word)
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* How many of the 8 bytes precede the first one that ends a plain run; 8: all. The lowest flag of
- * each test is right, because false flags come from borrows out of lower bytes. */
+/* Returns how many of the 8 bytes are before the first byte that ends a plain run; 8: no byte ends
+ * it. The lowest flag of each test is right, because false flags come from borrows out of lower
+ * bytes. */
 static size_t plain_of_word(uint64_t word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -86,8 +88,8 @@ static bool ends_run(char byte)
 }
 
 /* Returns the position of the first byte from `pos` on that ends a plain run, or text.len. `seen`
- * collects the bits of the bytes before it, and perhaps of some after it. If `copy` is not NULL,
- * the bytes are copied there, and up to BM_JSON_COPY_MORE more. */
+ * collects the bits of the bytes before this position, and perhaps of some after it. If `copy` is
+ * not NULL, it receives the bytes before this position, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
     bytes16 wide = {0};
@@ -123,13 +125,14 @@ static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *c
     return pos;
 }
 
-/* The value of a hexadecimal digit plus 1; 0: it is none. */
+/* 1 + the value of a hexadecimal digit; 0: the byte is no such digit. */
 static const uint8_t hex_digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* The character that a backslash and this byte encode; 0: none, or \u. */
+/* The character that is encoded by a backslash and this byte; 0: there is none, or the byte is a
+ * `u`. */
 static const char escapes[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                   ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
@@ -150,9 +153,10 @@ static uint32_t u_code(bm_str text, size_t pos)
     return code;
 }
 
-/* Write the character of the escape at `pos` to `out`: *n_out bytes, at most 4. A surrogate pair is
- * one character; an unpaired surrogate becomes U+FFFD and is counted, or stays if n_unpaired is
- * NULL. Returns the position after the escape; 0: it is no escape. */
+/* Write the character of the escape at `pos` to `out`. *n_out becomes the number of its bytes, at
+ * most 4. A surrogate pair is one character. An unpaired surrogate becomes U+FFFD and is counted,
+ * or stays if n_unpaired is NULL. Returns the position after the escape; 0: there is no valid
+ * escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)
@@ -230,8 +234,8 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
     return read_string(text, from, span, copy, repair);
 }
 
-/* Append a run that is not valid UTF-8. `out` has space for the rest of the string (`left` bytes),
- * and still has it afterwards. */
+/* Append a run that is not valid UTF-8. `left` is the size of the rest of the string, for which
+ * `out` has space before and after the call. */
 static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_invalid,
                             bm_error *err)
 {

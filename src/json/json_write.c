@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_write.c -- writes JSON text into a growing buffer.
  *
- * Numbers do not depend on the locale: the C library prints decimal digits and an exponent of a
- * double, and the layout is ours. 15 digits are tried, then 16, then 17 (for subnormal numbers from
- * 1 on), until the text reads back as the same bits.
+ * Numbers do not depend on the locale: the C library prints only the decimal digits and the
+ * exponent of a double, and the text is made from them here. 15 digits are tried, then 16, then 17
+ * (for subnormal numbers: 1, 2, 3 …), until the text reads back as the same bits.
  *
  * Tests: tests/unit/json/test_json_write.c, tests/unit/json/test_tsv_escape.c */
 #include "json/json_write.h"
@@ -31,7 +31,8 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* Write a comma, newline and indentation before the next value or key, as needed. */
+/* Write a comma, a newline and indentation before the next value or key, as far as they are
+ * needed. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {
@@ -155,9 +156,9 @@ void bm_json_uint(bm_json *json, uint64_t number)
     value(json, text.data, text.len);
 }
 
-/* Fill `digits` with the decimal digits of a positive finite number, without trailing zeros, and
- * *exponent with the power of ten of the first digit: 0.025 gives "25" and -2. Returns the number
- * of digits. */
+/* Fill `digits` with the decimal digits of a positive finite number, without zeros at the end. Set
+ * *exponent to the power of ten of the first digit: 0.025 gives "25" and -2. Returns the number of
+ * digits. */
 static size_t shortest_digits(double number, char digits[20], int *exponent)
 {
     int first = number < DBL_MIN ? 0 : 14;
@@ -167,7 +168,7 @@ static size_t shortest_digits(double number, char digits[20], int *exponent)
         snprintf(text, sizeof text, "%.*e", precision, number);
         n = 0;
         const char *c = text;
-        for (; *c != 'e'; c++) /* skips the decimal point, whatever it is in the locale */
+        for (; *c != 'e'; c++) /* this skips the decimal point, which depends on the locale */
             if (*c >= '0' && *c <= '9' && n < 18)
                 digits[n++] = *c;
         *exponent = (int)strtol(c + 1, NULL, 10);
@@ -281,11 +282,11 @@ bm_status bm_json_finish(bm_json *json, bm_error *err)
 
 /* === tsv escape ===
  *
- * Escapes ids and paths for tab-separated text (docs/formats.md), and reverses that.
+ * Escapes ids and paths for tab-separated text (docs/formats.md), and undoes the escapes.
  *
  * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
- * path; each is written as \xhh (lower case), so that the file is UTF-8 and the path can be
- * recovered from it. */
+ * path. Each is written as \xhh (lower case), so that the file is UTF-8 and the path can be
+ * recovered. */
 
 static const char escaped[] = "\\\t\n\r", letters[] = "\\tnr";
 static const char tsv_escape_digits[] = "0123456789abcdef";
@@ -336,7 +337,7 @@ bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
     }
 out:
     if (status != BM_OK)
-        out->len = begun; /* undo the partial append */
+        out->len = begun; /* remove the part that was appended */
     return status;
 }
 
@@ -347,8 +348,8 @@ static int hex_digit(char c)
     return hit == NULL ? -1 : (int)(hit - tsv_escape_digits);
 }
 
-/* Decode the escape at *at, just after the backslash, and advance *at past it. Returns the byte;
- * -1: the escape is broken. */
+/* Decode the escape at *at, where *at is the position after the backslash, and advance *at past the
+ * escape. Returns the byte; -1: the escape is broken. */
 static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)
