@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c -- a journal is kept in memory as text, since it has few lines for each input file. */
+/* journal.c -- keeps a journal in memory as text, since it has only a few lines for each input
+ * file. */
 #include "spill/journal.h"
 
 #include <errno.h>
@@ -19,12 +20,12 @@
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)
-#define BYTES_MAX    ((int64_t)1 << 30) /* a journal is smaller */
+#define BYTES_MAX    ((int64_t)1 << 30) /* the most bytes of a journal */
 
 struct bm_journal {
     int fd;
     char *path;
-    bm_buf lines;   /* the texts of lines, each followed by a NUL */
+    bm_buf lines;   /* the texts of the lines, each followed by a NUL */
     size_t *begins; /* offset of each line in `lines` */
     size_t n, cap;
     uint64_t check; /* checksum of the last line */
@@ -118,8 +119,8 @@ static bm_status read_file(const bm_journal *journal, bm_buf *out, bm_error *err
     }
 }
 
-/* Is text[0 … len-1] a valid line that continues the lines read so far? Sets *text_len to its
- * length without the checksum. */
+/* Is text[0 … len-1] a valid line that continues the lines read so far? Sets *text_len to the
+ * length of the line without its checksum. */
 static bool is_line(const bm_journal *journal, const char *text, size_t len, size_t *text_len)
 {
     char check[CHECK_DIGITS + 2];
@@ -136,7 +137,7 @@ static bm_status append_lines(bm_journal *journal, const bm_buf *file, bm_error 
     while (at < file->len) {
         size_t text_len;
         const char *begin = file->data + at, *end = memchr(begin, '\n', file->len - at);
-        /* a torn last line */
+        /* an incomplete last line */
         if (end == NULL)
             break;
         if (!is_line(journal, begin, (size_t)(end - begin), &text_len))

@@ -8,24 +8,24 @@
  *              [ block block block block block | ... ]         runs of level 1, each merged from
  *              ...                                             many of level 0, and so on
  *
- * For a byte key, the record's 64-bit key is its first eight bytes, and the record's value is the
- * offset of the head in `bytes`; the head has the length and number, and the bytes follow it. A run
- * consists of records, or of heads and bytes in the order of the records; it is divided into blocks
- * regardless of the ends of records.
+ * For a byte key, the record's 64-bit key is the first eight bytes of the byte key, and the
+ * record's value is the offset of its head in `bytes`. The head has the length and the number, and
+ * the bytes follow it. A run consists of records, or of heads and bytes in the order of the
+ * records. It is divided into blocks regardless of the ends of records.
  *
  * The sort is a stable least-significant-digit radix sort by bytes, which skips bytes in which all
  * keys agree. Byte keys that are equal in their first eight bytes are then compared as a whole, and
  * by their numbers. The records in memory at the end are the last run, and often the only one.
- * While merging, one block of each run in a file uses the memory of the scratch. The number of
- * blocks that fit there is the fan-in. When a level has that many runs, they are merged into one
- * run of the next level, and their file is closed. So the memory stays within its limit for any
- * number of records, and a record is written at most 1 + log(runs) times, to the base of the
- * fan-in. Before reading, runs of the lowest levels are merged until a single merge can read all
- * that are left.
+ * While runs are merged, one block of each run in a file is in memory, in place of the scratch. The
+ * number of blocks that fit there is the fan-in. When a level has this number of runs, they are
+ * merged into one run of the next level, and their file is closed. So the memory stays within its
+ * limit for any number of records, and a record is written at most 1 + log(runs) times, where the
+ * base of the logarithm is the fan-in. Before records are read, runs of the lowest levels are
+ * merged, until a single merge can read all runs that are left.
  *
  * The list of runs is in the order in which their records were added: the highest level comes
- * first, and runs of one level follow each other. Of equal records, the heap prefers the record of
- * the earlier run, so the merge is stable too.
+ * first, and runs of one level follow each other. If records are equal, the heap prefers the record
+ * of the earlier run, so the merge is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -40,10 +40,10 @@
 #include "spill/spill_saved.h"
 
 #define BLOCK_BYTES  ((size_t)64 << 10)
-#define BYTES_FAN_IN 16u /* least fan-in for byte keys */
+#define BYTES_FAN_IN 16u /* the least fan-in for byte keys */
 #define BYTES_LEAST  ((size_t)2 * BYTES_FAN_IN * BLOCK_BYTES)
 #define MORE_RECORDS 4096u
-#define AHEAD        8u  /* prefetch distance, in sorted records */
+#define AHEAD        8u  /* how many sorted records to prefetch ahead */
 #define LEVELS       64u /* a run of level n is merged from 2^n runs or more */
 
 typedef struct bytes_head {
@@ -52,17 +52,18 @@ typedef struct bytes_head {
 
 typedef struct sorted_run {
     unsigned level;  /* level of the run, which determines its file */
-    uint64_t offset; /* offset of its first block in that file */
-    uint64_t bytes;  /* bytes of all its records */
-    /* While merging: */
-    uint64_t n_read;    /* bytes read from the file so far */
-    bm_buf data;        /* bytes of the file that are in memory */
-    size_t at;          /* index after the current record: in `data`, or in the records in memory */
-    const char *record; /* the current record; for byte keys, its head and bytes */
+    uint64_t offset; /* offset of the run's first block in this file */
+    uint64_t bytes;  /* bytes of all records of the run */
+    /* used while merging: */
+    uint64_t n_read; /* bytes read from the file so far */
+    bm_buf data;     /* bytes of the file that are in memory */
+    /* position after the current record: in `data`, or as an index in the records in memory */
+    size_t at;
+    const char *record; /* the current record; if keys are bytes, its head and bytes */
 } sorted_run;
 
 typedef struct run_level {
-    bm_spill_file *file; /* NULL: no runs */
+    bm_spill_file *file; /* NULL: the level has no runs */
     size_t n_runs;
 } run_level;
 
@@ -72,25 +73,26 @@ typedef struct sorted_head {
 } sorted_head;
 
 struct bm_sorted_runs {
-    char *dir; /* NULL: no files */
+    char *dir; /* NULL: no files are made */
     bool of_bytes;
-    size_t most;   /* limit of the bytes of records and scratch */
-    size_t fan_in; /* runs that are merged at once */
+    size_t most;   /* the most bytes of records and scratch together */
+    size_t fan_in; /* how many runs are merged at once */
     bm_run_record *records;
     size_t n, cap;
-    bm_buf bytes; /* heads and bytes of byte keys */
+    bm_buf bytes; /* the heads and bytes of byte keys */
     run_level levels[LEVELS];
-    sorted_run *runs; /* the runs in files, and after them one for the records in memory */
+    /* the runs in files; while merging, also a last run for the records in memory */
+    sorted_run *runs;
     size_t n_runs, cap_runs;
-    sorted_head *heap; /* runs that have records left; the first has the least current record */
+    sorted_head *heap; /* the runs that have records left; the first has the least current record */
     size_t n_heap, cap_heap;
     sorted_run made; /* the run being written */
-    bm_buf out;      /* the unwritten rest of `made`, less than a block */
+    bm_buf out;      /* the bytes of `made` that are not written yet, less than a block */
     uint64_t spilled;
     bool one_file; /* all levels use the file of level 0 */
     bool sorted;   /* the records in memory are sorted */
-    /* the current record of the first run in the heap was returned; that run must be advanced
-     * next */
+    /* The current record of the heap's first run was returned, so this run must be advanced
+     * next. */
     bool taken;
 };
 
@@ -112,7 +114,7 @@ bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **o
 {
     if (memory < BM_SORTED_RUNS_LEAST)
         memory = BM_SORTED_RUNS_LEAST;
-    /* blocks of a merge, which may use half of the memory */
+    /* number of blocks for a merge, which may use half of the memory */
     const size_t blocks = memory / 2 / BLOCK_BYTES;
     return open_sorter(&(bm_sorted_runs){.most = memory, .fan_in = blocks < 4 ? 2 : blocks - 2},
                        dir, out, err);
@@ -122,8 +124,8 @@ bm_status bm_sorted_runs_open_bytes(const char *dir, size_t memory, bm_sorted_ru
                                     bm_error *err)
 {
     const size_t all = memory > BYTES_LEAST ? memory : BYTES_LEAST;
-    /* The blocks of a merge use a quarter of the memory: with fewer blocks, runs would be merged,
-     * and all records written again, too often. */
+    /* The blocks of a merge use a quarter of the memory. With fewer blocks, merges would be more
+     * frequent, and all records would be written too often. */
     const size_t blocks = dir == NULL ? 0 : all / 4 / BLOCK_BYTES;
     const size_t fan_in = blocks > BYTES_FAN_IN ? blocks : BYTES_FAN_IN;
     return open_sorter(
@@ -146,7 +148,7 @@ void bm_sorted_runs_close(bm_sorted_runs *runs)
     bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs);
 }
 
-/* The runs of `level` are in the file of the level returned here. */
+/* The level with the file that has the runs of `level`. */
 static unsigned file_level(const bm_sorted_runs *runs, unsigned level)
 {
     return runs->one_file ? 0 : level;
@@ -161,7 +163,7 @@ static bytes_head head_of(const char *record)
     return head;
 }
 
-/* The first eight bytes as a big-endian number, padded with zeros. */
+/* The first eight bytes as a big-endian number. Fewer bytes are padded with zeros. */
 static uint64_t key_of(const char *bytes, size_t len)
 {
     uint64_t key = 0;
@@ -175,7 +177,7 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Compare two byte keys with equal first eight bytes; `x` and `y` are their heads. */
+/* Compare two byte keys whose first eight bytes are equal. `x` and `y` are their heads. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -192,8 +194,8 @@ static const char *bytes_at(const bm_sorted_runs *runs, const bm_run_record *rec
     return runs->bytes.data + record->value;
 }
 
-/* Returns the bytes of record i. Records are read in order, but their bytes lie anywhere in memory,
- * so the bytes of a later record are prefetched. */
+/* Returns the bytes of record i. Records are read in order, but their bytes are anywhere in memory.
+ * So the bytes of a later record are prefetched. */
 static const char *bytes_ahead(const bm_sorted_runs *runs, size_t i)
 {
     if (i + AHEAD < runs->n)
@@ -220,7 +222,7 @@ static void radix_pass(const bm_run_record *from, bm_run_record *to, size_t n, u
         to[ends[from[i].key >> shift & 255]++] = from[i];
 }
 
-/* Sort n records by their keys; `scratch` has space for n. */
+/* Sort n records by their keys. `scratch` has space for n records. */
 static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t n)
 {
     bm_run_record *from = records, *to = scratch;
@@ -242,8 +244,8 @@ static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t 
         memcpy(records, from, n * sizeof *records);
 }
 
-/* Sort records with equal 64-bit keys by their bytes; the records are sorted by key before. Most
- * are in order already. */
+/* Sort records with equal 64-bit keys by their bytes. All records are already sorted by key. Most
+ * are in the right order. */
 static void sort_equal_keys(bm_sorted_runs *runs)
 {
     bm_run_record *records = runs->records;
@@ -273,7 +275,7 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 
 /* --- writing a run --- */
 
-/* Begin runs->made, a run at the end of the file of `level`. */
+/* Begin the run runs->made at the end of the file of `level`. */
 static bm_status begin_run(bm_sorted_runs *runs, unsigned level, bm_error *err)
 {
     bm_spill_file **file = &runs->levels[file_level(runs, level)].file;
@@ -296,7 +298,7 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
                                     bm_error *err)
 {
     bm_buf *out = &runs->out;
-    /* fast path for one record */
+    /* the fast path, for one record */
     if (len == sizeof(bm_run_record) && out->len + len < BLOCK_BYTES) {
         memcpy(out->data + out->len, data, sizeof(bm_run_record));
         out->len += len;
@@ -304,7 +306,7 @@ static inline bm_status write_bytes(bm_sorted_runs *runs, const char *data, size
     }
     while (out->len + len >= BLOCK_BYTES) {
         const size_t n = BLOCK_BYTES - out->len;
-        const bool whole = out->len == 0; /* a whole block is written without copying */
+        const bool whole = out->len == 0; /* a whole block is written without being copied */
         if (!whole)
             memcpy(out->data + out->len, data, n);
         BM_TRY(write_block(runs, whole ? data : out->data, BLOCK_BYTES, err));
@@ -343,7 +345,7 @@ static inline uint64_t record_key(const bm_sorted_runs *runs, const char *record
     return key;
 }
 
-/* Read until run->data has `n` bytes from run->at on, or all that are left. */
+/* Read until run->data has `n` bytes from run->at on, or all bytes that are left in the run. */
 static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_error *err)
 {
     while (run->data.len - run->at < n && run->n_read < run->bytes) {
@@ -365,7 +367,7 @@ static bm_status have(const bm_sorted_runs *runs, sorted_run *run, size_t n, bm_
     return BM_OK;
 }
 
-/* Advance a run in a file to its next record; *more becomes false at the end of the run. */
+/* Advance a run in a file to its next record. *more becomes false at the end of the run. */
 static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool *more,
                               bm_error *err)
 {
@@ -378,7 +380,7 @@ static bm_status next_in_file(const bm_sorted_runs *runs, sorted_run *run, bool 
     return BM_OK;
 }
 
-/* Advance the run of `head`, in a file or in memory, to its next record; *more becomes false at the
+/* Advance the run of `head`, in a file or in memory, to its next record. *more becomes false at the
  * end of the run. */
 static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more, bm_error *err)
 {
@@ -401,7 +403,8 @@ static bm_status next_of_run(bm_sorted_runs *runs, sorted_head *head, bool *more
     return BM_OK;
 }
 
-/* Is run i before run k, if their current records have equal 64-bit keys? */
+/* The current records of runs i and k have equal 64-bit keys. Does the record of run i come
+ * first? */
 static bool equal_before(const bm_sorted_runs *runs, size_t i, size_t k)
 {
     const int order =
@@ -420,7 +423,8 @@ static bm_heap heap_of(const bm_sorted_runs *runs)
     return (bm_heap){runs->heap, runs->n_heap, sizeof *runs->heap, before, runs};
 }
 
-/* Begin a merge of the runs first … end-1. Run n_runs is the sorted records in memory. */
+/* Begin a merge of the runs from `first` to end-1. Run number n_runs is the sorted records in
+ * memory. */
 static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_error *err)
 {
     BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, runs->n_runs + 1, err));
@@ -443,7 +447,8 @@ static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_
     return BM_OK;
 }
 
-/* Set *out to the next record (for byte keys, its head and bytes), valid until the next call. */
+/* Set *out to the next record, valid until the next call. If keys are bytes, it is the record's
+ * head and bytes. */
 static bm_status next_record(bm_sorted_runs *runs, const char **out, bm_error *err)
 {
     if (runs->taken && runs->n_heap > 0) {
@@ -478,7 +483,7 @@ bm_status bm_sorted_runs_next_bytes(bm_sorted_runs *runs, bm_bytes_record *out, 
     return BM_OK;
 }
 
-/* Replace `n` runs of the list, from `first` on, by runs->made. */
+/* Replace `n` runs of the list, starting with `first`, by runs->made. */
 static void replace_runs(bm_sorted_runs *runs, size_t first, size_t n)
 {
     for (size_t i = first; i < first + n; i++)
@@ -514,7 +519,7 @@ static bm_status merge_level(bm_sorted_runs *runs, unsigned level, size_t n, bm_
     return BM_OK;
 }
 
-/* Merge runs of the lowest levels until a single merge can read all that are left. */
+/* Merge runs of the lowest levels, until a single merge can read all runs that are left. */
 static bm_status merge_lowest(bm_sorted_runs *runs, bm_error *err)
 {
     for (unsigned level = 0; runs->n_runs > runs->fan_in; level++) {
@@ -551,7 +556,7 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Bytes of n records and of the scratch for sorting them. */
+/* Bytes of n records, and of the scratch that is needed to sort them. */
 static size_t sort_bytes(size_t n)
 {
     return 2 * n * sizeof(bm_run_record);
@@ -570,7 +575,8 @@ static bm_status grow_records(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Make space for one more record, and for `bytes` bytes of its head and key in runs->bytes. */
+/* Make space for one more record. If keys are bytes, `bytes` is the size of its head and key in
+ * runs->bytes. */
 static bm_status make_room(bm_sorted_runs *runs, size_t bytes, bm_error *err)
 {
     runs->sorted = false;
@@ -650,7 +656,7 @@ bm_status bm_sorted_runs_reopen_in(bm_sorted_runs *runs, int folder, const bm_sp
                               err);
 }
 
-/* Does the run lie in a file of `bytes`? */
+/* Is the run inside a file of `bytes` bytes? */
 static bool fits(const bm_saved_run *run, uint64_t bytes)
 {
     const uint64_t blocks = run->bytes / BLOCK_BYTES + (run->bytes % BLOCK_BYTES != 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_columns.c -- columns are stored one after another; their lengths come first. */
+/* spill_columns.c -- makes and reads records of columns. The lengths of all columns come first,
+ * then the columns, one after another. */
 #include "spill/spill_saved.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.c -- a temporary file: appends through one buffer, and reads by pread.
+/* spill_file.c -- a temporary file: appends records through one buffer, and reads by pread.
  *
- * If a record does not fit into the rest of the buffer, the buffer is written first; a record
+ * If a record does not fit into the rest of the buffer, the buffer is written first. A record
  * longer than the buffer is written directly.
  *
  * Tests: tests/fault/spill_calls.c, tests/unit/spill/test_spill_file.c,
@@ -21,8 +21,8 @@
 
 /* === spill record ===
  *
- * The bytes of a temporary file. Blocks are written and read completely, and records are
- * checked. */
+ * Reads and writes the bytes of a temporary file, always as many as requested, and checks
+ * records. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -70,14 +70,14 @@ void bm_spill_free(bm_spill_file *file)
 
 /* --- messages --- */
 
-/* The name of the file in messages. */
+/* The name that messages use for the file. */
 static const char *shown(const bm_spill_file *file)
 {
     return file->path != NULL ? file->path : file->dir;
 }
 
-/* Fail with BM_ERR_IO and "`what` a temporary file". If the file cannot be written, the message
- * names the option for another directory. */
+/* Fail with BM_ERR_IO and "`what` a temporary file". If a write failed, the message names the
+ * option for another directory. */
 static bm_status spill_io_error(const bm_spill_file *file, int errnum, const char *what,
                                 bm_error *err)
 {
@@ -168,10 +168,12 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
     return BM_OK;
 }
 
-#define SMALL_BYTES 4080u /* a head and a payload of up to this size are read by one call */
+/* a payload of up to this size is read together with its head by one call */
+#define SMALL_BYTES 4080u
 #define PUT_BYTES   ((size_t)64 << 10)
 #define GET_BYTES   ((size_t)64 << 10)
-#define GET_NEAR    4u /* a gap of up to this many lengths of the record counts as near */
+/* a gap counts as near if it is at most this many times the record's length */
+#define GET_NEAR 4u
 
 /* --- opening --- */
 
@@ -302,8 +304,8 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, 
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read at least `whole` bytes from `offset` on. If `offset` closely follows the bytes in the
- * buffer, read twice as many bytes as last time. */
+/* Read at least `whole` bytes from `offset` on. If `offset` is just after the bytes in the buffer,
+ * read twice as many bytes as last time. */
 static bm_status get_more(bm_spill_get *get, uint64_t offset, size_t whole, bm_error *err)
 {
     const uint64_t end = get->offset + get->buf.len, flushed = get->file->flushed,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spill_file.h -- a temporary file of records. Each record is appended once, and checked whenever
- * it is read.
+/* spill_file.h -- a temporary file of records. Each record is appended once. Whenever it is read,
+ * it is checked.
  *
  * A reader passes the offset and the length of a record. BM_ERR_FORMAT: the length, the kind or the
  * checksum at that offset differs, or the file is shorter. BM_ERR_IO: an error of the system. So
  * neither a changed byte nor a block of another file can change a result. A reader of the whole
  * file finds each record by the length of the one before it.
  *
- * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left however
- * the process ends, and no other process can open it by a path. spill_saved.h can give it a name.
- * Nothing is synced.
+ * The file has no name in its directory (O_TMPFILE, or unlinked at once). So nothing is left,
+ * however the process ends, and no other process can open it by a path. spill_saved.h can give the
+ * file a name. Nothing is synced.
  *
- * One thread appends and reserves; any number of threads read flushed records, and write reserved
- * records. reserved places. */
+ * One thread appends and reserves; any number of threads may read flushed records and write
+ * reserved records. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -30,21 +30,22 @@
  * rejected. */
 
 #define BM_SPILL_HEADER 32u /* bytes before the first record */
-#define BM_SPILL_RECORD 16u /* bytes before a record's payload */
+#define BM_SPILL_RECORD 16u /* bytes of a record before its payload */
 
 typedef enum bm_spill_kind {
     BM_SPILL_SETS = 1, /* a document's shingle hashes, or its words */
     BM_SPILL_KEYS,     /* the keys of one band of a block of documents */
     BM_SPILL_RUN,      /* a block of a sorted run */
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
-    BM_SPILL_PREFIXES, /* for all pairs: prefixes of a range of documents, or a block of shingles */
-    BM_SPILL_TEXTS,    /* a document's text */
-    BM_SPILL_SPANS     /* positions in a document where repeated spans may be */
+    /* for all pairs: prefixes of the documents of a range, or a block of shingles */
+    BM_SPILL_PREFIXES,
+    BM_SPILL_TEXTS, /* a document's text */
+    BM_SPILL_SPANS  /* positions in a document at which repeated spans may be */
 } bm_spill_kind;
 
 typedef struct bm_spill_file bm_spill_file;
 
-/* spill_record -- the internals of a bm_spill_file: reading bytes and checking records. Only for
+/* spill_record -- the internals of a bm_spill_file, which read bytes and check records. Only for
  * spill_file.c and spill_saved.c. */
 
 struct bm_spill_file {
@@ -74,14 +75,15 @@ bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
 /* Close the file and free the handle. NULL is fine. */
 void bm_spill_free(bm_spill_file *file);
 
-/* Return BM_ERR_FORMAT: the file is damaged at `offset`; `how` describes the damage. */
+/* Return BM_ERR_FORMAT, because the file is damaged at `offset`. `how` describes the damage. */
 bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t offset, const char *how,
                            bm_error *err);
 
 /* Check that the header of the file is unchanged. */
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
 
-/* Read `len` bytes from `offset` on. If the file is shorter, it is damaged. */
+/* Read `len` bytes from `offset` on. If the file is shorter, this fails, because the file is
+ * damaged. */
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err);
 
@@ -96,19 +98,20 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
  * BM_ERR_NOMEM. */
 bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err);
-/* Close the file. If it has no name, it is deleted; else it remains. NULL is fine. */
+/* Close the file. If it has no name, it is deleted; if it has a name, it stays. NULL is fine. */
 void bm_spill_close(bm_spill_file *file);
 
 /* Append a record, and set *offset to its offset in the file; `offset` may be NULL. */
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *offset,
                        bm_error *err);
-/* Reserve space for n records that are written later by bm_spill_put_add. They take `bytes` bytes
- * including their heads (BM_SPILL_RECORD each), contiguously from *offset on, after all records
- * added so far. */
+/* Reserve space for n records that will be written later by bm_spill_put_add. The records take
+ * `bytes` bytes, including their heads (BM_SPILL_RECORD each). The space begins at *offset, after
+ * all records added so far. */
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *offset,
                            bm_error *err);
 
-/* A buffered writer of reserved records. Start with {.file = …}. One thread for each writer. */
+/* A buffered writer of reserved records. Set it to {.file = …} first. Each writer is used by one
+ * thread. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
     uint64_t offset;           /* offset in the file of the bytes in `buf` */
@@ -117,20 +120,20 @@ typedef struct bm_spill_put {
 
 bm_status bm_spill_put_add(bm_spill_put *put, uint64_t offset, const void *data, size_t len,
                            bm_error *err);
-/* Write the rest, unless `status` is a failure, and free the buffer. Returns `status` if that is a
- * failure, else the status of writing. */
+/* Write the bytes that are still buffered, unless `status` is a failure, and free the buffer.
+ * Returns `status` if it is a failure, else the status of writing. */
 bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
-/* Write the buffer. Then all added records can be read. (Reserved records can be read when they
- * have been written.) */
+/* Write the buffer, so that all added records can be read. A reserved record can be read as soon as
+ * it was written. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
 /* Read the payload of the record at `offset`, which has `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, size_t len,
                         bm_error *err);
 
-/* A buffered reader: if offsets ascend and are near each other, one call reads many records. Start
- * with {.file = …}, and end with bm_buf_reset(&get.buf). One thread for each reader; nothing may be
- * written to the file meanwhile. */
+/* A buffered reader. If the offsets of records ascend and are near each other, one system call
+ * reads many records. Set it to {.file = …} first, and end with bm_buf_reset(&get.buf). Each
+ * reader is used by one thread. While it is used, nothing may be written to the file. */
 typedef struct bm_spill_get {
     const bm_spill_file *file; /* borrowed */
     uint64_t offset;           /* offset in the file of the bytes in `buf` */
@@ -144,6 +147,6 @@ uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, includi
 uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage the file */
 
-/* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not. BM_OK also if the free
- * space is unknown. */
+/* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not. If the free space is
+ * unknown, BM_OK. */
 bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);

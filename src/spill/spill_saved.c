@@ -2,13 +2,13 @@
 /* spill_saved.c -- a temporary file that outlives its process: gives it a name, opens it again, and
  * walks through its records.
  *
- * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). If that fails, its
- * contents are copied, since a file that was unlinked cannot be linked again. The last bytes
- * written by a killed process may be torn, but only beyond the length that the caller recorded
- * after a flush. The file is cut to that length when it is opened again.
+ * A file made with O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). If this fails, its
+ * contents are copied, since a file that was unlinked cannot be linked again. If a process is
+ * killed, the last bytes that it wrote may be incomplete. But they are beyond the length that the
+ * caller recorded after a flush, and the file is cut to this length when it is opened again.
  *
- * The walk reads into a window of whole records. The window grows for a longer record, after that
- * record's length was checked against the rest of the file. */
+ * The walk reads into a window of whole records. The window grows for a longer record, after it was
+ * checked that the rest of the file has that many bytes. */
 #include "spill/spill_saved.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
     return status;
 }
 
-/* Copy the bytes to a new file named `path`, and use that file from then on. */
+/* Copy the bytes to a new file named `path`, and use the new file from then on. */
 static bm_status copy_to_name(bm_spill_file *file, int folder, const char *path, bm_error *err)
 {
     const char *name = bm_name_in(folder, path);
@@ -103,7 +103,7 @@ static bm_status unusable(const char *path, const char *how, bm_error *err)
 
 static bm_status open_name(int folder, const char *path, int *out, bm_error *err)
 {
-    /* with O_NONBLOCK, opening a pipe does not wait; check_size refuses pipes */
+    /* with O_NONBLOCK, opening a pipe does not wait; check_size refuses a pipe */
     *out = openat(folder, bm_name_in(folder, path), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*out >= 0)
         return BM_OK;
@@ -200,7 +200,7 @@ typedef struct window {
     size_t at;     /* index in `bytes` of the next record to visit */
 } window;
 
-/* Read until the window has `need` bytes from w->at on; the file must have so many. */
+/* Read until the window has `need` bytes from w->at on. The file must have this many bytes. */
 static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_error *err)
 {
     size_t have = w->bytes.len - w->at, room = need > WINDOW_BYTES ? need : WINDOW_BYTES;
@@ -235,7 +235,7 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
     BM_TRY(fill(file, w, sizeof head + (size_t)len, err));
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
-    /* align the payload by moving it down over its head, which is no longer needed */
+    /* Align the payload by moving it down over the head, which is not needed any more. */
     if (odd != 0) {
         memmove(payload - odd, payload, (size_t)len);
         payload -= odd;
