@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches.c -- growing and emptying batches of shingle hashes and of texts.
+/* batches.c -- grows and empties batches of shingle hashes and of texts.
  *
  * Tests: tests/unit/model/test_shingle_batch.c, tests/unit/text/test_unit_text.c */
 #include "model/batches.h"
@@ -47,7 +47,7 @@ void bm_shingle_batch_reset(bm_shingle_batch *batch)
 
 bool bm_text_batch_able(const bm_text_options *options)
 {
-    /* K words are at least K bytes and K - 1 blanks. */
+    /* K words have at least K bytes and K - 1 blanks between them. */
     const uint32_t least =
         options->shingle == BM_SHINGLE_WORD ? 2 * options->shingle_k - 1 : options->shingle_k;
     const bool plain =

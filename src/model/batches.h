@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches.h -- plain batches that parts of the program pass to each other: shingle hashes and
- * texts. */
+/* batches.h -- plain batches of shingle hashes or texts, which parts of the program pass to each
+ * other. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -16,25 +16,26 @@
  *
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or a hash read from an input of hashes.
  * Its low 32 bits are the token hash x of the scheme affine32. Each hash is stored once for a
- * document, in order of first occurrence; in a bag, the elements of its repeats follow
+ * document, in order of first occurrence. In a bag, the elements of its repeats come after it
  * (text/distinct.h). The content hash of a document (model/stream_hash.h) covers the sequence of
- * all its shingle hashes, with repeats, and its joined text: it is equal for identical documents.
+ * all its shingle hashes, with repeats, and its joined text. It is equal for identical documents.
  *
  * A batch that is `counted` also has, for each hash, its number of occurrences in the document. The
- * creator of the batch sets `counted` while it is empty; it costs nothing otherwise.
+ * creator of the batch sets `counted` while the batch is empty. If it is not set, it costs nothing.
  *
- * A batch that was weighed (sign/df_table.h) has a weight for each hash, and its hashes are in
- * ascending order; elements of weight 0 were removed.
+ * A batch that was weighed (sign/df_table.h) has a weight for each hash. Its hashes are in
+ * ascending order, and elements of weight 0 were removed.
  *
  * A batch belongs to one thread at a time. */
 
-/* Are shingles of this kind made of words? */
+/* Does a shingle of this kind consist of words? */
 static inline bool bm_shingle_is_of_words(bm_shingle_kind kind)
 {
     return kind == BM_SHINGLE_WORD || kind == BM_SHINGLE_STOPWORD;
 }
 
-/* Units of a shingle, words or characters or bytes: K, plus 1 for a stop word before K words. */
+/* Number of units (words, characters or bytes) of a shingle: K, plus 1 for a stop word before K
+ * words. */
 static inline uint32_t bm_shingle_units(const bm_text_options *text)
 {
     return text->shingle_k + (text->shingle == BM_SHINGLE_STOPWORD);
@@ -42,30 +43,29 @@ static inline uint32_t bm_shingle_units(const bm_text_options *text)
 
 typedef struct bm_shingle_batch {
     size_t n_docs, cap_docs;
-    uint64_t *offsets;   /* n_docs + 1; NULL while nothing was reserved */
+    uint64_t *offsets;   /* n_docs + 1 offsets; NULL: nothing was reserved yet */
     bm_hash128 *content; /* n_docs content hashes */
-    uint64_t *hashes;    /* offsets[n_docs] */
-    uint32_t
-        *counts; /* one for each hash, if `counted`: its occurrences in the document; else NULL */
-    double *weights; /* one for each hash, all above 0, if the batch was weighed; else NULL */
+    uint64_t *hashes;    /* offsets[n_docs] hashes */
+    uint32_t *counts;    /* if `counted`: how often each hash occurs in its document; else NULL */
+    double *weights;     /* one for each hash, all above 0, if the batch was weighed; else NULL */
     size_t cap_hashes, cap_counts, cap_weights;
     uint64_t n_weightless; /* documents in which all shingles have weight 0 */
     uint64_t n_empty;      /* documents without shingles, except short and unreadable ones */
-    uint64_t n_short;      /* documents of at least one unit, but fewer than a shingle has */
-    uint64_t n_unreadable; /* documents in another encoding (text/shingler.h); they have no
-                            * shingles */
+    uint64_t n_short;      /* documents that have units, but fewer than a shingle has */
+    /* documents in another encoding (text/shingler.h), which have no shingles */
+    uint64_t n_unreadable;
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
-/* Make room for `more_docs` documents and `more_hashes` hashes beyond those in the batch. */
+/* Reserve space for `more_docs` documents and `more_hashes` hashes after those in the batch. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err);
-/* Empty the batch; its memory is kept. */
+/* Empty the batch, but keep its memory. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* Complete a document. Its n hashes were written to reserved space after the hashes of the other
- * documents. */
+/* Complete a document. Its n hashes were written to the reserved space after the last document's
+ * hashes. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
@@ -73,7 +73,7 @@ static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm
     batch->n_docs++;
 }
 
-/* Number of distinct shingles of the last document; there must be one. */
+/* Number of distinct shingles of the last document. The batch must not be empty. */
 static inline uint32_t bm_shingle_batch_last(const bm_shingle_batch *batch)
 {
     return (uint32_t)(batch->offsets[batch->n_docs] - batch->offsets[batch->n_docs - 1]);
@@ -99,58 +99,61 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     starts  0   4   8  12 15  19  23·…          words: of each word, and after the last one
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
- * A *slot* is a position for which the device computes a hash: a byte for byte and char shingles, a
- * word for word shingles. The device hashes the shingle that begins there. For a byte inside a code
- * point, the hash of the shingle that begins with this code point is repeated. So a document has
+ * A *slot* is a position for which the device computes a hash. It is a byte for byte and char
+ * shingles, and a word for word shingles. The device hashes the shingle that begins at the slot.
+ * For a byte inside a code point, it repeats the hash of the shingle that begins with this code
+ * point. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles
  *     any          one slot, the whole text, if it has fewer than K units (`--short whole`)
  *     any          none, and no bytes, if it has no shingles
  *
- * A document that has a shingle of more than BM_TEXT_SHINGLE_MAX bytes is left to the host: it has
- * no slots, and its joined text is in `host_bytes`. One thread at a time. */
+ * If a document has a shingle of more than BM_TEXT_SHINGLE_MAX bytes, it is left to the host. Then
+ * it has no slots, and its joined text is in `host_bytes`. One thread at a time. */
 
-#define BM_TEXT_SHINGLE_MAX 240u /* bytes: up to this length XXH3 has its short forms */
+#define BM_TEXT_SHINGLE_MAX 240u /* in bytes; up to this length XXH3 has its short forms */
 
 typedef struct bm_text_doc {
     uint64_t begin;       /* offset in `bytes`; never decreases */
     uint64_t first_start; /* index in `starts`; never decreases */
     uint64_t host_begin;  /* offset in `host_bytes`, if the document is left to the host */
     uint64_t len;         /* bytes of its joined text; 0 if it has no shingles */
-    uint64_t n_shingles;  /* in order, with repeats; 0 if it is left to the host */
-    uint64_t second;      /* hash of its joined text (bm_content_with_second); for a document
-                           * without shingles, the upper half of its content hash (the lower half is
-                           * 0) */
-    uint32_t n_starts;    /* words: number of its entries in `starts`; the last one is the end of
-                           * the document plus 1 */
+    /* number of shingles in order, with repeats; 0 if the document is left to the host */
+    uint64_t n_shingles;
+    /* Hash of the joined text (bm_content_with_second). For a document without shingles: the upper
+     * half of its content hash, whose lower half is 0. */
+    uint64_t second;
+    /* words: number of the document's entries in `starts`; the last entry is the end of the
+     * document plus 1 */
+    uint32_t n_starts;
     bool ascii, by_host;
-    bool unreadable; /* then it has no shingles */
+    bool unreadable; /* the document is in another encoding, and has no shingles */
 } bm_text_doc;
 
 typedef struct bm_text_batch {
     bm_text_options options; /* set by the caller that fills the batch */
     size_t n_docs, cap_docs, cap_slots;
     bm_text_doc *docs;
-    uint64_t *slots; /* n_docs + 1; NULL while nothing was added */
+    uint64_t *slots; /* n_docs + 1 slots; NULL: nothing was added yet */
     bm_buf bytes, host_bytes;
-    uint32_t *starts; /* in bytes from the beginning of the document */
+    uint32_t *starts; /* offsets in bytes from the beginning of the document */
     size_t n_starts, cap_starts;
-    uint64_t n_empty;      /* documents without units, except unreadable ones */
-    uint64_t n_short;      /* documents of 1 <= n < K units, except those left to the host */
+    uint64_t n_empty; /* documents without units, except unreadable ones */
+    uint64_t n_short; /* documents with units, but fewer than K, except those left to the host */
     uint64_t n_unreadable; /* texts in another encoding (text/shingler.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 
-/* Can a device cut shingles with these options at all? Not if K units always have more than
- * BM_TEXT_SHINGLE_MAX bytes, not for stop word shingles, and not if occurrences are counted (`bag`,
- * `weights`). */
+/* Can a device cut texts with these options? It cannot if K units always have more than
+ * BM_TEXT_SHINGLE_MAX bytes, if shingles are stop word shingles, or if occurrences are counted
+ * (`bag`, `weights`). */
 bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* Where the documents before document `end` end: the offset in `bytes`, and (next function) the
- * index in `starts`. */
+/* Where the last document before document `end` ends. bm_text_batch_bytes_end returns the offset in
+ * `bytes`, and the next function the index in `starts`. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {
     return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;

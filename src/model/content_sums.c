@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content_sums.c -- the hash of a sequence of shingles, computed block by block; see
+/* content_sums.c -- computes the hash of a sequence of shingles block by block; see
  * kernels/content_hash.h.
  *
  * Tests: tests/unit/model/test_content_sums.c, tests/reference/test_content.py */

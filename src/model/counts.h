@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counts.h -- the counts of a job, each a row with its name in reports; and the counts of signed
+/* counts.h -- the counts of a job, each in a row with its name in reports, and the counts of signed
  * documents. */
 #pragma once
 
@@ -13,7 +13,7 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX,
     BM_COUNTS_OF_OVERLAP,
-    BM_COUNTS_OF_SOME, /* all reports, if the count is not 0 */
+    BM_COUNTS_OF_SOME, /* all reports in which the count is not 0 */
     BM_COUNTS_OF_LOSS  /* reports of groups, if the count is known */
 } bm_report_counts_of;
 
@@ -21,8 +21,9 @@ typedef struct bm_count_row {
     const char *name; /* "left_out.x": x in the object left_out */
     size_t at;        /* offset in bm_counts */
     bm_report_counts_of of;
-    bool of_reading; /* manifests of signatures have the count too; a job that reads them adds up
-                      * these counts */
+    /* manifests of signatures have the count too, and a job that reads such manifests adds up the
+     * counts in them */
+    bool of_reading;
 } bm_count_row;
 
 enum { BM_N_COUNTS = 56 };
@@ -36,8 +37,8 @@ static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)
 /* Documents that were read, cut and signed. */
 typedef struct bm_doc_counts {
     uint64_t n, n_empty, n_short, n_unreadable, n_weightless;
-    uint64_t n_invalid;  /* how many U+FFFD replace invalid bytes */
-    uint64_t n_shingles; /* distinct, summed over documents */
+    uint64_t n_invalid;  /* number of U+FFFD that replace invalid bytes */
+    uint64_t n_shingles; /* number of distinct shingles, summed over all documents */
 } bm_doc_counts;
 
 void bm_counts_add_docs(bm_counts *counts, const bm_doc_counts *docs);

@@ -20,7 +20,7 @@
 #define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
 #define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
-/* After `uses` follow the functions of the row. */
+/* The functions of a row follow its `uses`. */
 #define WORD(id, name, key, place, option, bit, ...)                                               \
     [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, __VA_ARGS__)
 #define VALUE(id, name, key, place, type, bit, ...)                                                \
@@ -65,7 +65,7 @@ static bm_status check_stopwords(const bm_option_parts *parts, bm_error *err)
                : bm_fail_field(err, "stopwords", "`stopwords` is for `shingle` stopword:K");
 }
 
-/* Checks for jobs with band keys as inputs. */
+/* Checks of fields in jobs that have band keys as inputs. */
 
 static bm_status candidates_of_keys(const bm_option_parts *parts, bm_error *err)
 {
@@ -117,7 +117,7 @@ const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
     return (const char *)places[field->part] + field->offset;
 }
 
-/* Enums of options have no negative values, and have the size of unsigned. */
+/* Enums of options have no negative values, and are as large as unsigned. */
 _Static_assert(sizeof(bm_format) == sizeof(uint32_t), "words are read and set by their size");
 
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts)
@@ -133,7 +133,7 @@ uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts
         return *(const bool *)at;
     case BM_FIELD_TYPE_CHARACTER:
         return *(const unsigned char *)at;
-    default: /* a word, uint32_t, steps, the number of patterns */
+    default: /* a word, a uint32_t, steps, or the number of patterns */
         memcpy(&small, at, sizeof small);
         return small;
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_rows.h -- the option fields for reading, cutting, signing, banding, pairing and writing
- * documents, each a row.
+/* field_rows.h -- a table with a row for each option field that is about reading, cutting, signing,
+ * banding, pairing or writing documents.
  *
  * A row has the position of the field, its type, its default and its uses. Loops over the rows do
- * everything else. They store fields in manifests (output) and list them in reports; they compare
+ * everything else. They store fields in manifests (output) and list them in reports. They compare
  * the fields of two directories of signatures, of a directory and a call, and of a resumed job and
- * its checkpoint; and they refuse fields without meaning for an input (job/settings.c). A field
- * that needs more than a common type has a type of its own, with a function next to the loop.
+ * its checkpoint. They refuse fields that have no meaning for an input (job/settings.c). If no
+ * common type fits a field, it has a type of its own, with a function next to the loop.
  *
- * Rows are in the order in which manifests and reports have them. Threads: any; the table is
- * constant. */
+ * The order of the rows is the order of the fields in manifests and reports. Threads: any, since
+ * the table is constant. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -94,65 +94,68 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_UINT64,
     BM_FIELD_TYPE_REAL, /* double */
     BM_FIELD_TYPE_BOOL,
-    BM_FIELD_TYPE_TEXT,      /* NULL: not given */
+    BM_FIELD_TYPE_TEXT,      /* NULL: the field was not given */
     BM_FIELD_TYPE_TEXTS,     /* a list of names; only input options have such fields */
     BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; only input options have such fields */
     BM_FIELD_TYPE_CHARACTER, /* '\0': the default separator of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
-    BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
-    BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
+    BM_FIELD_TYPE_SHINGLE,   /* the kind of a shingle, and its number of units */
+    BM_FIELD_TYPE_STOPWORDS, /* a canonical list; NULL: no stop words */
     BM_FIELD_TYPE_AGAINST,   /* the known documents: their location, fields, state */
-    BM_FIELD_TYPE_KEEP       /* a list of keep rules, NULL: first */
+    BM_FIELD_TYPE_KEEP       /* a list of keep rules; NULL: the rule `first` */
 } bm_field_type;
 
-enum {                                   /* bits of bm_field_row.uses */
-       BM_FIELD_SIGNED = 1u << 0,        /* provenance: equal wherever signatures are compared */
-       BM_FIELD_READ = 1u << 1,          /* provenance: how documents were read */
-       BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null, or missing */
+enum { /* bits of bm_field_row.uses */
+       /* in the provenance: must be equal wherever signatures are compared */
+       BM_FIELD_SIGNED = 1u << 0,
+       BM_FIELD_READ = 1u << 1,          /* in the provenance: states how documents were read */
+       BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null or missing */
        BM_FIELD_SCHEMES = 1u << 3,       /* the default depends on the scheme */
-       BM_FIELD_READING = 1u << 4,       /* without meaning if documents were read before */
+       BM_FIELD_READING = 1u << 4,       /* has no meaning if documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
-       BM_FIELD_NO_KEYS = 1u << 6,       /* without meaning for band keys made elsewhere */
-       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but setting it to its default is allowed */
-       /* A report lists it, and a job that resumes compares it, as a parameter of: */
+       BM_FIELD_NO_KEYS = 1u << 6,       /* has no meaning for band keys made elsewhere */
+       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* like NO_KEYS, but it may be set to its default */
+       /* The next bits name jobs. A report of such a job lists the field, and a resumed job
+        * compares it. */
        BM_FIELD_OF_PAIRS = 1u << 8,   /* jobs that pair or read pairs */
        BM_FIELD_OF_INDEX = 1u << 9,   /* jobs that fill an index */
        BM_FIELD_OF_ADDING = 1u << 10, /* jobs that add to an index */
        BM_FIELD_OF_EXPORT = 1u << 11, /* an export */
-       BM_FIELD_OF_OUTPUT = 1u << 12, /* no report: a choice of outputs, compared by every resumed
-                                       * job */
-       BM_FIELD_WHERE_SET = 1u << 13, /* with the bits above: only if it does not have its
-                                       * default */
-       BM_FIELD_OF_OVERLAP = 1u << 14 /* overlap, like BM_FIELD_OF_PAIRS */
+       /* the field is a choice of outputs, which no report lists and every resumed job compares */
+       BM_FIELD_OF_OUTPUT = 1u << 12,
+       /* together with the bits above: only if the field does not have its default */
+       BM_FIELD_WHERE_SET = 1u << 13,
+       BM_FIELD_OF_OVERLAP = 1u << 14 /* an overlap, as for BM_FIELD_OF_PAIRS */
 };
 
 struct bm_option_parts;
 
 typedef struct bm_field_row {
     const char *name; /* in options and messages: "text_fields" */
-    const char *key;  /* in manifests and reports; NULL: the name */
+    const char *key;  /* in manifests and reports; NULL: the same as `name` */
     bm_field_part part;
     bm_field_type type;
     bm_option option; /* if the field has words: the option that defines them */
-    uint64_t bit;     /* its bit in set_fields; 0: setting the default explicitly makes no
-                       * difference */
+    /* its bit in set_fields; 0: it makes no difference whether the default was set explicitly */
+    uint64_t bit;
     uint32_t uses;
-    size_t offset; /* offset of the field in the struct of its part */
-    /* BM_ERR_USAGE: the field may not have this value; NULL: its type decides. */
-    bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
-    /* BM_ERR_USAGE: its value cannot be combined with band keys made elsewhere; NULL: `uses`
+    size_t offset; /* offset of the field in the struct of its part (bm_field_part) */
+    /* Returns BM_ERR_USAGE if the field may not have its value. NULL: the type of the field
      * decides. */
+    bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
+    /* Returns BM_ERR_USAGE if the field's value cannot be combined with band keys made elsewhere.
+     * NULL: `uses` decides. */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
-/* The option structs that the call has; the others are NULL. */
+/* The option structs of a call. If the call does not have one, it is NULL. */
 typedef struct bm_option_parts {
     const bm_input_options *input;
     const bm_text_options *text;
     bool weighs; /* the call may weigh shingles */
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
-    uint32_t perms_max; /* limit of bands times rows; 0: BM_PERMS_MAX */
+    uint32_t perms_max; /* limit of the number of bands times the number of rows; 0: BM_PERMS_MAX */
     bool every_pair;    /* a threshold of 0 is allowed, and means every pair */
     const bm_device_options *device;
     const bm_resource_options *resources;
@@ -165,24 +168,24 @@ typedef struct bm_option_parts {
 
 extern const bm_field_row bm_field_rows[BM_N_ROWS];
 
-/* The address of the field in its part, which must not be NULL. */
+/* The address of the field in its part. The part must not be NULL. */
 const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts);
 /* The value of a field that is an enum or a number. */
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
 /* Set a field that is a word, a number, a bool or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
-/* Set a field that is a text; borrows it. */
+/* Set a field that is a text, which is borrowed. */
 void bm_field_set_text(const bm_field_row *field, const bm_option_parts *parts, const char *text);
-/* Does the value differ from the default? With `of_scheme`, the scheme's default counts, if it has
- * one. */
+/* Does the value differ from the default? With `of_scheme`, the default is that of the scheme, if
+ * the scheme has one. */
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
-/* Does the field have the same value in both? */
+/* Does the field have the same value in `a` and `b`? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
-/* May this character separate the cells of a row? True for '\0' too, the default separator of the
- * format. */
+/* May this character separate the cells of a row? True also for '\0', which means the default
+ * separator of the format. */
 bool bm_field_is_character(char byte);
 /* Reset the format options, so that the names of the files decide the format. */
 void bm_input_format_by_name(bm_input_options *input);
-/* Check the fields of a part. BM_ERR_USAGE: a field has a word that its option does not have, or a
- * value that the function of its row refuses. */
+/* Check the fields of a part. BM_ERR_USAGE: the value of a field is not one of its option's words,
+ * or the `check` of its row refuses it. */
 bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err);

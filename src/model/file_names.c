@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_names.c -- the kinds of file names, a row for each; see file_names.h.
+/* file_names.c -- has a row for each kind of file name; see file_names.h.
  *
  * Tests: tests/cli/cases/force_file.sh, tests/unit/model/test_file_heads.c,
  *        tests/unit/model/test_file_names.c */
@@ -37,7 +37,7 @@ bm_file_kind bm_file_kind_of(const char *name)
 
 /* === file heads ===
  *
- * A pattern for each kind of file; # in a pattern matches a number. */
+ * Has a pattern for each kind of file. A # in a pattern matches a number. */
 
 static const char *const patterns[] = {
     BM_HEAD_PAIRS "\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ids.c -- documents by number and by id.
+/* ids.c -- finds documents by number and by id.
  *
  * Tests: tests/unit/model/test_doc_table.c, tests/unit/model/test_id_set.c,
  *        tests/unit/model/test_id_kind.c, tests/unit/model/test_next_numbers.c,
@@ -32,7 +32,8 @@ bm_id_kind bm_id_kind_of(const char *word)
     return BM_IDS_UNTYPED;
 }
 
-/* Read decimal digits without leading zeros as a number of at most `most`. */
+/* Read a number of at most `most`. False: it has a leading zero, is too large, or has other
+ * characters than decimal digits. */
 static bool read_number(bm_str digits, uint64_t most, uint64_t *out)
 {
     *out = 0;
@@ -67,8 +68,8 @@ void bm_next_id_pass(uint64_t *next, bm_str id)
 
 /* === id set ===
  *
- * A table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29 bytes besides
- * its text. */
+ * One block has the text of all ids, and a hash table has their numbers (base/hash_table.h). An id
+ * takes 19 to 29 bytes in addition to its text. */
 
 void bm_id_set_reset(bm_id_set *set)
 {
@@ -81,7 +82,7 @@ void bm_id_set_reset(bm_id_set *set)
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number)
 {
     uint64_t begin = number == 0 ? 0 : set->ends[number - 1];
-    if (set->ends[number] == begin) /* if all ids are empty, there is no text */
+    if (set->ends[number] == begin) /* if all ids are empty, set->text has no bytes */
         return (bm_str){"", 0};
     return (bm_str){set->text.data + begin, (size_t)(set->ends[number] - begin)};
 }
@@ -104,8 +105,8 @@ static uint64_t hash_of(const bm_hash_table *table, bm_doc_id id)
                             : XXH3_64bits_withSeed(id.text.data, id.text.len, table->seed);
 }
 
-/* The slot that an id has in the table of the set, or in a shard of that table; if it has none, the
- * free slot where it belongs. */
+/* The slot of an id in `table`, which is the table of the set or a shard. If the id is not in the
+ * table, the free slot where it belongs. */
 static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id id)
 {
     return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
@@ -155,13 +156,12 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  *
  * The rows, their ids, and the shards in which ids are looked up.
  *
- * The memory limit is compared with the size that one table of all ids would have. If hashes are
- * evenly distributed, the shards together have this size; and it does not depend on the progress of
- * each thread.
+ * The memory limit is compared with the size that a single table of all ids would have. If hashes
+ * are evenly distributed, the shards together have this size. Unlike the real size of the shards,
+ * it does not depend on the progress of each thread.
  *
- * If rows and ids would take more than a part of the memory, their columns continue in files. Now
- * and then, while rows are added and while they are read, pages of the files are removed from
- * memory. */
+ * If rows and ids would take more than a part of the memory, their columns continue in files. While
+ * rows are added or read, pages of the files are removed from memory now and then. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 #define LAST_LEFT  4u    /* rows that a thread remembers to have removed pages for */
@@ -298,9 +298,9 @@ bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *r
     return (bm_str){room->data, of[1] - of[0]};
 }
 
-/* Fail because the table is too large. The message states the `memory` that the documents so far
- * need, since later ones are not known yet. It is enough because the table's part of `memory` grows
- * at least in proportion to `memory`. */
+/* Fail because the table is too large. The message states how much `memory` is needed for the
+ * documents so far, since later documents are not known yet. This amount is enough, because the
+ * table's part of `memory` grows at least in proportion to `memory`. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
     const double least = (double)needed * (double)table->memory_all / (double)table->memory;
@@ -311,7 +311,7 @@ static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error 
                    (unsigned long long)(least / (1 << 20)) + 1);
 }
 
-/* Fail unless there is memory for `more` documents (0 or 1). */
+/* Fail unless the memory is enough for `more` additional documents (0 or 1). */
 static bm_status check_bytes(const bm_doc_table *table, size_t more, bm_error *err)
 {
     const bm_doc_sums all = sums_of(table);
@@ -326,14 +326,15 @@ static bm_status reserve(bm_doc_table *table, bm_hash_table *shard, bm_error *er
     return bm_hash_table_reserve(shard, hash_again, &table->ids, err);
 }
 
-/* The shard of an id, with space for one more. */
+/* Find the shard of an id, and reserve space for one more id in it. */
 static bm_status find_shard(bm_doc_table *table, uint64_t hash, bm_hash_table **out, bm_error *err)
 {
     *out = &table->shards[bm_doc_shard(hash)];
     return reserve(table, *out, err);
 }
 
-/* Set *out to the next free id#N for the id of row `first`; `text` receives its bytes. */
+/* Set *out to the next free id#N for the id of row `first`. `text` receives the bytes of the new
+ * id. */
 static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
                            bm_error *err)
 {
@@ -353,8 +354,8 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
-/* Grow the columns to the rows and the text of ids in `all`. The arrays never move: their addresses
- * change only once, from NULL, and only this thread can observe that. */
+/* Grow the columns, so that they have space for the rows and ids in `all`. The arrays never move:
+ * their addresses change only once, from NULL, and only this thread can observe this. */
 static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err)
 {
     bm_id_set *ids = &table->ids;
@@ -375,7 +376,7 @@ static bm_status grow(bm_doc_table *table, const bm_doc_sums *all, bm_error *err
     return BM_OK;
 }
 
-/* Remove the added rows from memory if many were added since the last time. */
+/* Remove rows from memory that were added since the last time, if they are many. */
 static void leave_added(bm_doc_table *table)
 {
     const size_t n = table->n - table->columns.n_left;
@@ -385,8 +386,7 @@ static void leave_added(bm_doc_table *table)
     }
 }
 
-/* Append a row and its id. `slot` is the free slot, in the shard of the id, where the id
- * belongs. */
+/* Append a row and its id. `slot` is the free slot for the id, in the shard of the id. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
@@ -455,7 +455,7 @@ void bm_doc_table_begin(bm_doc_table *table)
     table->reserved = sums_of(table);
 }
 
-/* The sums over all rows, including those reserved ahead, and over the batch. */
+/* The sums over the batch and all rows, including those reserved ahead. */
 static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batch)
 {
     return (bm_doc_sums){.docs = table->reserved.docs + batch->docs,
@@ -517,7 +517,7 @@ void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch)
     leave_added(table);
 }
 
-/* Includes the overhead of an allocation. */
+/* The result includes the overhead of an allocation. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped)
 {
     return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
@@ -565,8 +565,8 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
 
 /* === next numbers ===
  *
- * A list of the repeated ids, and a hash table that finds their entries by row; both are empty
- * until an id is repeated. */
+ * There is a list of the repeated ids, and a hash table that finds an entry of the list by its row.
+ * Both are empty until an id is repeated. */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers)
 {
@@ -603,7 +603,7 @@ bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **
 
 /* === pair order ===
  *
- * Comparing pairs by their documents; converting a similarity to bits and back. */
+ * Compares pairs by their documents, and converts a similarity to bits and back. */
 
 int bm_pair_by_place(const void *x, const void *y)
 {

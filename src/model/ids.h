@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ids.h -- documents by number and by id: tables, sets and the numbers of repeated ids. */
+/* ids.h -- finds documents by number and by id: tables, sets, and the numbers of repeated ids. */
 #pragma once
 
 #include <stddef.h>
@@ -14,17 +14,17 @@
 
 /* id_bytes -- the longest id that every reader of bandmill's own files accepts.
  *
- * A row of pairs.tsv or removed.tsv has two ids, each at most doubled in length by escapes, and a
- * path. Readers accept rows of up to BM_TABLE_ROW_MAX bytes (results/result_tables.h). A record
- * with a longer id is a bad record. */
+ * A row of pairs.tsv or removed.tsv has two ids and a path. Escapes may double the length of an id.
+ * Readers accept rows of up to BM_TABLE_ROW_MAX bytes (results/result_tables.h). A record with a
+ * longer id is a bad record. */
 
 #define BM_ID_BYTES_MAX ((size_t)15 << 20)
 
-/* id_kind -- the type of ids, and ids that are numbers. */
+/* id_kind -- the type of ids, and functions for ids that are numbers. */
 
-/* "text", "int64", "uint64", "rows"; NULL: UNTYPED. */
+/* The word for a kind: "text", "int64", "uint64", "rows". NULL: the kind is UNTYPED. */
 const char *bm_id_kind_word(bm_id_kind kind);
-bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: the word means no kind */
+bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: no kind has this word */
 /* Is this the text of an id of this kind? Integers are decimal, without a plus or leading zeros. */
 bool bm_id_is_of(bm_str id, bm_id_kind kind);
 
@@ -33,20 +33,22 @@ bool bm_id_is_of(bm_str id, bm_id_kind kind);
 /* If the id is a number from 0 to INT64_MAX - 1 and *next is known, make *next greater than it. */
 void bm_next_id_pass(uint64_t *next, bm_str id);
 
-/* numbered_id -- ids of the form X#N, N from 2, which repeated ids get if they are numbered. */
+/* numbered_id -- ids of the form X#N, where N is 2 or more. If repeated ids are numbered, they get
+ * this form. */
 
-/* Does the id have this form? *base: X; *number: N. */
+/* Does the id have the form X#N? *base becomes X, and *number becomes N. */
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
 
 /* next_numbers -- for each repeated id, the number at which the search for a free id#N continues.
  *
- * Ids are never removed, so a number that is in use stays in use. A search for X steps past an id
- * X#N that is in use, and does so only once; X is the text before the last '#', so no other search
- * does. So all searches together take no more steps than there are ids. */
+ * Ids are never removed, so a number that is in use stays in use. All searches for a repeated id X
+ * together step past each id X#N in use only once. Searches for other ids do not step past it,
+ * because X is the text before the last '#'. So all searches together take at most one step per
+ * id. */
 
 typedef struct bm_next_number {
-    uint32_t row;    /* the row with the id that was repeated */
-    uint32_t number; /* the next number to try; 2 at first */
+    uint32_t row;    /* the row with the first occurrence of the id */
+    uint32_t number; /* the next number to try; it begins with 2 */
 } bm_next_number;
 
 typedef struct bm_next_numbers {
@@ -56,8 +58,8 @@ typedef struct bm_next_numbers {
 } bm_next_numbers; /* {0} is empty */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers); /* frees */
-/* *out: the number of the id of `row`, which may be read and written until the next call.
- * BM_ERR_NOMEM. */
+/* *out becomes the address of the number for the id of `row`. It may be read and written until the
+ * next call. BM_ERR_NOMEM. */
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err);
 
 /* id_set -- maps ids to numbers and back. A new id gets the next number. */
@@ -66,35 +68,35 @@ bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **
 
 typedef struct bm_id_set {
     bm_buf text;    /* all ids, one after another */
-    uint64_t *ends; /* where each ends in `text` */
+    uint64_t *ends; /* for each id, the offset of its end in `text` */
     size_t n, cap;
     bm_hash_table table;
 } bm_id_set; /* {0} is empty */
 
 void bm_id_set_reset(bm_id_set *set); /* frees */
-/* *number: the number of the id, which is added if it is new. BM_ERR_NOMEM; BM_ERR_INPUT past
- * BM_DOCS_MAX. */
+/* Add the id if it is new, and set *number to its number. BM_ERR_NOMEM; BM_ERR_INPUT if there are
+ * more than BM_DOCS_MAX ids. */
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err);
 /* The number of an id, or BM_ID_NONE. */
 uint32_t bm_id_set_find(const bm_id_set *set, bm_str id);
-/* The id of a number, valid until the next add. */
+/* The id with this number, valid until the next add. */
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number);
 
 /* The bytes that a set of `n` ids with `text_bytes` of text needs, even while it grows. */
 uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes);
 
-/* An id, and XXH3_64bits of it. */
+/* An id, and XXH3_64bits of its text. */
 typedef struct bm_doc_id {
     bm_str text;
     uint64_t hash;
 } bm_doc_id;
 
-/* doc_table -- a row for each document of a job, in input order: its id, the file and line of its
- * record, the size and hash of its text, and its number of shingles.
+/* doc_table -- a table with a row for each document of a job, in input order. A row has the id, the
+ * file and line of the record, the size and hash of the text, and the number of shingles.
  *
- * Each id is looked up among the ids before it, since ids must differ. The table of ids is divided
- * into shards by the last bits of their hashes. Afterwards any number of threads may read.
- * Documents are appended in input order, in one of two ways:
+ * Each id is looked up among the earlier ids, since ids must differ. The table of ids is divided
+ * into shards by the last bits of the ids' hashes. When all documents were added, any number of
+ * threads may read the table. Documents are appended in input order, in one of two ways:
  *
  *     bm_doc_table_add      one document, by one thread
  *
@@ -106,15 +108,16 @@ typedef struct bm_doc_id {
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
  * Rows and ids are stored in columns (base/column.h). When they exceed a part of the memory, later
- * ones are stored in files. Readers notice no difference, and rows and ids together take at most
- * the memory divided by BM_DOC_FILE_PART, if rows are read by the functions below.
+ * rows and ids are stored in files. Readers notice no difference. If rows are read only by the
+ * functions below, rows and ids together take at most the memory divided by BM_DOC_FILE_PART.
  *
- * Rows that are reserved and not accepted are *ahead*; while there are some, bm_doc_table_add must
- * not be called. One thread may reserve while another accepts. */
+ * Rows that are reserved but not accepted yet are *ahead*. While rows are ahead, bm_doc_table_add
+ * must not be called. One thread may reserve while another accepts. */
 
-#define BM_DOC_SHARDS     32u
-#define BM_DOC_FILE_PART  16u  /* rows and ids may use the memory divided by this number */
-#define BM_DOC_LEAVE_ROWS 512u /* one of this many reads removes the file pages from memory */
+#define BM_DOC_SHARDS    32u
+#define BM_DOC_FILE_PART 16u /* rows and ids may take 1/16 of the memory */
+/* each read of a row whose number is a multiple of this may remove the file pages from memory */
+#define BM_DOC_LEAVE_ROWS 512u
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)
@@ -153,66 +156,72 @@ static inline bool bm_doc_same_text(const bm_doc_row *a, const bm_doc_row *b)
 typedef struct bm_file_names {
     const char **names;
     size_t n;
-    uint64_t *from_records; /* how many records of each input precede this shard; NULL: none */
+    /* for each input, how many records precede this shard of the inputs; NULL: there are no
+     * shards */
+    uint64_t *from_records;
 } bm_file_names;
 
 typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
     char *reason;      /* owned by the table */
-    uint64_t n_behind; /* lines after it that were skipped as part of it (record.h) */
+    uint64_t n_behind; /* lines after `line` that were skipped as part of the record (record.h) */
 } bm_skipped;
 
 /* Sums over the documents and bad records of batches. */
 typedef struct bm_doc_sums {
     size_t docs, skipped;
-    uint64_t id_bytes, reason_bytes; /* bytes in memory of ids, and of the reasons of bad records */
+    /* bytes in memory of the ids, and of the reasons of bad records */
+    uint64_t id_bytes, reason_bytes;
 } bm_doc_sums;
 
 typedef struct bm_doc_table {
-    bm_doc_row *rows; /* read them by bm_doc_table_row */
+    bm_doc_row *rows; /* to be read by bm_doc_table_row */
     size_t n;
     const char *temp_dir; /* borrowed; NULL: rows and ids stay in memory */
     struct {
-        bm_column rows, ends, text; /* they hold `rows` and the arrays of `ids` */
-        size_t n_left;              /* pages of rows 0 … n_left-1 were removed from memory */
+        bm_column rows, ends, text; /* the columns that store `rows`, ids.ends and ids.text */
+        size_t n_left; /* pages of the rows before row n_left were removed from memory */
     } columns;
-    bm_id_set ids; /* the number of an id is its row; ids.table is unused: see `shards` */
-    /* ids are looked up here */
+    bm_id_set ids; /* the number of an id is its row; ids.table is not used, but `shards` are */
+    /* the tables in which ids are looked up */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* the shards were freed */
     bm_doc_sums reserved; /* sums over all rows, including those reserved ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    size_t n_swallowing;    /* records skipped by this run together with lines after them */
-    bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
+    /* number of records that this run skipped together with lines after them */
+    size_t n_swallowing;
+    bool number_duplicates; /* a repeated id becomes the next free id#N; false: it is an error */
     bm_next_numbers next;
-    uint64_t n_tried;           /* ids of the form id#N that were looked up to find a free one */
-    uint64_t memory;            /* bytes at most; 0: no limit */
-    uint64_t memory_all;        /* the limit that `memory` is a part of, for messages */
-    uint64_t reason_bytes;      /* bytes of the reasons in `skipped` */
-    const bm_file_names *files; /* borrowed, for messages; NULL: a message about a repeated id does
-                                 * not name its first location */
-} bm_doc_table;                 /* {0} is empty */
+    uint64_t n_tried;      /* ids of the form id#N that were looked up to find a free one */
+    uint64_t memory;       /* the most bytes; 0: no limit */
+    uint64_t memory_all;   /* the limit of which `memory` is a part, for messages */
+    uint64_t reason_bytes; /* bytes of the reasons in `skipped` */
+    /* borrowed, for messages; NULL: the message about a repeated id does not name the id's first
+     * record */
+    const bm_file_names *files;
+} bm_doc_table; /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes of memory of the table and, with bm_doc_table_shard_bytes, of its shards alone, which
- * depend only on the number of ids. */
+/* The bytes of memory of the table (bm_doc_table_bytes), and of its shards alone
+ * (bm_doc_table_shard_bytes). The latter depend only on the number of ids. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
-/* The bytes that the table will hold with all rows reserved ahead and one more batch. *shards: the
- * part of these bytes that the shards hold. */
+/* The bytes that the table will have with all rows that are reserved ahead and one more batch.
+ * *shards becomes the number of these bytes that are in the shards. */
 uint64_t bm_doc_table_bytes_with(const bm_doc_table *table, const bm_doc_sums *batch,
                                  uint64_t *shards);
-/* Free the shards: no more documents are added. */
+/* Free the shards. No more documents may be added. */
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* Remove the pages of rows and ids in files from memory, until they are accessed again. Any
  * thread. */
 void bm_doc_table_leave(const bm_doc_table *table);
-/* Like bm_doc_table_leave, before `row` is read: unless the same row was the last reason to do so.
- * A document may be read once for each of a million copies. */
+/* Called before `row` is read. Like bm_doc_table_leave, but does nothing if this thread has done it
+ * for the same row a short time ago, because a document may be read once for each of a million
+ * copies. */
 void bm_doc_table_leave_for(const bm_doc_table *table, size_t row);
-/* A row, and its id as given (unescaped). Any thread. */
+/* Get a row (bm_doc_table_row), or its id as given, unescaped (bm_doc_table_id). Any thread. */
 static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
 {
     if (row % BM_DOC_LEAVE_ROWS == 0)
@@ -220,52 +229,54 @@ static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* As bm_doc_table_id, for rows in random order: an id in a file is read into `room`, which costs
- * less than page faults. The id is valid until `room` is used again. */
+/* Like bm_doc_table_id, for rows in random order. If the id is in a file, it is read into `room`,
+ * which takes less time than page faults. The id is valid until `room` is used again. */
 bm_str bm_doc_table_id_anywhere(const bm_doc_table *table, size_t row, bm_buf *room);
-/* Append a document. BM_ERR_INPUT: the id is repeated and not numbered; the message names
- * `file_name`, the line, and the location of the first record with this id. BM_ERR_NOMEM also past
- * table->memory. */
+/* Append a document. BM_ERR_INPUT: the id is repeated, and repeated ids are not numbered. The
+ * message names `file_name`, the line, and the location of the first record with this id.
+ * BM_ERR_NOMEM: there is no memory, or the table would exceed table->memory. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
 /* Prefetch the slot of an id that will soon be added. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-/* Begin to reserve rows after the last one. Call it only while no rows are reserved ahead. */
+/* Begin to reserve rows after the last row. Call it only while no rows are reserved ahead. */
 void bm_doc_table_begin(bm_doc_table *table);
-/* May a batch be reserved? False if repeated ids are numbered, or if the limit of memory or of
- * documents is near. The caller must then add its documents one by one, after all reserved rows
- * were accepted. */
+/* May rows for the batch be reserved? They may not if repeated ids are numbered, or if the limit of
+ * memory or of documents is near. Then the caller must add the documents of the batch one by one,
+ * after all reserved rows were accepted. */
 bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
-/* Grow the columns for a batch that may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no space. */
+/* Grow the columns for a batch whose rows may be reserved. BM_ERR_NOMEM, BM_ERR_IO: there is no
+ * space. */
 bm_status bm_doc_table_make_room(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
-/* After bm_doc_table_make_room: reserve rows for the batch, and return the first one. *text: the
- * offset of the text of its ids. */
+/* After bm_doc_table_make_room: reserve rows for the batch, and return the number of the first row.
+ * *text becomes the offset at which the text of the batch's ids begins. */
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
-/* Set a row. Its id was copied to the text of ids, and ends at offset `end` there. */
+/* Set a row. Its id was copied to the text of ids before, and ends there at offset `end`. */
 static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,
                                      uint64_t end)
 {
     table->rows[at] = *row;
     table->ids.ends[at] = end;
 }
-/* *first: the first row with the same id as `row`; `id_hash` is the hash of that id.
- * BM_ERR_NOMEM. */
+/* Put the id of `row` into its shard. `id_hash` is the hash of the id. *first becomes the first row
+ * with this id. BM_ERR_NOMEM. */
 bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
                              bm_error *err);
 void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
-/* Return the error that bm_doc_table_add returns for a repeated id, BM_ERR_INPUT: `row` has the
- * same id as the row `first`. */
+/* Fail with BM_ERR_INPUT because of a repeated id, as bm_doc_table_add does: `row` has the same id
+ * as row number `first`. */
 bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
                                 const char *file_name, bm_error *err);
-/* Bytes of memory that the reason of a bad record takes. */
+/* The bytes of memory that the reason of a bad record takes. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped);
 /* Append a bad record, which was skipped. On BM_OK the table owns skipped->reason. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
-/* Remove the rows from `n_rows` on and the skipped records from `n_skipped` on. Nothing may be
- * added afterwards, since the shards still have the removed ids. */
+/* Remove the rows from number `n_rows` on, and the skipped records from number `n_skipped` on.
+ * Nothing may be added afterwards, since the shards still have the removed ids. */
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
 
-/* pair_order -- the order of pairs, and a pair as two words that sort in that order.
+/* pair_order -- the order of pairs. A pair is also represented by two words that sort in this
+ * order.
  *
  *     key     a << 32 | b         ascends as pairs do
  *     value   bits of the similarity */
@@ -281,5 +292,5 @@ static inline uint64_t bm_pair_key(uint32_t a, uint32_t b)
 uint64_t bm_edge_bits(double similarity);
 double bm_edge_similarity(uint64_t bits);
 
-/* The pair of a key and the bits of its similarity. */
+/* Make the pair of a key and the bits of the pair's similarity. */
 bm_pair bm_pair_of_key(uint64_t key, uint64_t bits);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_rules.c -- parsing a list: it is split at commas, each rule at its colon, values at bars. */
+/* keep_rules.c -- parses a list of rules. The list is split at commas, each rule at its colon, and
+ * its values at bars. */
 #include "model/keep_rules.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "base/memory.h"
 
 static const struct {
-    const char *word; /* ends with a colon if an argument follows */
+    const char *word; /* ends with a colon if the rule has an argument */
     bm_keep_kind kind;
 } kinds[] = {{"first", BM_KEEP_RULE_FIRST},     {"last", BM_KEEP_RULE_LAST},
              {"longest", BM_KEEP_RULE_LONGEST}, {"shortest", BM_KEEP_RULE_SHORTEST},
@@ -24,7 +25,8 @@ static bm_status refuse(const char *rule, const char *why, bm_error *err)
                          rule, why);
 }
 
-/* The length of the text up to the first `stop` without a backslash, or up to its end. */
+/* The length of the text up to its first `stop` that has no backslash before it, or up to its
+ * end. */
 static size_t part_end(const char *text, char stop)
 {
     size_t at = 0;
@@ -33,7 +35,8 @@ static size_t part_end(const char *text, char stop)
     return at;
 }
 
-/* Write the text without its escapes to `out`, which has `len` + 1 bytes; return its end, a NUL. */
+/* Write the text without its escapes, and a NUL, to `out`, which has space for `len` + 1 bytes.
+ * Returns the position of the NUL. */
 static char *unescape(const char *text, size_t len, char *out)
 {
     for (size_t i = 0; i < len; i++) {
@@ -153,7 +156,7 @@ static void drop_rule(bm_keep_rules *rules)
 
 static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
 {
-    bool decided = false; /* an earlier rule decides in every case */
+    bool decided = false; /* an earlier rule decides in any case */
     for (bool more = true; more;) {
         const size_t len = part_end(list, ',');
         BM_TRY(add_rule(out, list, len, err));
@@ -165,7 +168,7 @@ static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
         const bool ends = kind == BM_KEEP_RULE_FIRST || kind == BM_KEEP_RULE_LAST;
         out->last = out->last || (kind == BM_KEEP_RULE_LAST && !decided);
         out->none = kind == BM_KEEP_RULE_NONE;
-        /* a rule after `first` or `last` is checked, but can decide nothing */
+        /* a rule after `first` or `last` is checked, but cannot decide anything */
         if (decided && bm_keep_looks_at_field(kind))
             out->n_by_field--;
         if (ends || decided || out->none)

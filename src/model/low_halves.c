@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* low_halves.c -- counting distinct hashes and low halves, and the error message.
+/* low_halves.c -- counts distinct hashes and low halves, and makes the error message.
  *
  * Tests: tests/unit/model/test_low_halves.c, tests/cli/situations/low-halves.txt */
 #include "model/low_halves.h"
@@ -14,10 +14,10 @@
 
 #define REGISTERS (1u << BM_LOW_HALVES_BITS)
 
-/* Count a value. Its register stores the greatest number of leading zeros so far, plus 1. */
+/* Count a value. Its register stores 1 + the greatest number of leading zeros so far. */
 static inline void count(uint8_t *registers, uint64_t value)
 {
-    /* fmix64 leaves 0 as it is, and 0 would set the highest rank. */
+    /* without the addition, fmix64 would leave 0 unchanged, and 0 would set the highest rank */
     const uint64_t mixed = bm_fmix64(value + UINT64_C(0x9E3779B97F4A7C15));
     const uint64_t rest = mixed << BM_LOW_HALVES_BITS | UINT64_C(1) << (BM_LOW_HALVES_BITS - 1);
     const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
@@ -47,7 +47,7 @@ bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const 
                             size_t n_docs, bm_error *err)
 {
     for (size_t i = 0; i < n_docs; i++) {
-        if (offsets[i + 1] > offsets[i]) /* without hashes `hashes` may be NULL */
+        if (offsets[i + 1] > offsets[i]) /* if there are no hashes, `hashes` may be NULL */
             count_document(seen, hashes + offsets[i], offsets[i + 1] - offsets[i]);
         else
             seen->n_docs++;
@@ -63,7 +63,7 @@ bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const 
 static double estimate(const uint8_t *registers)
 {
     const double m = REGISTERS;
-    uint32_t with[64] = {0}; /* registers that have this rank */
+    uint32_t with[64] = {0}; /* number of registers with each rank */
     double sum = 0;
     for (size_t i = 0; i < REGISTERS; i++)
         with[registers[i]]++;
@@ -76,8 +76,8 @@ static double estimate(const uint8_t *registers)
 bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err)
 {
     const double all = ldexp(1, 32), whole = estimate(seen->whole), low = estimate(seen->low);
-    const double expected = -all * expm1(-whole / all); /* how many distinct low halves `whole`
-                                                         * random hashes have */
+    /* expected number of distinct low halves if all `whole` hashes are random */
+    const double expected = -all * expm1(-whole / all);
     if (low >= expected * 7 / 8)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_INPUT, seen->of, 0,

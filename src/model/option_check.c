@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_check.c -- checks of options, one function for each part.
+/* option_check.c -- checks options, with one function for each part.
  *
  * Tests: tests/unit/model/test_option_check.c */
 #include "model/option_check.h"
@@ -180,8 +180,8 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
 {
-    uint64_t known = BM_FIELD_FORMAT | BM_FIELD_CANDIDATES | BM_FIELD_THRESHOLD; /* fields without a
-                                                                                  * row */
+    /* the fields that have no row */
+    uint64_t known = BM_FIELD_FORMAT | BM_FIELD_CANDIDATES | BM_FIELD_THRESHOLD;
     for (size_t i = 0; i < BM_N_ROWS; i++)
         known |= bm_field_rows[i].bit;
     if ((set_fields & ~known) != 0)

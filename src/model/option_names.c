@@ -16,7 +16,8 @@
 
 #define N_NORMALIZE (unsigned)(sizeof words_NORMALIZE / sizeof words_NORMALIZE[0])
 
-/* One row for each option, in the order of bm_option: its field in the options, and its words. */
+/* One row for each option, in the order of bm_option. It has the name of the option's field, and
+ * its words. */
 static const struct {
     const char *field;
     const char *const *words;
@@ -66,8 +67,8 @@ void bm_normalize_words(uint32_t bits, char *out, size_t cap)
     size_t used = 0;
     snprintf(out, cap, "none");
     for (unsigned i = 0; i < N_NORMALIZE; i++) {
-        const unsigned bit = (i + N_NORMALIZE - 1) % N_NORMALIZE; /* the step with the last bit is
-                                                                   * applied first */
+        /* the step that has the last bit is applied first */
+        const unsigned bit = (i + N_NORMALIZE - 1) % N_NORMALIZE;
         if ((bits & (1u << bit)) != 0 && used < cap)
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",",
                                      words_NORMALIZE[bit]);

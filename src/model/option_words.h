@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_words.h -- names of option values and the defaults of the documentation; each is written
- * once. bm_option_name and bm_option_value are public (bandmill/option_names.h). */
+/* option_words.h -- the names of option values, and the documented defaults. bm_option_name and
+ * bm_option_value are public (bandmill/option_names.h). */
 #pragma once
 
 #include <bandmill/option_names.h>
@@ -8,20 +8,20 @@
 
 #include "options/option_tests.h"
 
-/* The name, or `otherwise` (may be NULL) for a value without one. */
+/* The name of the value. If it has no name, `otherwise`, which may be NULL. */
 const char *bm_option_name_or(bm_option option, unsigned value, const char *otherwise);
-/* Does the option have such a value? If not, BM_ERR_USAGE names the field. */
+/* Does the option have this value? If not, BM_ERR_USAGE names the field. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
-/* Write the names of normalisation steps to `out`, in the order of their application ("none" for
- * 0), cut short at `cap`. */
+/* Write the names of the normalisation steps `bits` to `out`, in the order in which the steps are
+ * applied. 0 gives "none". Cut short at `cap` bytes. */
 void bm_normalize_words(uint32_t bits, char *out, size_t cap);
-/* Parse a list of these names; false: a name is unknown. Steps that exclude each other are not
- * checked here. */
+/* Parse a list of names of normalisation steps. False: a name is unknown. It is not checked here
+ * whether steps exclude each other. */
 bool bm_normalize_value(const char *list, uint32_t *bits);
 /* Write the shingle as KIND:K. */
 void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);
 
-/* Does this verification compare the sets of documents? */
+/* Does this kind of verification compare the sets of documents? */
 static inline bool bm_verify_reads_sets(bm_verify verify)
 {
     return verify == BM_VERIFY_EXACT || verify == BM_VERIFY_CONTAINED;
@@ -35,7 +35,7 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     {                                                                                              \
         .max_errors = UINT64_MAX, .max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES                        \
     }
-/* Replace a limit of 0, which stands for the default. */
+/* Replace a limit of 0, which means the default. */
 static inline void bm_input_fill_limit(bm_input_options *input)
 {
     if (input->max_doc_bytes == 0)

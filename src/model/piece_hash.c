@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece_hash.c -- one hash of the current piece, and one of the digests of all pieces before it. A
- * piece ends only when a byte follows, so for a file of exactly one piece there is no second
- * hash. */
+/* piece_hash.c -- keeps a hash of the current piece, and a hash of the digests of all pieces before
+ * it. A piece is ended only when a byte follows it. So if a file has only one piece, there is no
+ * second hash. */
 #include "model/stream_hash.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 struct bm_piece_hash {
     bm_stream_hash *piece, *list;
     uint64_t piece_bytes; /* UINT64_MAX: the whole file is one piece */
-    uint64_t in_piece;    /* bytes of the piece so far */
+    uint64_t in_piece;    /* bytes of the current piece so far */
     bool has_list;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheme_facts.c -- a row for each scheme; the public calls bm_scheme_hash, bm_scheme_seed and
- * bm_scheme_value_bytes.
+/* scheme_facts.c -- has a row for each scheme, and the public functions bm_scheme_hash,
+ * bm_scheme_seed and bm_scheme_value_bytes.
  *
  * Tests: tests/unit/model/test_scheme_facts.c */
 #include "model/scheme_facts.h"
@@ -20,7 +20,7 @@ static const struct {
     unsigned hashes;
     bm_token_hash first;
     uint32_t seed, word_bytes;
-    uint64_t greatest; /* greatest word of a document that has shingles; 0: no bound */
+    uint64_t greatest; /* greatest word of a document with shingles; 0: no bound */
 } rows[] = {
     [BM_SCHEME_AFFINE32] = {ANY, BM_TOKEN_XXH3, 1, 4, 0},
     [BM_SCHEME_OPH] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4, UINT32_MAX - 1},
@@ -55,7 +55,7 @@ uint64_t bm_scheme_greatest_word(bm_scheme scheme)
                                                                    : UINT64_MAX;
 }
 
-/* nemo: the first multiplier of the scheme is the seed of its hash, drawn as in
+/* The seed of the hash of nemo, which is the first multiplier of the scheme. It is drawn as in
  * sketch/scheme_nemo.c. */
 static uint32_t nemo_hash_seed(uint32_t seed)
 {

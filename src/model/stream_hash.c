@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_hash.c -- a state of xxHash, and the update function for this processor.
+/* stream_hash.c -- has a state of xxHash, and uses the update function for the chosen instruction
+ * set.
  *
  * Tests: tests/unit/model/test_stream_hash.c */
 #include "model/stream_hash.h"
@@ -9,7 +10,7 @@
 #include "model/stream_hash_loops.h"
 
 struct bm_stream_hash {
-    XXH3_state_t state; /* first: it needs 64-byte alignment */
+    XXH3_state_t state; /* the first member, because it needs 64-byte alignment */
     bm_stream_hash_add_fn *add;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_hash_avx2.c -- xxHash compiled with this file's instruction set flags.
+/* stream_hash_avx2.c -- xxHash, compiled with the instruction set flags of this file.
  *
  * Tests: tests/unit/model/test_stream_hash.c */
 #include "model/stream_hash_loops.h"
