@@ -16,8 +16,9 @@ typedef struct bm_schema_parts {
     size_t n_children;         /* at most BM_ARRAY_CHILDREN */
 } bm_schema_parts;
 
-/* Make the schema of data without nulls. Its children begin as released, and the caller fills them;
- * releasing *out also releases the filled children. BM_ERR_NOMEM: *out is marked as released. */
+/* Make the schema of data without nulls. At first its children are marked as released, and the
+ * caller fills them. Releasing *out also releases the filled children. BM_ERR_NOMEM: *out is marked
+ * as released. */
 bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, bm_error *err);
 /* Attach one metadata pair, `key` and `value`; at most once per schema. */
 bm_status bm_schema_annotate(struct ArrowSchema *schema, bm_str key, bm_str value, bm_error *err);

@@ -46,8 +46,8 @@ typedef struct bm_batch_limits {
      * length may be kept. */
     const bm_long_gate *gate;
     /* For record sources; borrowed. If not NULL, the source reports the position after each batch.
-     * If places->known is set too, it verifies that the inputs before this position are
-     * unchanged. */
+     * If places->known is set too, the source also verifies that the inputs before this position
+     * are unchanged. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
     /* For tables, if `helped` is set: the most bytes of a range of rows; 0: no ranges. Several
@@ -63,11 +63,11 @@ typedef struct bm_batch_parser bm_batch_parser;
 
 typedef struct bm_batch_source_ops {
     const char *name; /* "records", "hashes", "columns", "keys" */
-    /* True: its documents are texts, which are still to be shingled and hashed. False: they are
-     * shingle hashes already, or band keys. */
+    /* True: the documents of the source are texts, which are still to be shingled and hashed.
+     * False: they are shingle hashes already, or band keys. */
     bool has_text;
     bool places; /* its batches have `place`, so that a job can be resumed after any batch */
-    /* Does it read inputs of this format? */
+    /* Does the source read inputs of this format? */
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
@@ -173,7 +173,7 @@ bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_e
 void bm_batch_source_end(bm_batch_source *source);
 void bm_batch_source_free_batch(const bm_batch_source *source, bm_source_batch *batch);
 
-/* A parser parses batches of this source, which it borrows. */
+/* Open a parser for batches of this source. The parser borrows the source. */
 bm_status bm_batch_parser_open(const bm_batch_source *source, bm_batch_parser **out, bm_error *err);
 void bm_batch_parser_close(bm_batch_parser *parser); /* NULL is fine */
 /* Calls back for each document or bad record of the batch, in order, except records that are passed
@@ -185,8 +185,8 @@ bm_status bm_batch_parser_run(bm_batch_parser *parser, const bm_source_batch *ba
 bm_status bm_batch_parser_split(bm_batch_parser *parser, const bm_source_batch *batch,
                                 bm_record_fn fn, void *ctx, bm_error *err);
 
-/* source_records -- the batch source of record files: the reader (reader.c) cuts them, and parsers
- * parse them. */
+/* source_records -- the batch source of record files. The reader (reader.c) cuts the files, and
+ * parsers parse the records. */
 
 extern const bm_batch_source_ops bm_source_records;
 

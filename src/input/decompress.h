@@ -16,7 +16,7 @@
 
 typedef struct bm_decompress bm_decompress;
 
-/* A decompressor of `kind`, which is not NONE. */
+/* Open a decompressor of `kind`, which is not NONE. */
 bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error *err);
 /* Limit windows to 2^window_log bytes instead of 2^27; a larger one is BM_ERR_NOMEM. Call before
  * begin. */
@@ -24,10 +24,10 @@ void bm_decompress_limit(bm_decompress *d, unsigned window_log);
 /* Begin a new file; `name` (borrowed until the next begin) is for messages. */
 void bm_decompress_begin(bm_decompress *d, const char *name);
 
-/* Decompress in.data[used … in.len-1] into at most out_cap bytes at out, until either is used up.
- * If all input is used and n_out is 0, more input is needed, or, if `end` is set, all output was
- * delivered. Broken data give BM_ERR_INPUT, in this call and all later ones, but only after all
- * bytes before the damage were delivered, whatever the sizes of the steps. */
+/* Decompress in.data[used … in.len-1] into at most out_cap bytes at out, until the input or the
+ * space is used up. If all input is used and n_out is 0, more input is needed, or, if `end` is set,
+ * all output was delivered. Broken data give BM_ERR_INPUT, in this call and all later ones, but
+ * only after all bytes before the damage were delivered, whatever the sizes of the steps. */
 bm_status bm_decompress_run(bm_decompress *d, bm_decompress_step *step, bm_error *err);
 /* Call when a step with `end` has delivered nothing more. BM_ERR_INPUT: the file ended inside a
  * member. */

@@ -7,12 +7,13 @@
  * libdeflate does not report at which bit a block ends. Decoders differ in the following cases;
  * this one behaves like zlib:
  *
- *     codes of literals and lengths    286 at most in a header (5 bits could say 288)
- *     codes of distances               30 at most (32)
- *     lengths 286, 287; distances 30, 31 of the fixed codes    no symbols
- *     code lengths repeated beyond the last code               refused
- *     codes that leave bit patterns unused    refused, except one code of one bit; for distances
- *                                             also no code. An unused pattern in the data: refused
+ *     codes of literals and lengths    286 at most in a header (its 5 bits could mean 288)
+ *     codes of distances               30 at most in a header (its 5 bits could mean 32)
+ *     fixed codes                      lengths 286 and 287, distances 30 and 31: refused
+ *     code lengths                     repeated beyond the last code: refused
+ *     a code with unused bit patterns  refused, unless it has one symbol, of one bit; a code of
+ *                                      distances may also have no symbol
+ *     an unused bit pattern in data    refused
  *     no code for the end of a block   refused
  *
  * Method: as in libdeflate and in zlib-ng's chunked loop. The next bits are the index into a table.
@@ -235,7 +236,8 @@ static bool make_table(const code *c)
     unsigned bits = 1;
     while (counts[bits] == 0)
         bits++;
-    uint32_t at = 0, end = UINT32_C(1) << bits; /* entries so far; repeated for longer codes */
+    /* end: number of entries so far; they are repeated for longer codes */
+    uint32_t at = 0, end = UINT32_C(1) << bits;
     const uint16_t *symbol = sorted;
     for (unsigned left = counts[bits]; bits <= c->bits;) {
         c->table[at] = entry_of(c->symbols[*symbol++], bits);

@@ -7,11 +7,12 @@
  * leave some blocks free. Otherwise the reader could wait for ever.
  *
  * If the ends of members can be found without unpacking (members.h), one thread at a time reads the
- * source in order and cuts members off, and all threads unpack them. Any other source is unpacked
- * as a stream, by one thread at a time. If threads help (bm_input_ahead_help), the reader itself
- * unpacks the stream that it is reading, straight into the caller's buffer. Before the reader
- * waits, it helps too. Passing a block between threads costs a twentieth of the time of unpacking
- * it. So it is a gain to let another thread unpack a block only if that thread would be idle.
+ * source in order and cuts members off. All threads unpack these members. Any other source is
+ * unpacked as a stream, by one thread at a time. If threads help (bm_input_ahead_help), the reader
+ * itself unpacks the stream that it is reading, straight into the caller's buffer. Before the
+ * reader waits, it helps too. Passing a block between threads costs a twentieth of the time of
+ * unpacking it. So it is a gain to let another thread unpack a block only if that thread would be
+ * idle.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -48,7 +49,7 @@ typedef struct block {
     struct block *next;
     uint64_t stored; /* stored bytes of the source up to the end of this block */
     size_t pos, len;
-    bool filling; /* members are being unpacked into it */
+    bool filling; /* members are being unpacked into this block */
     bool failed;  /* unpacking failed: the reader reads the source again by itself */
     char data[];  /* plan.block_bytes bytes */
 } block;
@@ -380,8 +381,8 @@ static slot_state read_members(const bm_input_ahead *ahead, slot *p, bool *cut)
     }
 }
 
-/* Cut members off and return their block, or NULL if there are none. `rest` receives the bytes
- * after them and becomes p->packed. */
+/* Cut members off p->packed, and return the block that has them. NULL: there are none. `rest`
+ * receives the bytes after the members, and becomes p->packed. */
 static block *cut_members(const bm_input_ahead *ahead, slot *p, block *rest, slot_state *state)
 {
     bool cut = false;
@@ -463,7 +464,7 @@ static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
             pthread_cond_signal(&ahead->work);
         unpack_members(ahead, p, u, in, b);
     } else if (b != NULL && (b->len == 0 || p->state == SLOT_FAILED)) {
-        release_block(ahead, b); /* the reader will read it again and report the error */
+        release_block(ahead, b); /* the reader will read the source again and report the error */
     } else if (b != NULL) {
         put_block(p, b);
     }

@@ -13,9 +13,9 @@
 /* content_place -- a position in the inputs, and a digest of the bytes before it.
  *
  * An interrupted job has saved its records up to some position. It may resume even if the user has
- * since repaired later bytes of a file. So the job saves, with the position, a digest of all
- * (decompressed) bytes before it in its file. A resumed job verifies this digest when it passes the
- * position. */
+ * since repaired later bytes of a file. So the job saves the position with a digest of all
+ * (decompressed) bytes that precede it in its file. A resumed job verifies this digest when it
+ * passes the position. */
 
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */

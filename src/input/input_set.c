@@ -1097,8 +1097,8 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
         "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
-/* Refuse a file in a folder that has no known ending, if sources may have several formats: it may
- * not be meant as a document. */
+/* If sources may have several formats, refuse a file without a known ending that was found in a
+ * folder. It may not be meant as a document. */
 static bm_status check_stray(const bm_source *source, const bm_source *other, bm_error *err)
 {
     if (!source->in_folder || format_of_source(source) != BM_FORMAT_FILES)
@@ -1200,7 +1200,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           "no files there (%llu names that begin with . or _ were left out%s)",
                           (unsigned long long)set->n_hidden, others);
     }
-    /* The reader of arrays of hashes, which have no records, probes them itself. */
+    /* Arrays of hashes have no records. Their own reader examines them. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(input_set_probe(set, err));

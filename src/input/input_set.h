@@ -30,8 +30,8 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Set the names that ids and messages show, one per source, for files that were moved. `offsets` is
  * the name of the offsets file, or NULL. All names are borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
-/* Set *out to a set of the sources from `first` on that have the same format. It is a view, which
- * can be read as long as `set` is open, and is not closed. */
+/* Set *out to a set of the sources from `first` on that have the same format. The new set is a
+ * view: it can be read while `set` is open, and must not be closed. */
 bm_status bm_input_set_view(const bm_input_set *set, size_t first, bm_input_set *out,
                             bm_error *err);
 /* If one of the rules uses a field, let records have ranking keys (keep_key.h) by these rules,
@@ -51,8 +51,8 @@ bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *larg
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
 void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources);
 bm_input_resources bm_input_set_resources(const bm_input_set *set); /* zeros by default */
-/* Are all inputs regular files, which another process can read again, and not standard input or
- * pipes? */
+/* Are all inputs regular files, so that another process can read them again? Not if one is standard
+ * input or a pipe. */
 bool bm_input_set_stays(const bm_input_set *set);
 /* Bytes of standard input and of pipes that were copied so that they can be read again. */
 uint64_t bm_input_set_copied(const bm_input_set *set);
@@ -143,9 +143,9 @@ struct bm_input_set {
 /* input_set_open -- from paths to the set of files that a job reads.
  *
  * Opening expands directories in byte order of their paths, reads `--files-from`, examines the
- * first bytes of each file (its compression; formats that are refused), and determines one format
- * for all files. If the format of the options is MIXED, the name of each file determines its
- * format. */
+ * first bytes of each file (for its compression, and for formats that are refused), and determines
+ * one format for all files. If the format of the options is MIXED, the name of each file determines
+ * its format. */
 
 /* Open the inputs that `options` name. BM_ERR_USAGE: no input named, standard input named twice,
  * formats that differ, fields that the rule for the header forbids (record_rules.h). BM_ERR_INPUT:

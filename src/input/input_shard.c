@@ -201,7 +201,7 @@ static bool count_rows(void *ctx, uint64_t rows)
     return true;
 }
 
-/* The byte offset at which a row is taken to be in the file. */
+/* The byte offset in the file that is assumed for a row. */
 static uint64_t row_offset(const row_groups *g, uint64_t row)
 {
     __extension__ const unsigned __int128 product = (unsigned __int128)g->size * row;

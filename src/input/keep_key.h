@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_key.h -- encodes a record's ranking by the rules of `keep` as bytes, its key. Of two
- * records, the one with the lesser key (memcmp) is preferred.
+/* keep_key.h -- encodes how the rules of `keep` rank a record. The result is the record's key, a
+ * string of bytes. Of two records, the one with the lesser key (memcmp) is preferred.
  *
  * Each rule adds a part, in the order of the rules:
  *
  *     longest, shortest  8 bytes: the length, big-endian; for longest its complement
- *     sources, order     4 bytes: index in the listed values; then all other values; last (order)
- *                        missing ones
+ *     sources, order     4 bytes: the index in the listed values; all other values have the next
+ *                        index, and with `order` missing values have the index after that
  *     max, min           a class (1 number, 2 string, 3 neither), then
  *         a number       8 bytes: the nearest double, as an integer in its order; 1 byte: is the
  *                        number below it (0), equal (1) or above (2)? Unless equal, exponent and
@@ -14,8 +14,9 @@
  *                        tables compare exactly with one another and with doubles
  *         a string       its bytes, NUL as 00 01, and 00 00 at the end
  *                        (for max, everything after the class is complemented)
- *     within             the bytes that `order` compares, equal for equal values, and no others;
- *                        the last part, so it orders only documents that are never compared
+ *     within             the bytes that `order` compares, which are equal only for equal values.
+ *                        It is the last part, so it decides only between documents that are
+ *                        never compared
  *
  * The key ends with a part that is not compared: names of the record's fields, the length of these
  * names (2 bytes), and one byte (bm_keep_seen) for each rule that uses a field. In each batch, only

@@ -39,7 +39,7 @@ static uint64_t number_at(bm_str in, size_t at, size_t n)
     return value;
 }
 
-/* --- where they end --- */
+/* --- ends of members and frames --- */
 
 typedef struct member {
     size_t end; /* 0: the end is not in these bytes */

@@ -26,7 +26,7 @@ typedef struct bm_record {
                             never in a full parse) */
     bool bad;           /* only file, line, raw, reason and n_behind are set */
     const char *reason; /* the error, and in parentheses what was expected */
-    uint64_t n_behind;  /* of a bad csv row: lines after its first that a quote made part of it */
+    uint64_t n_behind;  /* of a bad csv row: how many more lines a quote made part of the row */
     /* Valid UTF-8, unescaped. A record without an id of its own gets FILE:LINE, or in an array
      * FILE:N. */
     bm_str id;

@@ -28,7 +28,8 @@ typedef struct bm_wet_scan {
 } bm_wet_scan;
 
 typedef struct bm_scan {
-    unsigned state;       /* 0 at the beginning of a file and, except in json, of each record */
+    /* 0 at the beginning of a file; except in json, 0 also at the beginning of each record */
+    unsigned state;
     bm_row_syntax syntax; /* csv only */
     /* json only: */
     unsigned before; /* the state in which the element began */
@@ -87,8 +88,8 @@ typedef struct bm_record_format {
     bm_record_end_fn record_end;
     bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
-    /* *type is set for a record that is neither a document nor a header. NULL: every record is a
-     * document. */
+    /* Find the role of a record. *type is set if the record is neither a document nor a header.
+     * NULL: every record is a document. */
     bm_record_role (*role)(bm_str raw, bm_str *type);
 } bm_record_format;
 

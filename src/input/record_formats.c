@@ -569,7 +569,7 @@ static void set_jsonl_values(struct bm_parser *parser)
     }
 }
 
-/* What records begin with that are not JSON but a known format, and advice for them. */
+/* Formats that are often given by mistake: how their records begin, and advice. */
 static const struct {
     bm_str begin;
     const char *what;

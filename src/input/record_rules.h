@@ -80,7 +80,7 @@ typedef struct bm_row {
     uint32_t n_cells;     /* cells returned so far, counting a broken one */
     const char *broken;   /* the error in the row; NULL: none so far */
     const char *expected; /* what was expected instead */
-    const char *opened;   /* the quote that begins the broken cell; NULL: none does */
+    const char *opened;   /* the quote that begins the broken cell; NULL: there is no such quote */
 } bm_row;
 
 typedef struct bm_cell {

@@ -112,14 +112,15 @@ typedef struct bm_table_kept {
     const bm_table_text_cut *cuts;
     uint64_t n_cuts;
     const char *text;
-    /* 1: reading and writing do not overlap. The written file does not depend on the number. */
+    /* Number of threads; 1: reading and writing do not overlap. The written file does not depend on
+     * it. */
     uint32_t threads;
     uint64_t memory;   /* as in bm_table_wish */
     bm_write_fn write; /* receives the new file, from front to back */
     void *write_ctx;
     /* NULL, or another table of the same schema, whose rows follow in the same file. Of the other
-     * table, only path, rows, n_rows, bytes, cuts, n_cuts and `more` are used. NULL if there are
-     * labels. */
+     * table, only path, rows, n_rows, bytes, cuts, n_cuts and `more` are used. If there are labels,
+     * it must be NULL. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 
@@ -157,7 +158,7 @@ typedef struct bm_table_module {
      * file or a stream, becomes an IPC file. Fails like `open`, and with BM_ERR_PIPE: `write`
      * failed; BM_ERR_INPUT: schemas differ. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
-    /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
+    /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` failed. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);
 } bm_table_module;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.c -- one set of functions per compression, and the size of the window by a file's first
- * bytes.
+/* unpack.c -- has one set of functions per compression, and finds the size of the window in a
+ * file's first bytes.
  *
  * Tests: tests/unit/input/test_decompress.c, tests/unit/input/test_window_of.c */
 #include "input/unpack.h"
@@ -25,8 +25,8 @@
  *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment |
  *                 dictionary id | size of the content, which is the window of a single segment
  *     xz          stream header (12 bytes) | size of the block header | flags | sizes, if the flags
- *                 say so | filters: id, size of properties, properties (one byte for LZMA2, id 21
- *                 hex) */
+ *                 announce them | filters: id, size of properties, properties (one byte for LZMA2,
+ *                 id 21 hex) */
 
 #define STREAM_HEADER 12u
 #define LZMA2_ID      0x21u
@@ -225,8 +225,8 @@ const bm_unpack_ops bm_unpack_gz = {.members = "member",
  * gets the requested number of bytes less that header. A call then decodes at most one block, or
  * reads a header, never both. The first byte of a frame is passed alone. Otherwise the library
  * would decode a small frame as a whole, by other rules. The library delivers the parts of an
- * uncompressed block as they arrive, and only later finds that the block is too large. So it needs
- * `pieces`.
+ * uncompressed block as they arrive, and only later finds that the block is too large. So this
+ * compression needs `pieces`.
  *
  * The library accepts a match anywhere in its buffer, which is larger than the window if an earlier
  * frame needed a larger buffer. So after such a frame, a frame longer than its window gets a new
@@ -400,7 +400,8 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
  * damage could not be detected.
  *
  * The decoder of LZMA2 reads beyond the end of a damaged chunk while it has input and output space.
- * Only then does it compare the bytes read with the header of the chunk. So it needs `pieces`. */
+ * Only then does it compare the bytes read with the header of the chunk. So this compression needs
+ * `pieces`. */
 
 #define OTHER_BYTES (UINT64_C(1) << 20) /* memory in addition to the dictionary */
 
@@ -519,7 +520,7 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
  *
  * Unpacks streams of bzip2 with libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
  * library delivers the bytes of a block before it verifies the checksum. How many bytes of a
- * damaged block it delivers depends on the output space. So it needs `pieces`. */
+ * damaged block it delivers depends on the output space. So this compression needs `pieces`. */
 
 #define BZ2_FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
 
