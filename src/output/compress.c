@@ -444,9 +444,9 @@ static const pack_ops pack_lz4 = {
 
 /* === pack blocks ===
  *
- * Compression in blocks of PACK_BLOCK_BYTES, each complete in itself (a member of gz, a frame of
- * zst), on the threads of a pool. The output does not depend on the number of threads. The threads
- * start at the pool's second block, so a small file starts none.
+ * Compresses in blocks of PACK_BLOCK_BYTES, on the threads of a pool. Each block is complete in
+ * itself (a member of gz, a frame of zst). The output does not depend on the number of threads. The
+ * threads start at the pool's second block, so a small file starts none.
  *
  * The blocks of a file form a ring. The caller fills the blocks and copies their output to
  * step->out, both in order. Meanwhile threads compress the blocks. Blocks of the file that was
@@ -672,7 +672,7 @@ static void compress_next(pack_blocks *b, void *state)
     pthread_cond_broadcast(&pool->finished);
 }
 
-/* The first file that has a block that no thread has begun. */
+/* The first file with a block that no thread has begun. */
 static pack_blocks *find_work(const bm_pack_pool *pool)
 {
     pack_blocks *b = pool->first;

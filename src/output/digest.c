@@ -345,7 +345,7 @@ out:
 
 /* === digest follow ===
  *
- * Threads that hash the pieces of a file while it is written.
+ * Hashes the pieces of a file on threads of its own while the file is written.
  *
  *     written      |=======|=======|=======|====...
  *     thread 1      ######   slow, or without a processor for a while:

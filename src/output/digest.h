@@ -4,8 +4,8 @@
  *
  * Both are computed by pieces of BM_FILE_PIECE_BYTES. The digest of a file of one piece is the
  * digest of its bytes. The digest of a longer file is the digest of a list: the binary digests of
- * its pieces, in order (model/stream_hash.h). Any thread may hash any piece. Manifests without a
- * digests version list digests of whole files (`piece_bytes` 0). */
+ * its pieces, in order (model/stream_hash.h). Any thread may hash any piece. Manifests without the
+ * member "digests" list digests of whole files (`piece_bytes` 0). */
 #pragma once
 
 #include <stdbool.h>
@@ -72,7 +72,7 @@ bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
-/* digest_files -- pieces of files, hashed by several threads. */
+/* digest_files -- hashes the pieces of files on several threads. */
 
 typedef struct bm_digest_file {
     const char *shown; /* name of the file in errors */

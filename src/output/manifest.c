@@ -589,8 +589,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                     "expected a number from 1 to that of all shares", err);
 }
 
-/* Set `here` of all inputs. To get the path of an input, the common beginning of all names is
- * replaced in its name by the common beginning of all paths. */
+/* Set `here` of all inputs. The path of an input is its name, in which the common beginning of all
+ * names is replaced by the common beginning of all paths. */
 static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     manifest_fields *fields = &manifest->fields;
@@ -1124,8 +1124,8 @@ static bm_status manifest_compare(const bm_manifest *manifest, const bm_manifest
 
 typedef struct checking {
     const bm_manifest *manifest;
-    char **paths;          /* for each output */
-    bm_digest_file *files; /* for each output */
+    char **paths;          /* the path of each output */
+    bm_digest_file *files; /* the request to hash each output */
     size_t n;              /* number of outputs */
 } checking;
 

@@ -35,8 +35,8 @@
  * bm_out_dir_finish first computes all digests, by pieces and on all threads, and then syncs all
  * files.
  *
- * A file is not synced when it is closed. The system has by then written most of it to the disk,
- * and writes the rest while the digests are computed from the page cache. The first HELD_FILES
+ * A file is not synced when it is closed. By then the system has written most of it to the disk,
+ * and it writes the rest while the digests are computed from the page cache. The first HELD_FILES
  * files keep their descriptors until the sync. If there are more files, these are opened again, and
  * one syncfs precedes the syncs, so that ten thousand calls of fsync have nothing left to write. */
 

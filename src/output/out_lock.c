@@ -252,7 +252,7 @@ out:
 
 /* === out work ===
  *
- * The folders of a work directory, and the removal of its files. */
+ * Makes the folders of a work directory, and removes its files. */
 
 #define OUTPUTS BM_OUT_NEW "/"
 

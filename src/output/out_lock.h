@@ -32,7 +32,7 @@ typedef struct bm_out_marker {
 typedef enum bm_out_marker_state {
     BM_OUT_MARKER_HELD,    /* the marker is open and locked by us */
     BM_OUT_MARKER_MISSING, /* there is no marker */
-    BM_OUT_MARKER_LOCKED,  /* another process has it locked */
+    BM_OUT_MARKER_LOCKED,  /* another process has locked the marker */
     BM_OUT_MARKER_MOVED,   /* the marker lost its name before it was locked */
     BM_OUT_MARKER_OTHER    /* a file has the marker's name, but is not ours */
 } bm_out_marker_state;

@@ -148,7 +148,7 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
 
 /* === out ours ===
  *
- * A list of names, compared with a walk through a directory.
+ * Compares a list of names with what a walk finds in a directory.
  *
  * The walk opens each folder from the one above it and follows no link, so it cannot leave the
  * directory. It enters no folder that is not ours. */
@@ -922,7 +922,7 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 
 /* === out apart ===
  *
- * Compares each output with each other one. */
+ * Compares outputs in pairs. */
 
 /* The location that the path of an output leads to. */
 typedef struct location {

@@ -39,7 +39,7 @@ static inline bool bm_out_is_state(const char *name)
     return strncmp(name, BM_OUT_STATE_PREFIX, sizeof BM_OUT_STATE_PREFIX - 1) == 0;
 }
 
-/* out_place -- renaming an output to its target, and syncing. */
+/* out_place -- renames an output to its target, and syncs. */
 
 /* The length of a path without the slashes at its end. */
 size_t bm_path_plain_len(const char *path);
@@ -110,8 +110,8 @@ typedef bool bm_ours_goes(const void *ctx, const char *name);
 bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
                          bm_error *err);
 
-/* out_parents -- the folders above an output: missing ones are made, and removed again if the
- * output does not succeed. */
+/* out_parents -- makes the missing folders above an output, and removes them again if the output
+ * does not succeed. */
 
 /* A folder that this job made. */
 typedef struct bm_out_parent {
