@@ -732,7 +732,8 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 
 /* The kept rows of one input. */
 typedef struct tables_part {
-    /* index: index of the input; from: offset of its first bit's byte in tables_file.rows */
+    /* index: index of the input; from: offset in tables_file.rows of the byte with the input's
+     * first bit */
     size_t index, from;
     uint64_t n_rows; /* 1 + number of the last kept row */
     size_t cut;      /* index in tables_file.cuts of the first cut of this input */

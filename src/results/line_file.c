@@ -156,7 +156,8 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
 {
     bool more;
     bm_status status = bm_line_file_next(&table->lines, &more, err);
-    const bool cut = status == BM_ERR_FORMAT; /* the line is longer than any row of ours */
+    /* the line is longer than any row that bandmill writes */
+    const bool cut = status == BM_ERR_FORMAT;
     if (status != BM_OK && !cut)
         return status;
     if (cut || !table->lines.ended || !read_names(table, head))

@@ -74,7 +74,7 @@ bm_status bm_result_fact_unknown(const bm_manifest *manifest, const char *field,
 /* Were documents compared with known documents of an earlier collection? */
 bool bm_result_is_against(const bm_manifest *manifest);
 
-/* --- its tables --- */
+/* --- the tables of the directory --- */
 
 /* Called for each row. If it returns another status than BM_OK, the walk ends with that status. If
  * it sets *stop, the walk ends with BM_OK, but the file is then not compared with the report. */

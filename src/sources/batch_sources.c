@@ -311,8 +311,8 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
     return BM_OK;
 }
 
-/* How many offsets to read for the next block. If documents of mean length are assumed, max_hashes
- * hashes make some number of documents, and twice that number is read. */
+/* How many offsets to read for the next block: twice as many as max_hashes hashes would have
+ * documents of mean length. */
 static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;

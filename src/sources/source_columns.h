@@ -7,8 +7,8 @@
  *
  * A *provider* opens a file as a stream, so that this module need not know where the stream comes
  * from. bm_table_files is the provider for Parquet and Arrow IPC files. Other providers may be
- * supplied. The parts of a file may be read in any order. So only when its stream has ended, the
- * digest of the file is computed, and its bytes count as read.
+ * supplied. The parts of a file may be read in any order. So the digest of a file is computed, and
+ * its bytes count as read, only when its stream has ended.
  *
  * Limits: all arrays of a stream have the same columns.
  *

@@ -35,7 +35,7 @@ typedef struct bm_row_range {
     bm_table_range at;
     size_t file;         /* index of its file in the source */
     uint64_t bytes_read; /* stored bytes of all files before this one */
-    uint32_t number;     /* the chunk of the range has this bm_table_chunk.number */
+    uint32_t number;     /* number of the range's chunk (bm_table_chunk.number) */
     uint32_t n_parts;
     pthread_mutex_t lock;
     bool tried;

@@ -284,7 +284,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     if (found.schema != NULL)
         found.ref.form = bm_value_form_of(found.schema);
     if (stream->rules->row_ids != 0 && found.ref.type.kind == BM_ARROW_COLUMN_NULLS)
-        found = (bm_arrow_column_found){0}; /* it has no ids, so row numbers are used */
+        found = (bm_arrow_column_found){0}; /* the table has no ids, so row numbers are used */
     if (found.schema == NULL || is_id(found.ref.form.kind))
         goto out;
     if (stream->rules->id_given)
