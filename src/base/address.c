@@ -5,12 +5,12 @@
  *     [scheme][  user  ][     shown     ][    not shown    ]
  *
  * The authority ends at the first / ? or #, and its part before the last @ is the user. If an
- * authority has no @, and its last colon is followed by something other than a number, this is no
- * port. The authority is then assumed to be the beginning of a user with a password that has an
- * unencoded / ? or #. Such a user ends at the last @ of the whole address. If the address has no @,
- * the whole authority is hidden. Addresses of buckets and repositories have no port. In a text, an
- * address in quotes ends at the closing quote. Any other address ends at white space, a quote or an
- * angle bracket. Punctuation just before this end is not part of the address.
+ * authority has no @, and something other than a port number follows its last colon, it is assumed
+ * to be the beginning of a user with a password that has an unencoded / ? or #. Such a user ends at
+ * the last @ of the whole address. If the address has no @, the whole authority is hidden.
+ * Addresses of buckets and repositories have no port. In a text, an address in quotes ends at the
+ * closing quote. Any other address ends at white space, a quote or an angle bracket. Punctuation
+ * just before this end is not part of the address.
  *
  * Tests: tests/unit/base/test_address.c, tests/cli/cases/addresses_hidden.sh */
 #include "base/address.h"

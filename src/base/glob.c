@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INVALID_BYTE UINT32_C(0x110000) /* added to a byte, this is beyond all code points */
+/* added to an invalid byte; the sum is beyond all code points */
+#define INVALID_BYTE UINT32_C(0x110000)
 
 /* Returns the character at *text, and moves *text past it. *text must not be at its end. */
 static uint32_t next_char(const char **text)

@@ -2,9 +2,9 @@
 /* handle.h -- the part that every open handle of the public interface has: the process that it
  * belongs to, the calls in progress, and the callbacks of the program.
  *
- * A public call begins with bm_handle_enter and ends with bm_handle_leave. Close refuses new calls
- * and waits until all have left. Calls are counted at several gates, each for some of the
- * processors, so that threads on different processors write to different cache lines.
+ * A public call begins with bm_handle_enter and ends with bm_handle_leave. Close refuses new calls,
+ * and waits until all calls in progress have left. Calls are counted at several gates, each for
+ * some of the processors, so that threads on different processors write to different cache lines.
  *
  * A forked child has a copy of the handle, but none of its threads, and a copied lock may be held
  * by a thread that does not exist in the child. So the child may not enter. When it closes the
@@ -51,7 +51,7 @@ bm_status bm_handle_init(bm_handle *handle, const char *name, const bm_callbacks
 void bm_handle_reset(bm_handle *handle);
 
 /* Begin a call. *gate is for bm_handle_leave. BM_ERR_USAGE: the handle belongs to another process,
- * or the call comes from one of its own callbacks. BM_ERR_CANCELLED: the handle is being closed. */
+ * or the call comes from a callback of the handle. BM_ERR_CANCELLED: the handle is being closed. */
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 

@@ -152,8 +152,8 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
         return grow(table, n_slots, err);
     bm_hash_table made = {.n_steps = table->n_steps, .cap_slots = n_slots};
     BM_TRY(bm_new_zero(&made.slots, n_slots, err));
-    /* If a seed spreads the keys badly, the number of steps would grow with the square of the
-     * number of keys. */
+    /* With a seed that spreads the keys badly, the number of steps would grow with the square of
+     * the number of keys. So another seed is then tried. */
     for (int tries = 1; tries == 1 || (made.patience < 0 && tries <= SEEDS_AT_ONCE); tries++) {
         if (tries > 1)
             memset(made.slots, 0, n_slots * sizeof *made.slots);

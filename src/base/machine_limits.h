@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_limits.h -- how much memory and how many processors its control groups and resource
- * limits allow this process. Each call reads files of /proc and /sys again. Any thread. */
+/* machine_limits.h -- finds how much memory and how many processors this process may use, by its
+ * control groups and resource limits. Each call reads files of /proc and /sys again. Any thread. */
 #pragma once
 
 #include <stdint.h>

@@ -10,10 +10,10 @@
 
 /* thread -- starts a thread that blocks the program's signals. */
 
-/* pthread_create with default attributes: 0, or an errno. The new thread blocks signals, and so do
- * threads that a driver starts from it, so that signals to the process are delivered to the
- * program's own threads. SIGPROF and the signals of faults, which the faulting thread receives, are
- * not blocked. */
+/* Like pthread_create with default attributes. Returns 0 or an errno. The new thread blocks
+ * signals, and so do threads that a driver starts from it, so that signals to the process are
+ * delivered to the program's own threads. SIGPROF and the signals of faults, which the faulting
+ * thread receives, are not blocked. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 /* Fail because a thread could not be started. pthread_create fails with EAGAIN both if there are
  * too many threads and if there is no memory for a stack. Returns BM_ERR_NOMEM if there is no

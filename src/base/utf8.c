@@ -4,7 +4,7 @@
  * Well-formed sequences are listed in Unicode 3.9, table 3-7: a lead byte determines the number of
  * following bytes and the range of the second byte. This range excludes overlong forms, surrogates
  * and code points past U+10FFFF. Further bytes are 80..BF. ASCII is skipped 256 bytes at a time,
- * then 32. Other sequences are checked one at a time. No state, any thread.
+ * then 32. After the first other byte, sequences are checked one at a time. No state, any thread.
  *
  * Tests: tests/unit/base/test_plain_text.c, tests/unit/base/test_utf8.c */
 #include "base/utf8.h"

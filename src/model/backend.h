@@ -108,8 +108,8 @@ typedef struct bm_sign_task {
 
 typedef struct bm_backend_cfg {
     bm_sketch_options sketch;
-    /* how many words of a signature are computed, and how many words per document task.words has;
-     * 0: all. Coefficients are drawn for all sketch.perms. */
+    /* How many words of a signature are computed; 0: all. task.words has this many words per
+     * document. Coefficients are drawn for all sketch.perms. */
     uint32_t perms_used;
     uint32_t bands, rows; /* bands and rows of the band keys; both 0: no task wants keys */
     /* how documents of tasks with texts are cut; NULL: all tasks have hashes */
