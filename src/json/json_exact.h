@@ -67,8 +67,8 @@ typedef struct bm_json_field {
     /* of a string: bytes after unescaping, before repair (3 for an unpaired surrogate) */
     uint64_t len_bytes;
     uint64_t n_invalid; /* number of U+FFFD written for invalid subparts and unpaired surrogates */
-    /* For a path through arrays: the first value that has no text, if it is in an array, by its
-     * number from 1; else 0. */
+    /* For a path through arrays: if the first value without a text is in an array, the number of
+     * this value, from 1; else 0. */
     uint64_t place;
 } bm_json_field;
 

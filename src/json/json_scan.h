@@ -54,9 +54,9 @@ void bm_json_scan_copy(bm_str value, bm_json *out);
  *
  * Fields are named by dotted paths: "plan.bands". If a key occurs more than once, the last one
  * counts. The members of some values are not in the table, and readers walk through these values.
- * They are arrays; objects that are lists, which means inside three other objects, or inside
- * another object and with more than BM_JSON_LIST members; and, once the table has 4,096 members,
- * all objects inside others. */
+ * Such values are arrays, and objects that are lists. An object is a list if it is inside three
+ * other objects, or if it is inside another object and has more than BM_JSON_LIST members. Once the
+ * table has 4,096 members, all objects inside others are such values too. */
 
 #define BM_JSON_LIST 1024u
 

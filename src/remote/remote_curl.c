@@ -413,7 +413,7 @@ static uint64_t hash_of(bm_str text)
     uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
     for (size_t i = 0; i < text.len; i++)
         hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001B3u;
-    return hash | 1; /* 0 means none */
+    return hash | 1; /* 0 means that the header was not sent */
 }
 
 /* Returns why this answer does not fit the request; NULL: it fits. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_file.c -- retries, comparison of answers, the copy, the blocks, and loading ahead.
+/* remote_file.c -- repeats requests, compares answers, makes the copy, keeps the blocks, and loads
+ * them ahead.
  *
  * Files are read in blocks, because readers request many small parts close to one another, and an
  * answer takes a while. All files share a cache of the blocks used last. One thread loads a block,
@@ -86,7 +87,7 @@ struct bm_remote {
     bm_remotes *remotes;
     bm_remote *next;
     char *address, *name;
-    bm_remote_told first; /* the first answer */
+    bm_remote_told first; /* the first answer about the file */
     int copy;             /* descriptor of the copy; -1: there is no copy */
     char head[HEAD_BYTES];
     /* Guarded by remotes->lock: */

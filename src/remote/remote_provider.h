@@ -44,8 +44,8 @@ typedef struct bm_remote_told {
     uint64_t size; /* size of the file, or BM_REMOTE_SIZE_UNKNOWN */
     /* the server does not send parts of files: `out` has the first bytes of the whole file */
     bool whole;
-    /* Hashes of its ETag and its Last-Modified date; 0: not sent. A weak ETag may stay the same
-     * while bytes change, so the date is compared too. */
+    /* Hashes of the answer's ETag and Last-Modified date; 0: not sent. A weak ETag may stay the
+     * same while bytes change, so the date is compared too. */
     uint64_t etag, date;
     bool etag_is_weak;
     char words[256]; /* the error message, without the address */
@@ -64,7 +64,7 @@ typedef enum bm_remote_answer {
 typedef struct bm_remote_provider {
     bm_status (*begin)(void **connections, bm_error *err);
     void (*end)(void *connections);
-    /* Any thread. *told is all zeros on entry, except told->size, which is
+    /* Carry out a request. Any thread. On entry *told is all zeros, except told->size, which is
      * BM_REMOTE_SIZE_UNKNOWN. */
     bm_remote_answer (*get)(void *connections, const bm_remote_request *request,
                             bm_remote_told *told);

@@ -304,8 +304,8 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, 
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read at least `whole` bytes from `offset` on. If `offset` is just after the bytes in the buffer,
- * read twice as many bytes as last time. */
+/* Read at least `whole` bytes from `offset` on. If `offset` follows the bytes in the buffer
+ * closely, read twice as many bytes as last time. */
 static bm_status get_more(bm_spill_get *get, uint64_t offset, size_t whole, bm_error *err)
 {
     const uint64_t end = get->offset + get->buf.len, flushed = get->file->flushed,
