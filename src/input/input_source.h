@@ -55,7 +55,7 @@ typedef struct bm_source {
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
     uint64_t bytes_read; /* size of the bytes as stored, set together with `digest` */
-    /* XXH3 128 of its header row; zeros until that row was read, or if there is none */
+    /* XXH3 128 of the file's header row; zeros until the row was read, or if there is none */
     bm_hash128 header;
     /* If the header lacks a field of `keep`: the columns of the header. Else NULL. Owned by the
      * set. */

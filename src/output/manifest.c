@@ -78,7 +78,8 @@ static bool names_another_tool(const char *head, size_t len)
 }
 
 /* Set *begins to whether the file begins like a manifest. It does if the tool's name is in the
- * second member. If only this name is damaged, the members around it must have the right names. */
+ * second member. If this name is damaged, it also does if the members around it have the right
+ * names. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};

@@ -50,7 +50,7 @@ typedef enum bm_out_leftovers {
 /* A claimed work directory. */
 typedef struct bm_out_claim {
     int folder;           /* the directory's locked descriptor; -1: no claim */
-    bm_out_marker marker; /* the locked marker in it */
+    bm_out_marker marker; /* the locked marker in the directory */
     bool resumes;         /* the directory contains the work of an earlier job, unchanged */
 } bm_out_claim;
 
