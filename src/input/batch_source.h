@@ -66,7 +66,8 @@ typedef struct bm_batch_source_ops {
     /* True: the documents of the source are texts, which are still to be shingled and hashed.
      * False: they are shingle hashes already, or band keys. */
     bool has_text;
-    bool places; /* its batches have `place`, so that a job can be resumed after any batch */
+    /* batches of this source have `place`, so that a job can be resumed after any batch */
+    bool places;
     /* Does the source read inputs of this format? */
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
@@ -121,7 +122,8 @@ struct bm_batch_source {
     bm_id_kind ids;
     /* Set by the opener of the source: a stream in memory keeps its arrays for a second pass. */
     bool begun_twice;
-    uint64_t skip, left; /* skip: records to pass over; left: how many of them are still to come */
+    /* skip: records to pass over; left: number of these records not yet passed over */
+    uint64_t skip, left;
 };
 
 /* The first member of every parser. */

@@ -50,7 +50,7 @@ typedef struct bm_source {
     /* bytes of the decoder's window, as the file's first bytes state; 0: not stated */
     uint64_t window;
     bm_beginning beginning; /* set only if the name does not decide the format */
-    bm_format table;        /* PARQUET or ARROW by its first bytes; else AUTO */
+    bm_format table;        /* PARQUET or ARROW if the first bytes are of that format; else AUTO */
     uint64_t size;          /* size of the file in bytes; 0 for standard input and pipes */
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */

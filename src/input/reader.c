@@ -1355,7 +1355,7 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
     records_parser *parser = NULL;
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
-    parser->source = (records *)base; /* its counts are guarded by a lock */
+    parser->source = (records *)base; /* parsers add to the counts of the source under a lock */
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)
         *out = &parser->base;

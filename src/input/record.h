@@ -14,8 +14,8 @@
 /* Every pointer is valid during the callback only. */
 typedef struct bm_record {
     uint32_t file;
-    uint64_t line;   /* line on which the record begins, from 1; in a table: its row */
-    uint64_t number; /* its index in a JSON array, from 1; other formats: 0 */
+    uint64_t line;   /* line on which the record begins, from 1; in a table: the row's number */
+    uint64_t number; /* index of the record in a JSON array, from 1; other formats: 0 */
     /* The record's bytes as read, with the line ending if there is one. If the record is longer
      * than a document may be, only its first bytes. data NULL: the source has no such bytes. */
     bm_str raw;
@@ -38,7 +38,7 @@ typedef struct bm_record {
      * then empty */
     const uint64_t *hashes;
     size_t n_hashes;
-    bm_str keep_key; /* its ranking key (keep_key.h), if records are ranked by fields */
+    bm_str keep_key; /* the ranking key (keep_key.h), if records are ranked by fields */
     /* From sources of band keys, instead of text and hashes: bm_batch_source.n_keys band keys. */
     const uint64_t *keys;
     /* Number of the record's text in a dictionary, from 1. Equal numbers mean equal texts. 0: there

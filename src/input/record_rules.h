@@ -99,7 +99,7 @@ bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
 bool bm_row_next(bm_row *row, bm_cell *cell);
 /* The location of a broken row. */
 typedef struct bm_row_place {
-    const char *begin; /* its first byte */
+    const char *begin; /* the row's first byte */
     uint64_t line;     /* the line of that byte */
     uint64_t n_behind; /* further lines of the row */
 } bm_row_place;

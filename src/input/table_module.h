@@ -21,7 +21,7 @@ extern "C" {
 typedef struct bm_table_range {
     /* row: the first row, counted from 0 in the table; n_rows: number of rows (0: none is left) */
     uint64_t row, n_rows;
-    uint64_t bytes; /* approximate size of its texts */
+    uint64_t bytes; /* approximate size of the rows' texts */
     void *own;      /* NULL: these rows can be read only from the stream, in order */
 } bm_table_range;
 

@@ -228,7 +228,7 @@ typedef struct found {
     const char *hint; /* NULL: none */
 } found;
 
-#define WORD_MAX 24u /* the most bytes of a word that messages show */
+#define WORD_MAX 24u /* messages show at most this many bytes of a word */
 
 /* The length of the word at `pos`. It consists of letters, and may begin with a minus. */
 static size_t word_bytes(bm_str text, size_t pos)

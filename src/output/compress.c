@@ -640,8 +640,8 @@ out:
     return status;
 }
 
-/* Compress a block. If necessary, its output buffer grows to the most bytes that its input can
- * give. */
+/* Compress a block. If its output buffer is smaller than the largest possible output, the buffer
+ * grows first. */
 static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *one)
 {
     pack_buffers *buffers = &one->buffers;

@@ -94,7 +94,7 @@ void bm_ours_reset(bm_ours *ours); /* frees */
 
 /* A directory to compare with a list. */
 typedef struct bm_ours_at {
-    int folder;       /* its descriptor; borrowed */
+    int folder;       /* the directory's descriptor; borrowed */
     const char *path; /* for messages */
     bool single;      /* a file with a second name (a hard link) is not ours */
 } bm_ours_at;
