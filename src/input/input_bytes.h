@@ -44,8 +44,8 @@ void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
  * BM_ERR_INPUT: the source has changed since an earlier reading. */
 bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
                                      uint64_t n, bm_error *err);
-/* Did the file itself cause the last failure of begin or read? It may be impossible to open or
- * read, its compression may be damaged, or its format refused. If so, all bytes before the failure
+/* Did the file itself cause the last failure of begin or read? It did if it could not be opened or
+ * read, if its compression is damaged, or if its format is refused. All bytes before such a failure
  * were delivered, and the next source may be begun. */
 bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
 /* Read the rest of a broken file as stored, as far as it can be read, to get its digest. Fails if
