@@ -150,7 +150,7 @@ typedef struct bm_corpus {
     uint8_t *skip;
     uint32_t *sizes; /* for each document: number of distinct shingles */
     bm_column rep_column, skip_column, sizes_column;
-    bool was_apart; /* rep_column was in a file before matching began */
+    bool was_apart;       /* rep_column was in a file before matching began */
     uint64_t n_identical; /* number of copies */
     uint64_t longest;     /* bytes of the longest text; used because texts may be read again */
     uint64_t batch_bytes; /* bytes of hashes in the batch that is being added */
