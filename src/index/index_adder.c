@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_adder.c -- decides for each document of a batch whether it is added.
  *
- * With `unique`, the documents of a batch are searched for in the index as it was before the batch:
- * all of them at once, or as many as fit into memory. bm_index_near and bm_index_ids account for
- * the documents of the batch itself.
+ * With `unique`, the documents of a batch are searched for together, or as many at a time as fit
+ * into memory. The search sees the index as it was before the batch. bm_index_near and bm_index_ids
+ * compare the documents of the batch with each other.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
@@ -81,8 +81,8 @@ static bm_status note_hits(bm_index_ids *ids, const id_key *keys, const bm_store
                                                     "the index is damaged: an id names a document "
                                                     "that is not there")
                                           : status;
-        if (same(doc.id, ids->batch->docs[asked].id)) /* else only the hashes of the two ids are
-                                                         equal */
+        if (same(doc.id, ids->batch->docs[asked].id)) /* if not the same, only the hashes of the two
+                                                         ids are equal */
             ids->known[asked] = hits->list[i].number;
     }
     return BM_OK;
@@ -148,7 +148,7 @@ static bm_status index_ids_begin(bm_index_ids *ids, const bm_store_view *view, u
     return sort_known(ids, err);
 }
 
-/* Insert a number into `sorted`, unless it is there. */
+/* Insert a number into `sorted`, unless it is already there. */
 static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
 {
     size_t at = ids->n_sorted;
@@ -168,7 +168,7 @@ out:
     return BM_OK;
 }
 
-/* Look up the id of one more document, i, of a growing batch. */
+/* Look up the id of document i, the latest of a growing batch. */
 static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -183,15 +183,15 @@ static bm_status index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 
 /* --- owners of ids --- */
 
-/* The first index of `number` in `sorted`; n_sorted if it is not there. A number may occur several
- * times, since several documents of the batch may have the same id. */
+/* The first index of `number` in `sorted`; n_sorted if it is not there. A number occurs more than
+ * once if several documents of the batch have the same id. */
 static size_t index_of(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = bm_numbers_below(ids->sorted, ids->n_sorted, number);
     return at < ids->n_sorted && ids->sorted[at] == number ? at : ids->n_sorted;
 }
 
-/* Is this document of the index to be removed? */
+/* Will this document of the index be removed? */
 static bool index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
 {
     const size_t at = index_of(ids, number);
@@ -204,8 +204,9 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-/* Find the document that has the id of document i. *who becomes its position in the batch (and
- * *in_batch true), or its number in the index. Returns false if no document has the id. */
+/* Find the document that has the id of document i. If it is in the batch, *in_batch becomes true
+ * and *who its position there. If it is in the index, *who becomes its number. Returns false if no
+ * document has the id. */
 static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
@@ -219,7 +220,7 @@ static bool index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, u
     return true;
 }
 
-/* Record that document i is added, with the id docs[i].id, which no other document has now. */
+/* Record that document i is added. No other document may now have its id, docs[i].id. */
 static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
@@ -229,8 +230,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the earlier document that has the same id as document i. *dropped: its position if it is in
- * the batch; BM_ID_NONE if it is in the index, or if there is no such document. */
+/* Drop the earlier document that has the same id as document i. If the earlier document is in the
+ * batch, *dropped becomes its position, else BM_ID_NONE. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
@@ -251,8 +252,8 @@ static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, 
 
 /* --- id#N --- */
 
-/* Set *out to the first of id#2, id#3 … that no document has. The text is freed when the next batch
- * begins. */
+/* Set *out to the first of id#2, id#3 … that no document has yet. The text is freed when the next
+ * batch begins. */
 static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
 {
     bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
@@ -285,8 +286,8 @@ static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_
  *
  * Documents of a batch, chained by hash of their band keys. */
 
-/* Begin a batch that has, or may grow to, `n` documents; none of them is in the chains yet. The
- * batch is borrowed until the next call. At most 2^32 - 1 calls of index_near_best may follow. */
+/* Begin a batch of up to `n` documents. The chains are emptied. The batch is borrowed until the
+ * next call. At most 2^32 - 1 calls of index_near_best may follow. */
 static bm_status index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                                   const bm_gather_shape *shape, bm_error *err)
 {
@@ -318,7 +319,8 @@ static void index_near_reset(bm_index_near *near)
     *near = (bm_index_near){0};
 }
 
-/* The head of the chain of a key. Keys are hashes, so their low bits distribute them evenly. */
+/* The head of the chain of a key. Keys are hashes, so their low bits spread them evenly over the
+ * chains. */
 static uint32_t *head_of(const bm_index_near *near, uint64_t key)
 {
     return &near->heads[(size_t)key & (near->n_heads - 1)];
@@ -357,8 +359,9 @@ static double compare(bm_index_near *near, size_t i, size_t other)
                          (bm_compared){g->words + other * shape->words, 0});
 }
 
-/* Find the document in the chains that is most similar to document i; of equally similar ones, the
- * first. Document `but` is excluded. Returns false if none reaches the threshold. */
+/* Find the document in the chains that is most similar to document i. Of equally similar documents,
+ * the first is chosen. Document `but` is excluded. Returns false if no document reaches the
+ * threshold. */
 static bool index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                             double *similarity)
 {
@@ -408,7 +411,7 @@ static size_t count_lines(bm_str text)
 
 static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err)
 {
-    if (job->settings->index.follow) /* then the job has no open inputs */
+    if (job->settings->index.follow) /* a followed standard input is not among the job's inputs */
         return bm_buf_add_text(out, "-\n", err);
     for (size_t i = 0; i < job->inputs.names.n; i++) {
         const char *name = job->inputs.names.names[i];
@@ -418,7 +421,7 @@ static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err
     return BM_OK;
 }
 
-/* The offset in `all` of the complete lines `lines`; SIZE_MAX: they do not occur. */
+/* Return the offset in `all` at which the whole lines `lines` occur, or SIZE_MAX if they do not. */
 static size_t find_lines(bm_str all, bm_str lines)
 {
     for (size_t at = 0; lines.len > 0 && at + lines.len <= all.len;) {
@@ -492,7 +495,8 @@ static void identify(const bm_job_context *job, bm_index_add_note *note)
         note->names = XXH3_64bits_withSeed(names->names[i], strlen(names->names[i]), note->names);
 }
 
-/* Extend the hash note->before to the first `n` inputs, all of which were read to their ends. */
+/* Extend the hash note->before so that it covers the first `n` inputs. All of them were read to
+ * their ends. */
 static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job, size_t n,
                              bm_error *err)
 {
@@ -523,8 +527,9 @@ static bool read_line(const char *line, uint64_t fields[N_FIELDS])
     return true;
 }
 
-/* Read the numbers of this add's line into `fields` (*found: there is one), and append the lines of
- * other adds to note->others. `text` is terminated by a NUL. */
+/* Go through the lines of `text`, which ends with a NUL. The numbers of this add's line are stored
+ * in `fields`; *found: there is such a line. The lines of other adds are appended to
+ * note->others. */
 static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields[N_FIELDS],
                       bool *found, bm_error *err)
 {
@@ -579,7 +584,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     bool found;
     bm_buf text = {0};
     *place = (bm_index_add_place){0};
-    if (job->inputs.set == NULL) /* followed standard input, or signatures */
+    if (job->inputs.set == NULL) /* the job follows standard input, or reads signatures */
         return BM_OK;
     note->noted = bm_input_set_stays(job->inputs.set);
     if (job->settings->results.resume && !note->noted)
@@ -696,8 +701,8 @@ out:
     return status;
 }
 
-/* Fail because the id of document `doc` exists already: document `who` has it, of the batch or of
- * the index. */
+/* Fail because document `who` already has the id of `doc`. If `in_batch` is set, `who` is a
+ * position in the batch, else a number in the index. */
 static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool in_batch,
                           uint32_t who, bm_error *err)
 {
@@ -747,8 +752,8 @@ static bm_status of_another_type(const bm_index_adder *a, const bm_store_doc *do
     return refuse(a, doc, why, err);
 }
 
-/* Choose the id of document i, which is about to be added. If another document has the id, give
- * document i a numbered one, or drop the other document, by the rule for repeated ids. */
+/* Choose the id of document i, which is about to be added. If another document has the id, the rule
+ * for repeated ids decides: document i gets a numbered id, or the other document is dropped. */
 static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;
@@ -784,11 +789,11 @@ static double threshold_of(const bm_settings *s)
 typedef struct best_match {
     double similarity; /* less than 0: no match */
     bool in_batch;
-    uint32_t number; /* number in the index; if in_batch, position in the batch */
+    uint32_t number; /* if in_batch: position in the batch; else number in the index */
 } best_match;
 
-/* Set *best to the document of the index that best matches document number k of the search, and is
- * not to be removed. If there is none, *best is unchanged. */
+/* Document i of the batch is document number k of the search. Set *best to its best match in the
+ * index, leaving out documents that will be removed. If there is no match, *best is unchanged. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {
@@ -827,7 +832,7 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 
 /* --- a batch --- */
 
-/* Decide whether document i is added. With `unique`, it is document number k of the search. */
+/* Decide whether document i is added. With `unique`, k is its number in the search. */
 static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -863,7 +868,7 @@ static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err
     return BM_OK;
 }
 
-/* Search the index for as many documents as fit into memory, from `begin` on. */
+/* Search the index for the documents from `begin` on, as many as fit into memory. */
 static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begin, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
@@ -972,7 +977,7 @@ bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(a->ids_checked ? BM_OK : check_ids(a, err));
     BM_TRY_OUT(index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
     BM_TRY_OUT(decide_docs(a, batch, err));
-    /* of a broken batch only the ids are checked; nothing is written */
+    /* if a batch is broken, its ids are checked, but nothing is written */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
 out:

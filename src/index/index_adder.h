@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_adder.h -- adds documents to an index, batch by batch, with the results of adding them one
- * by one.
+/* index_adder.h -- adds documents to an index in batches. The result is the same as if they were
+ * added one by one.
  *
  * Each document, in input order:
  *
@@ -11,7 +11,7 @@
  *     threshold with it
  *     else                      it is added
  *
- * Results do not depend on how the documents are divided into batches. Used by one thread. */
+ * Results do not depend on the batches. Used by one thread. */
 #pragma once
 
 #include "index/index_feed.h"
@@ -28,37 +28,38 @@
 typedef struct bm_index_ids {
     const bm_store_view *view;
     const bm_gathered *batch;
-    uint32_t *known;  /* for each document: the document of the index that has its id; BM_ID_NONE:
-                       * no document of the index has it */
-    bm_id_set set;    /* ids of the batch's documents that are added, including those of documents
-                       * dropped again later */
-    uint32_t *holder; /* for each id in `set`: the document that has it; BM_ID_NONE: that document
-                       * was dropped */
-    uint32_t *gone;   /* documents of the index to be removed */
+    uint32_t *known;  /* for each document of the batch: the number of the document of the index
+                       * that has the same id; BM_ID_NONE: there is none */
+    bm_id_set set;    /* ids of the added documents of the batch, including documents that were
+                       * dropped later */
+    uint32_t *holder; /* for each id in `set`: the document that has it; BM_ID_NONE: it was
+                       * dropped */
+    uint32_t *gone;   /* numbers of the documents of the index that will be removed */
     size_t n_gone, cap_known, cap_holder, cap_gone;
     uint32_t *sorted; /* the entries of `known` other than BM_ID_NONE, ascending */
-    bool *is_gone;    /* for each entry of `sorted`: is it in `gone`? */
+    bool *is_gone;    /* for each entry of `sorted`: is the number also in `gone`? */
     size_t n_sorted, cap_sorted, cap_is_gone;
     char **texts; /* the texts of the numbered ids that were made for this batch; owned */
     size_t n_texts, cap_texts;
 } bm_index_ids;
 
-/* index_near -- compares each document of a batch with the earlier ones of the batch. A search of
- * the index cannot do this part of `unique`, because those documents are not in the index yet.
+/* index_near -- compares each document of a batch with the earlier documents of the same batch, for
+ * `unique`. A search of the index does not find the earlier documents, because they are not in it
+ * yet.
  *
- * The candidates and similarities are those that a search of the index would find if the earlier
- * documents were in it (search.h). Used by one thread. */
+ * Candidates and similarities are the same as if they were in the index (search.h). Used by one
+ * thread. */
 
 typedef struct bm_index_near {
     const bm_gathered *batch;
     const bm_gather_shape *shape;
     double threshold;
-    /* Chains of entries. Entry i * bands + b stands for band b of document i. `heads` and `next`
-     * have the number of the next entry plus 1, or 0 at the end of a chain. */
+    /* Chains of entries. Entry i * bands + b belongs to band b of document i. Members of `heads`
+     * and `next` are the number of an entry plus 1, or 0 at the end of a chain. */
     uint32_t *heads, *next;
     uint32_t *seen;    /* for each document: the value of `question` when it was last a candidate */
     uint32_t question; /* counts the calls of index_near_best for this batch */
-    bool *there;       /* for each document: is it in the chains, and not removed? */
+    bool *there;       /* for each document: it is in the chains, and was not removed */
     size_t n_heads, cap_heads, cap_next, cap_seen, cap_there;
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
@@ -85,7 +86,8 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
 /* The progress of an add. */
 typedef struct bm_index_add_place {
     uint64_t records;       /* number of records read */
-    bm_content_place place; /* position after these records; not known: the end of all inputs */
+    bm_content_place place; /* position in the inputs after these records; if its `known` is false,
+                               the end of all inputs */
 } bm_index_add_place;
 
 /* The note of this add, and the notes of others. */
@@ -97,16 +99,17 @@ typedef struct bm_index_add_note {
                                * inputs */
     size_t n_before;
     bm_buf others;   /* the lines of other adds */
-    bool noted;      /* the inputs can be read again, so the add can be resumed */
+    bool noted;      /* the add can be resumed, because its inputs can be read again */
 } bm_index_add_note; /* {0}; reset */
 
-/* Begin the note of this job. With `resume`, *place becomes the progress of the interrupted add;
- * else, or if no such add is noted, it becomes {0}. BM_ERR_FORMAT: inputs before that position have
- * changed, or the options differ. BM_ERR_USAGE: `resume`, but the inputs cannot be read again. */
+/* Begin the note of this job. With `resume`, if the note of the interrupted add is found, *place
+ * becomes its progress. Otherwise *place becomes {0}. BM_ERR_FORMAT: inputs that were already read
+ * have changed, or the options differ. BM_ERR_USAGE: `resume` was given, but the inputs cannot be
+ * read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
 
-/* When to commit while documents are added, before the commit at the end. */
+/* The commits that are made while documents are added. The commit at the end is not one of them. */
 typedef struct bm_index_commits {
     bool on;        /* false: commit only at the end */
     double due;     /* time of the next commit (bm_clock_seconds); bm_index_feed.due points to it */
@@ -131,16 +134,18 @@ typedef struct bm_index_adder {
     bm_index_counts counts;
     bool *stays; /* for each document of the batch: is it added? */
     size_t cap_stays;
-    bm_id_kind given;  /* the type of all new ids; UNTYPED: none is declared, as for ids of files */
+    bm_id_kind given;  /* the type of all new ids; UNTYPED: the type is not declared, as when file
+                          names are the ids */
     bool ids_checked;  /* `given` was checked against the index */
     bm_id_kind wanted; /* if `given` is UNTYPED: the type that each new id must have */
 } bm_index_adder;      /* {0} except job, store, shape, search_memory; bm_index_adder_reset frees */
 
 /* Add the documents of a finished batch. A bm_feed_fn (index_feed.h); `ctx` is the adder. */
 bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);
-/* Like bm_index_adder_add, for a batch that grows, up to `most` documents. add_one decides whether
- * the last document of the batch is added: if adder->stays[] of that document is false, the caller
- * must drop it from the batch. end_batch writes the documents of the batch to the index. */
+/* Like bm_index_adder_add, for a batch that grows document by document, up to `most` documents.
+ * add_one decides whether the last document of the batch is added. If not, it sets adder->stays[]
+ * of the document to false, and the caller must drop the document from the batch. end_batch writes
+ * the documents of the batch to the index. */
 bm_status bm_index_adder_begin_batch(bm_index_adder *adder, const bm_gathered *batch, size_t most,
                                      bm_error *err);
 bm_status bm_index_adder_add_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);

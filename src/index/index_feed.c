@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_feed.c -- the exchange of two batches between a reading and an adding thread.
+/* index_feed.c -- the exchange of two batches between the reading and the adding thread.
  *
  * LMDB requires that one thread makes all calls of a write transaction. So the caller's thread
  * adds, and another thread is started to read.
@@ -20,7 +20,7 @@
  *
  * Parallel arrays that grow together. */
 
-#define SORT_GRAIN 64u /* sets that a thread takes at once */
+#define SORT_GRAIN 64u /* sets that a thread sorts at a time */
 
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n, bm_error *err)
 {
@@ -147,8 +147,8 @@ static uint64_t gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-/* Has the batch allocated at least `most` bytes, and does it use at least half of them? Memory left
- * over from an earlier, larger batch alone does not make it full. */
+/* Is the batch full? It must have allocated at least `most` bytes and use at least half of them,
+ * because an earlier, larger batch may have left much unused memory. */
 static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
     const uint64_t held = gathered_bytes(g);
@@ -176,7 +176,7 @@ typedef struct exchange {
     bm_index_feed *feed;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* Each of the two batches is in one of these members, or the adding thread has it. NULL: no
+    /* The two batches. Each is in one of these members, unless the adding thread has it. NULL: no
      * batch. */
     bm_gathered *filling, *ready, *spare;
     bool taking; /* the adding thread has a batch */
@@ -211,8 +211,8 @@ static void hand_over(exchange *x)
     pthread_cond_broadcast(&x->moved);
 }
 
-/* Wait until there is a batch to fill, and append the ingest batch to it. An ingest batch that
- * failed is not appended to earlier documents; these are first handed over as a batch. */
+/* Wait until there is a batch to fill, and append the ingest batch to it. If the ingest batch
+ * failed, earlier documents are handed over first, as a batch of their own. */
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
@@ -229,7 +229,8 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     else
         BM_TRY_OUT(gathered_add(x->filling, &x->feed->shape, batch, err));
     x->filling->records = x->feed->job->counts.records;
-    pthread_cond_broadcast(&x->moved); /* the adding thread takes the batch now if it is due */
+    pthread_cond_broadcast(&x->moved); /* wakes the adding thread, which takes the batch if it is
+                                          due */
     const bm_index_feed *feed = x->feed;
     const bm_gathered *g = x->filling;
     if (g->n > 0 && (gathered_is_full(g, &feed->shape, feed->full_bytes) ||
@@ -241,7 +242,8 @@ out:
 }
 
 /* Called before a long document is read. The document will be in memory twice, so wait until the
- * batches that were handed over are added. *free becomes the bytes that the document may take. */
+ * batches that were handed over are added. *free becomes the number of bytes that the document may
+ * take. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
@@ -315,8 +317,8 @@ static bm_gathered *next(exchange *x)
     return g;
 }
 
-/* Called after a batch was added: make it available for filling. If adding failed (`status`), stop
- * the reading thread. */
+/* Called after a batch was added: make the batch available for filling. If `status` says that
+ * adding failed, stop the reading thread. */
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_feed.h -- reads documents and gathers them into batches, while the previous batch is being
+/* index_feed.h -- reads documents and gathers them into a batch, while the previous batch is being
  * added.
  *
  *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->   the caller's thread, which
@@ -13,19 +13,20 @@
 #include "sign/ingest_cfg.h"
 #include "store/store_write.h"
 
-/* index_gather -- copies documents from the batches of the ingest into larger batches, which are
- * added to an index, or looked up in one, as a whole.
+/* index_gather -- copies documents from the batches of the ingest into larger batches. A larger
+ * batch is added to an index, or looked up in one, as a whole.
  *
  * Used by one thread at a time. */
 
 /* Which data of each document are gathered. */
 typedef struct bm_gather_shape {
-    /* true: the shingle hashes are gathered; false: the words of the signatures */
+    /* true: gather the shingle hashes; false: gather the words of the signatures */
     bool sets;
-    uint32_t bands, words; /* bands, and 32-bit words of a signature, as in the facts of the
-                              index */
+    uint32_t bands, words; /* number of bands, and of 32-bit words in a signature, as in the facts
+                              of the index */
     uint32_t word_bytes;   /* bytes of a value of a signature: 4, or 8 (two words) */
-    bool unsorted;         /* leave sets unsorted, because not all of them are needed in order */
+    bool unsorted;         /* do not sort the sets, because only some of them will be needed in
+                              order */
     uint32_t first_input;  /* the number of input file 0; UINT32_MAX: documents name no file */
 } bm_gather_shape;
 
@@ -40,13 +41,13 @@ typedef struct bm_gathered {
     bm_buf ids;            /* the texts of all ids, one after another */
     uint64_t *hashes;      /* the hashes of all documents, one after another; bm_gathered_finish
                               sorts those of each document */
-    const uint64_t **sets; /* for each document, filled in when the batch is finished */
+    const uint64_t **sets; /* for each document, its hashes; filled in when the batch is finished */
     uint32_t *words;
     uint64_t *keys;
     size_t n_hashes;
     bm_gather_caps caps;
     uint64_t input_bytes;   /* bytes of texts, or of signatures */
-    uint64_t records;       /* number of records read, up to the last document */
+    uint64_t records;       /* number of records read up to the last document */
     bm_content_place place; /* position in the inputs after the last document */
     bool broken;            /* reading failed, and the last documents of the batch are unsigned */
 } bm_gathered;              /* {0} is empty */
@@ -54,11 +55,11 @@ typedef struct bm_gathered {
 /* Make room for n documents, without their hashes. BM_ERR_NOMEM. */
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
                               bm_error *err);
-/* Finish the batch: make documents and `sets` point to their data, and sort the sets on all
- * threads, unless they are to stay unsorted. */
+/* Finish the batch: set the pointers to the ids and sets of the documents. Unless shape->unsorted
+ * is set, sort the sets on all threads. */
 bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
-/* Remove the documents for which stays[i] is false; those after them move up. */
+/* Remove the documents for which stays[i] is false; later documents move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
 void bm_gathered_clear(bm_gathered *g); /* keeps the memory */
 void bm_gathered_reset(bm_gathered *g); /* frees */
@@ -72,13 +73,14 @@ typedef struct bm_index_feed {
     bm_gather_shape shape;
     uint64_t full_bytes; /* a batch that takes this much memory is full */
     uint64_t full_input; /* a batch from this many bytes of input is full */
-    /* The time (bm_clock_seconds) at which a batch is handed over even if it is not full. Read only
-     * while no batch is being added, so `sink` may change it. NULL: there is no such time. */
+    /* The time (bm_clock_seconds) at which a batch is handed over even if it is not full. It is
+     * read only while no batch is being added, so `sink` may change it. NULL: batches are handed
+     * over only when full. */
     const double *due;
     bm_feed_fn sink;
     void *sink_ctx;
 } bm_index_feed;
 
-/* Read all inputs. Returns the status of reading, or the failure of `sink` if `sink` failed on an
- * earlier batch. */
+/* Read all inputs. Returns the failure of `sink` if it failed on a batch; else the status of
+ * reading. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);

@@ -28,14 +28,14 @@
 
 /* === index sources ===
  *
- * Settings for reading documents, taken from manifests.
+ * Takes the settings for reading documents from the manifests of signed directories.
  *
  * An add commits while it reads, so the bytes of all inputs are checked before it begins. The
  * inputs are therefore read twice. */
 
-/* Find the inputs that were signed, and set settings->input and settings->recorded so that the job
- * reads them as they were read for signing. These settings borrow from *out. BM_ERR_USAGE: an
- * option contradicts how the documents were read, cut or signed, or an output is an input.
+/* Find the inputs that were signed. Set settings->input and settings->recorded so that the job
+ * reads these inputs as `sign` read them. The two settings borrow from *out. BM_ERR_USAGE: an
+ * option contradicts how the documents were read, cut or signed, or an output is also an input.
  * BM_ERR_FORMAT: an input is missing, or its bytes have changed. */
 static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                        bm_index_sources *out, bm_error *err)
@@ -69,8 +69,9 @@ out:
 
 /* === index signed ===
  *
- * Words are read from signatures.npy, and band keys are computed from the words; no text is read.
- * The line and input of a document are not recorded. */
+ * Adds the rows of directories written by `sign`. No text is read: words come from signatures.npy,
+ * and band keys are computed from the words. The line and the input of a document are not
+ * recorded. */
 
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
@@ -83,8 +84,8 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
     return BM_OK;
 }
 
-/* The name of the first setting by which `a` and `b` sign documents differently; NULL: they sign
- * alike. */
+/* Return the name of the first setting for signing in which `a` and `b` differ, or NULL if they
+ * sign alike. */
 static const char *differs(const bm_settings *a, const bm_settings *b)
 {
     if (a->sketch.scheme != b->sketch.scheme)
@@ -139,7 +140,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     BM_TRY_OUT(open_dirs(settings, out, err));
     BM_TRY_OUT(resolve_signed(out, path, settings, err));
-    if (settings->index.store == BM_INDEX_SETS) { /* then the job reads the documents again */
+    if (settings->index.store == BM_INDEX_SETS) { /* an index of sets reads the documents again */
         BM_TRY_OUT(index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err));
         out->n = 0;
     }
@@ -263,8 +264,8 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-/* The type of the ids of all directories; UNTYPED if the types differ. Row numbers that were
- * written as ids are ordinary int64 ids. */
+/* Return the type of the ids of all directories, or UNTYPED if the types differ. Row numbers that
+ * `sign` wrote as ids count as int64 ids. */
 static bm_id_kind ids_of(const bm_index_signed *dirs)
 {
     bm_id_kind ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[0]));
@@ -299,11 +300,11 @@ out:
 
 /* === index follow ===
  *
- * `unique` with lines of standard input: one thread reads, signs, looks up and answers each line
+ * `unique` with lines of standard input. One thread reads, signs, looks up and answers each line
  * before it waits for the next.
  *
- * Writing each document by itself would give the index one run per document. So added documents
- * wait in a batch, as in other adds: a document is compared with the index as it was before the
+ * Added documents wait in a batch, as in other adds, because writing each document by itself would
+ * give the index one run per document. A document is compared with the index as it was before the
  * batch, and with the documents of the batch. The batch is written when it is full, and before each
  * commit. */
 
@@ -317,7 +318,7 @@ typedef struct follow {
     void **owned; /* copies of the ids and sets of the batch's documents */
     size_t n_owned, cap_owned;
     uint64_t bytes;      /* bytes copied since the batch began */
-    bool begun;          /* the adder has begun the batch */
+    bool begun;          /* the adder has begun a batch */
     bool uncommitted;    /* documents were added since the last commit */
     bm_status committed; /* status of the last commit made while waiting for input */
     bm_error why;        /* the error of that commit */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index_handle.c -- an index that a program keeps open: bm_index of bandmill/index.h.
  *
- * A query counts as a user of the view that it runs on, and the handle as a user of the newest
- * view. Each signer is used by one thread at a time. The thread pool serves one call at a time; a
- * call that finds the pool busy does its work on the calling thread.
+ * A view counts its users: the queries that run on it, and the handle if the view is the newest.
+ * Each signer is used by one thread at a time. The thread pool serves one call at a time; a call
+ * that finds the pool busy does its work on the calling thread.
  *
  * A forked child shares LMDB's files and its table of readers with the process that opened them, so
- * it calls no function of LMDB, not even to close the environment.
+ * the child must call no function of LMDB, not even to close the environment.
  *
  * Tests: tests/unit/index/test_index_handle.c, tests/unit/jobs/test_public_api_query.c */
 #include <bandmill/index.h>
@@ -37,7 +37,7 @@
 
 #define LOOK_SECONDS 0.25
 
-/* A store, open while it has views. */
+/* A store. It is open as long as it has views. */
 typedef struct bm_handle_store {
     bm_store *store;
     uint32_t users;
@@ -46,8 +46,8 @@ typedef struct bm_handle_store {
 typedef struct bm_handle_view {
     bm_handle_store *from;
     bm_store_view *view;
-    uint32_t users; /* number of queries that use it, plus one for the handle if it is the newest
-                     * view */
+    uint32_t users; /* number of queries that use the view, plus 1 for the handle if the view is the
+                     * newest */
 } bm_handle_view;
 
 /* Work memory of one thread. */
@@ -64,14 +64,14 @@ typedef struct bm_handle_changes {
     size_t cap_numbers;
     bool failed;  /* a change failed: the index can only be closed */
     bool pending; /* the store has uncommitted changes */
-    pthread_t by; /* if pending: the thread that made them. Only this thread may change more, or
+    pthread_t by; /* the thread that made the pending changes. No other thread may change more or
                    * commit, because LMDB ties a transaction to a thread */
 } bm_handle_changes;
 
 struct bm_index {
     bm_handle handle;
     char *path;
-    bm_settings settings; /* the fixed settings of the index; callbacks are the program's */
+    bm_settings settings; /* the fixed settings of the index, with the callbacks of the program */
     bool writes;
     pthread_mutex_t lock; /* guards `newest`, `looked`, and the users of all views and stores */
     bm_handle_view *newest;
@@ -89,8 +89,8 @@ BM_OPTIONS_INIT(index, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- views --- */
 
-/* End one use of a view (NULL: do nothing), and close the view after the last use. Called with
- * index->lock held, or while no other thread uses the handle. */
+/* End one use of a view, and close the view after its last use. NULL: does nothing. The caller
+ * holds index->lock, or no other thread uses the handle. */
 static void leave(bm_handle_view *view)
 {
     if (view == NULL || --view->users > 0)
@@ -103,7 +103,8 @@ static void leave(bm_handle_view *view)
     bm_free(view);
 }
 
-/* Open a view of the last commit in `from`, and make it the newest. Called like leave. */
+/* Open a view of the last commit of store `from`, and make it the newest. The lock rule is that of
+ * leave. */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
     bm_handle_view *view = NULL;
@@ -136,7 +137,8 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* Another index is now at index->path: open it, and make a view of it index->newest. */
+/* Open the index that has replaced the old one at index->path. A view of it becomes
+ * index->newest. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;
@@ -156,8 +158,9 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* Check, at most once in LOOK_SECONDS, for a newer commit or index. If it cannot be opened, the old
- * view remains the newest, only BM_ERR_NOMEM is returned, and a later call tries again. */
+/* Check for a newer commit or index, at most once in LOOK_SECONDS. If it cannot be opened, the old
+ * view remains the newest and a later call tries again. Only BM_ERR_NOMEM is returned as an
+ * error. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -330,7 +333,8 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
     return status;
 }
 
-/* Free everything that is neither LMDB's, nor the pool's, nor in use by a call. */
+/* Free the memory of the handle itself. LMDB's memory, the pool, and workers in use by a call are
+ * not freed. */
 static void free_memory(bm_index *index)
 {
     bm_handle_worker *worker;
@@ -425,17 +429,17 @@ out:
 
 /* === handle sign ===
  *
- * Signing the documents of a call.
+ * Signs the documents of a call.
  *
- * The documents of a small call are signed on the calling thread, with one signer. For a larger
- * call the threads of the pool share the documents, each with its own signer. The sets remain in
- * the signers; the keys and words of document i are copied to entry i of common arrays. */
+ * A small call is signed on the calling thread, with one signer. In a larger call the threads of
+ * the pool share the documents, each thread with its own signer. The sets remain in the signers.
+ * The keys and words of document i are copied to entry i of arrays that all threads share. */
 
-#define LITTLE (UINT64_C(256) << 10) /* work of a small call (bm_document_work) */
+#define LITTLE (UINT64_C(256) << 10) /* most work of a small call (bm_document_work) */
 #define RANGE  (UINT64_C(64) << 10)  /* work that a thread takes at a time */
 #define LAST   (UINT64_C(4) << 10)   /* work that a thread takes at a time near the end */
 
-/* The signed documents of a chunk; valid until leave_signed. */
+/* The signed documents of a chunk. They are valid until leave_signed. */
 typedef struct bm_handle_signed {
     size_t n;
     const uint64_t **sets;
@@ -512,8 +516,8 @@ static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err
     return BM_OK;
 }
 
-/* Lock and return the pool, which the first call starts. NULL: another call uses the pool, there is
- * only one thread, or the pool cannot be started. */
+/* Lock and return the pool, which the first call starts. Return NULL if another call uses the pool,
+ * if there is only one thread, or if the pool cannot be started. */
 static bm_pool *take_pool(bm_index *index)
 {
     if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
@@ -736,8 +740,8 @@ out:
  *
  * Add, remove and commit; one call at a time.
  *
- * The ids in the index are the ids of the last commit (shown by the newest view), plus the changes
- * since then. Changes are kept until the next commit. */
+ * Which ids are in the index? Those of the last commit, which the newest view shows, plus the
+ * changes since then. The changes are kept until the next commit. */
 
 #define SHOWN    200
 #define NO_INPUT UINT32_MAX /* marks documents that do not come from a named input */
@@ -771,7 +775,7 @@ static bm_status check_ids(const bm_str *ids, size_t n, bool named, bm_error *er
     return BM_OK;
 }
 
-/* Set *number to the document that has this id now; BM_ID_NONE: no document has it. */
+/* Set *number to the document that has this id now, or to BM_ID_NONE if no document has it. */
 static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_error *err)
 {
     const bm_handle_changes *changes = &index->changes;
@@ -781,15 +785,15 @@ static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_
         *number = changes->numbers[changed];
         return BM_OK;
     }
-    /* `newest` is read without `lock`: in an index opened for writing only a commit replaces it,
-     * and a commit holds write_lock, as this call does. */
+    /* `newest` is read without `lock`. That is safe in an index opened for writing: only a commit
+     * replaces `newest`, and a commit needs write_lock, which this call holds. */
     bm_status status = bm_store_view_id(index->newest->view, id, number, err);
     if (status == BM_NOT_FOUND)
         *number = BM_ID_NONE;
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* Record that the id now has this number (BM_ID_NONE: that it was removed). */
+/* Record the number that the id now has. BM_ID_NONE: the document was removed. */
 static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *err)
 {
     bm_handle_changes *changes = &index->changes;
@@ -865,7 +869,8 @@ out:
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
         status = note_id(index, ids[i], first + (uint32_t)i, err);
-    index->changes.failed = status != BM_OK; /* then the contents of the store are unknown */
+    index->changes.failed = status != BM_OK; /* after a failure, the contents of the store are
+                                                unknown */
     return status;
 }
 
@@ -930,8 +935,8 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
         begin_changes(index);
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
     }
-out: /* After a failure, ids already noted as removed may still be in the store, so the handle
-      * counts as failed. */
+out: /* Some ids may be noted as removed although their documents are still in the store. So after a
+      * failure the handle only allows closing. */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
     bm_free(numbers);
     return status;

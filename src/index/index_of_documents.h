@@ -18,10 +18,9 @@ typedef struct bm_unnamed_index {
 } bm_unnamed_index;
 
 /* Make an index of the documents of `input` in an unnamed file, which disappears however the
- * process ends. Documents are read as `index build` would read them with the text, sketch, plan and
- * verification of `settings`. The index keeps sets, or signatures if verification is by signature.
- * `job` is the calling job; the job's meter decides whether to stop while the store is written. On
- * failure *out becomes {0}. */
+ * process ends. The text, sketch, plan and verification of `settings` apply, as in `index build`.
+ * The index keeps sets, or signatures if verification is by signature. `job` is the calling job,
+ * whose meter can stop the work while the store is written. On failure *out becomes {0}. */
 bm_status bm_index_of_documents(bm_job_context *job, const bm_settings *settings,
                                 const bm_input_options *input, bm_unnamed_index *out,
                                 bm_error *err);

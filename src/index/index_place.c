@@ -32,7 +32,8 @@
 
 /* === index settings ===
  *
- * The functions for reports write the text; the functions for manifests read it. */
+ * The settings are written with the functions for reports, and read with the functions for
+ * manifests. */
 
 uint32_t bm_index_perms_used(const bm_settings *settings)
 {
@@ -96,7 +97,7 @@ static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, c
     return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-/* Read the plan into *out. *store becomes the word of parameters.store, in quotes. */
+/* Read the plan into *out. *store becomes the word of parameters.store, including its quotes. */
 static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
     const bm_json_reader from = {
@@ -118,7 +119,8 @@ static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *stor
     return bm_settings_plan(out, err);
 }
 
-/* Texts are cut by the Unicode tables, so documents cut by other tables would not be found. */
+/* Texts are cut by the Unicode tables. Documents cut by other tables would not be found, so the
+ * tables must be the same. */
 static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
 {
     const bm_provenance *p;
@@ -159,7 +161,7 @@ static bool is_given(const char *hash_name)
     return strcmp(hash_name, BM_HASH_GIVEN) == 0;
 }
 
-/* The name of the hash as a string that is never freed; fixed->hash_name is freed with the
+/* Return the name of the hash as a string that is never freed. fixed->hash_name is freed with the
  * manifest. */
 static const char *hash_name(const bm_settings *fixed)
 {
@@ -246,8 +248,8 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
     return BM_OK;
 }
 
-/* Lock an index that is about to be replaced, so that no process adds to it. *fd becomes the open
- * directory, or -1 if there is no index. */
+/* Lock an index that is about to be replaced, so that no other process adds to it. *fd becomes its
+ * open directory, or -1 if there is no index. */
 static bm_status lock_old(const char *path, int *fd, bm_error *err)
 {
     *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

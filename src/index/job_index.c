@@ -99,8 +99,8 @@ out:
  *
  * Adds documents to an index. */
 
-/* Called after a failure, when the index has the state of its last commit. If this job committed:
- * append to the message how to resume from there. */
+/* Called after a failure, which has left the index in the state of its last commit. If this job
+ * committed before, append to the message how to resume. */
 static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
@@ -245,8 +245,8 @@ static bm_status remove_line(removal *r, id_lines *lines, char *id, size_t len, 
     return remove_id(r, (bm_str){id, len}, err);
 }
 
-/* Process the complete lines of the bytes read so far; at the end, also a last line without a
- * newline. */
+/* Process the complete lines of the bytes read so far. At the end of the input, also process a last
+ * line that has no newline. */
 static bm_status remove_lines(removal *r, id_lines *lines, bool end, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -462,7 +462,8 @@ static void report_wrong(void *ctx, const char *what)
         o->wrong(o->wrong_ctx, what);
 }
 
-/* Check that this version can load the settings of the index; BM_ERR_FORMAT is also reported. */
+/* Check that this version can load the settings of the index. BM_ERR_FORMAT is also reported as a
+ * finding. */
 static bm_status check_settings(const bm_index_check_options *o, const char *path, bm_error *err)
 {
     bm_store *store = NULL;
@@ -510,7 +511,7 @@ out:
  *
  * Prints the settings of an index as they are stored, and its counts. */
 
-/* Copy the members of the settings (a JSON object) into the output, in the layout of the output. */
+/* Copy the members of the settings, which are a JSON object, into the output, in its layout. */
 static void write_settings(bm_json *json, bm_str settings)
 {
     bm_str key, value;
@@ -537,7 +538,8 @@ static void write_counts(bm_json *json, const bm_store_counts *counts)
     bm_json_key_uint(json, "shingles", counts->shingles);
     bm_json_key_uint(json, "text_bytes", counts->text_bytes);
     bm_json_end_object(json);
-    bm_json_key_text(json, "ids", bm_id_kind_word(counts->ids)); /* null: not recorded */
+    bm_json_key_text(json, "ids", bm_id_kind_word(counts->ids)); /* null if the type is not
+                                                                    recorded */
     bm_json_key_object(json, "file");
     bm_json_key_uint(json, "format", BM_STORE_VERSION);
     bm_json_key_uint(json, "runs", counts->runs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_query.c -- looks up documents in an index, or in an index of other documents that is made for
- * the call.
+/* job_query.c -- looks up documents in an index. The index exists already, or is made for the call
+ * from other documents.
  *
  *     index, or targets -> view
  *     queries -> ingest -> batches of thousands -> search -> rows
@@ -41,8 +41,8 @@
 
 /* === answer rows ===
  *
- * The id of an answer is read from the index only when its row is written. The page of the id is in
- * memory then, because the document's set on the same page was read just before. */
+ * The id of an answer is read from the index only when its row is written. Its page is in memory by
+ * then, because the document's set was just read from the same page. */
 
 typedef struct answer_rows {
     bm_rows *rows;
@@ -54,7 +54,7 @@ typedef struct answer_rows {
     uint64_t n_matched; /* queries with a row */
 } answer_rows;
 
-#define ROWS_A_QUESTION 4096u /* rows between two checks whether the caller wants to stop */
+#define ROWS_A_QUESTION 4096u /* rows between two checks whether to stop */
 
 static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
 {
@@ -62,7 +62,7 @@ static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
                      : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
-/* Write the answers of document i of the result, which is the query with the id `query`. */
+/* Write the answers of document i of the result. Its id is `query`. */
 static bm_status answer_rows_add(answer_rows *out, const bm_search_result *result, size_t i,
                                  bm_str query, bm_error *err)
 {
@@ -88,8 +88,8 @@ static bm_status answer_rows_add(answer_rows *out, const bm_search_result *resul
     return status;
 }
 
-/* Called after all queries. If the index has filters, log for how many queries every document was
- * read, because the filters were not used. */
+/* Called after all queries. If the index has filters, log the number of queries that did not use
+ * them and read every document. */
 static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
@@ -103,11 +103,11 @@ static void answer_rows_end(const answer_rows *out, const bm_search_result *resu
 
 /* === query source ===
  *
- * The index to search: one that other processes may change during the search, or one made for this
- * call. */
+ * The index to search. Either other processes may change it during the search, or it was made for
+ * this call. */
 
 typedef struct query_source {
-    char *path; /* NULL: an unnamed index */
+    char *path; /* NULL: the index is unnamed */
     bm_store *store;
     bm_store_view *view;
     double looked; /* time of the last check for a newer commit */
@@ -144,8 +144,8 @@ out:
     return status;
 }
 
-/* Another index, made by compact or by a new build, is now at source->path: open it, and close the
- * old one. */
+/* Compact, or a new build, has put another index at source->path: open it, and close the old
+ * one. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -169,9 +169,9 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
     return status;
 }
 
-/* Switch to the last commit, or to the index that has replaced this one. Checks at most once in
+/* Switch to the last commit, or to the index that has replaced this one. It checks at most once in
  * LOOK_SECONDS. *moved: the view has changed. If the newer commit or index cannot be opened, the
- * old view remains, and only BM_ERR_NOMEM is returned. */
+ * old view remains. Only BM_ERR_NOMEM is returned as an error. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -203,13 +203,13 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
  *
  * The feed (index_feed.h) delivers batches; the documents of a batch are looked up together.
  *
- * The larger the batch, the more of its keys are in the same piece of the index, and the closer
- * together are the sets that are read. While all threads look up a batch, the next one is read and
+ * Larger batches are faster, because more keys of a batch are in the same piece of the index and
+ * the sets are read closer together. While all threads look up a batch, the next one is read and
  * signed.
  *
- * Of identical queries that are searched for together only the first is looked up, and the others
- * get the same answers (unless skip_same_id is set). The table of all queries (bm_doc_table) stays
- * in memory, as in other jobs, to check that ids differ. */
+ * If several queries of a search are identical, only the first is looked up and the others get its
+ * answers, unless skip_same_id is set. The table of all queries (bm_doc_table) stays in memory, as
+ * in other jobs, to check that ids differ. */
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
@@ -230,8 +230,8 @@ typedef struct asker {
     size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
-/* Add the batch to the job's table of documents, which checks that ids differ or numbers them. The
- * ids in the batch are those that were read; a->ids[] becomes those of the table. */
+/* Add the batch to the job's table of documents, which checks that ids differ, or numbers them. The
+ * batch keeps the ids as they were read. a->ids[] gets the ids of the table. */
 static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
 {
     bm_job_context *job = a->query->job;
@@ -250,8 +250,8 @@ static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
                                 bm_batch_source_file(job->inputs.source, doc->input), err));
         a->n_shingles[i] = doc->n_shingles;
     }
-    for (size_t i = 0; i < batch->n; i++) /* the table no longer grows, so pointers into it are
-                                             valid */
+    for (size_t i = 0; i < batch->n; i++) /* from here on the table does not grow, so pointers into
+                                             it stay valid */
         a->ids[i] = bm_doc_table_id(docs, first + i);
     return BM_OK;
 }
@@ -273,8 +273,8 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
            doc->n_shingles == other->n_shingles;
 }
 
-/* Set a->same[] of each of n documents to the first document that is identical to it, possibly
- * itself. *any: some document is identical to an earlier one. */
+/* For each of n documents, set a->same[] to the first document identical to it, possibly itself.
+ * *any: at least one document is identical to an earlier one. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;
@@ -292,7 +292,7 @@ static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *a
     return BM_OK;
 }
 
-/* Search for as many documents as fit into memory, from `first` on, and write their answers. */
+/* Search for the documents from `first` on, as many as fit into memory, and write their answers. */
 static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
 {
     const query_documents *q = a->query;
@@ -329,7 +329,7 @@ static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
     return BM_OK;
 }
 
-/* Read and look up all queries, and write their rows. The job's counts are updated also after a
+/* Read and look up all queries, and write their rows. The job's counts are updated even after a
  * failure. */
 static bm_status query_documents_run(const query_documents *query, bm_error *err)
 {
@@ -418,8 +418,8 @@ static bm_status answer_lines(state *s, bm_error *err)
     return BM_OK;
 }
 
-/* Answer lines until standard input ends (BM_OK), the reader of the answers has closed the pipe
- * (BM_ERR_PIPE), or something else fails. */
+/* Answer lines until the end of standard input (BM_OK), until the reader of the answers closes the
+ * pipe (BM_ERR_PIPE), or until something else fails. */
 static bm_status query_follow(follower *follow, bm_error *err)
 {
     state s = {.follow = follow};
@@ -436,7 +436,7 @@ out:
 
 /* === query targets ===
  *
- * Documents given instead of an index are added to an unnamed index. */
+ * If documents are given instead of an index, an unnamed index is made of them. */
 
 /* Resolve the plan of the job's settings, read the target documents, and add them to an unnamed
  * index, as `index build` would. */
@@ -498,8 +498,8 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* Choose the threshold of the search. If it is not the threshold of the plan, log the share of the
- * pairs that the bands find at this threshold. */
+/* Choose the threshold of the search. If it differs from the threshold of the plan, log which share
+ * of the pairs the bands find at this threshold. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;
@@ -563,7 +563,7 @@ static bm_status answer_documents(query_query *q, bm_error *err)
     const bm_index_shares shares = bm_index_share(q->settings->memory);
     const query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
-    /* For little input, starting a device driver takes longer than the work on the CPU. */
+    /* If there is little input, starting a device driver takes longer than the work on the CPU. */
     if (bm_device_is_auto(q->settings->device.device) &&
         bm_input_set_total_bytes(q->job.context.inputs.set) < BM_INDEX_FEW_BYTES)
         q->settings->device.device = "cpu";
@@ -611,8 +611,7 @@ static bm_status run_steps(query_query *q, bm_error *err)
         BM_TRY(bm_job_context_check_outputs(q->settings, &asked->index, 1, err));
     if (asked->n_targets > 0)
         BM_TRY(bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err));
-    /* The queries' inputs are checked before the targets are read, because reading may take
-     * long. */
+    /* The queries' inputs are checked first, because reading the targets may take long. */
     BM_TRY(bm_job_begin(&q->job, asked->follow ? 0 : BM_STEP_INPUTS, err));
     BM_TRY(open_source(q, err));
     BM_TRY(open_rows(q, err));
