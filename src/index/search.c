@@ -8,11 +8,11 @@
  *     answers of all parts -> by document, best first
  *
  * The parts have about equally many hits, and threads share the parts. Answers do not depend on
- * where parts are cut, and the final order is total, so the result depends neither on threads nor
- * on the batch.
+ * where the parts are cut, and no two answers are equal in the final order. So the result depends
+ * neither on threads nor on the batch.
  *
- * Often the sizes of two sets alone show that they cannot reach the threshold; then the set is not
- * read.
+ * If the sizes of two sets already show that they cannot reach the threshold, the set of the
+ * document is not read.
  *
  * Any number of threads may search the same view, each with its own result, and its own pool or
  * none.
@@ -34,8 +34,8 @@
 
 /* === search scan ===
  *
- * Containment: an inverted index is made of the queries, and each document of the index is looked
- * up in it.
+ * Searches by containment. An inverted index is made of the queries, and the documents of the
+ * searched index are looked up in it.
  *
  *     queries of the batch -> bm_overlap_index (lsh/set_overlaps.h)
  *                          -> filters of the index (store_view.h)
@@ -44,22 +44,22 @@
  *                          -> set of a document -> shared count for each query
  *                             -> enough?
  *
- * A document of any size may contain a query, and the shingles that it shares may be the rarest or
- * the most common ones, so neither bands nor prefixes of sorted shingles can select candidates.
+ * A document of any size may contain a query, and the shared shingles may be the rarest or the most
+ * common ones. So neither bands nor prefixes of sorted shingles can select candidates.
  *
  * Probing the filter of the inverted index with each hash of a document's set takes about as long
  * as reading the set, and that filter rejects nearly all hashes. So a scan for thousands of queries
- * costs little more than one for a single query. For each shingle of the index, a scan costs about
- * 2 ns for all queries together, and the filters of the index cost about 20 ps for each query. So
- * the filters of the index are used only for few queries, and only where they exclude most
- * documents: for long queries and thresholds that are not small.
+ * costs little more than a scan for a single query. For each shingle of the index, a scan costs
+ * about 2 ns for all queries together, and the filters of the index cost about 20 ps for each
+ * query. So the filters are used only for few queries, and only if they exclude most documents, as
+ * they do for long queries at thresholds that are not small.
  *
  * Threads share the parts, each of which is contiguous in the file. */
 
 #define PARTS_A_THREAD 8u
 #define NUMBERS_AHEAD  16u
 #define SET_BY_CHANCE                                                                              \
-    0.17 /* share of set bits in a row of a filter, with an allowance for common shingles */
+    0.17 /* share of set bits in a row of a filter, raised a little for common shingles */
 
 typedef struct scanning {
     bm_scan *scan;
@@ -72,7 +72,7 @@ typedef struct scanning {
     bm_filter_ask *asks;
     bm_overlap_index index; /* index of the sets of the documents in `docs` */
     uint32_t n_numbers;     /* count of document numbers in the store */
-    /* one bit for each number: may the document contain a query? NULL: any document may */
+    /* one bit for each number: the document may contain a query; NULL: every document may */
     uint8_t *maybe;
     atomic_size_t n_found; /* answers so far */
 } scanning;
@@ -102,10 +102,10 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* Estimate which share of the documents that have no shingle in common with a query pass the
- * filters, because `least` of n bits are set by chance. This is the tail of a binomial
- * distribution: the first term by Stirling's formula, times the sum of a geometric series with the
- * ratio of the first two terms. */
+/* Of the documents that share no shingle with a query, estimate the share that passes the filters,
+ * because by chance `least` of n bits are set. The result is the tail of a binomial distribution:
+ * the first term by Stirling's formula, times the sum of a geometric series with the ratio of the
+ * first two terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;
@@ -118,7 +118,7 @@ static double pass_rate(const bm_filter_ask *ask)
     return fmin(1, first / (1 - (1 - share) / share * set / (1 - set)));
 }
 
-/* Is it worth using the filters first? The unit of cost is the time to read one shingle of the
+/* Does using the filters first save time? The unit of cost is the time to read one shingle of the
  * index. */
 static bool filters_help(const scanning *s)
 {
@@ -227,8 +227,8 @@ static bm_status scan_parts(void *ctx, uint32_t thread, size_t begin, size_t end
     return BM_OK;
 }
 
-/* Find the documents that contain at least the share cfg->threshold of a query's shingles; exact.
- * BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
+/* Find the documents that contain at least the share cfg->threshold of a query's shingles. The
+ * result is exact. BM_ERR_NOMEM. BM_ERR_FORMAT: the index is damaged. */
 static bm_status search_scan(bm_scan *scan, bm_error *err)
 {
     bm_pool *pool = scan->cfg->pool;
@@ -251,7 +251,7 @@ out:
     return status;
 }
 
-#define HIT_BYTES    64u /* memory for a hit until it is an answer */
+#define HIT_BYTES    64u /* memory for a hit, from look-up to answer */
 #define HITS_LEAST   ((size_t)1 << 12)
 #define SORT_GRAIN   64u
 #define PLACES_AHEAD 16u /* how many hits ahead a document's offset is prefetched */
@@ -266,21 +266,21 @@ typedef struct search_part {
 typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
-    size_t n_asked;    /* the first n_asked documents of the batch are searched for now */
+    size_t n_asked;    /* the current search is for the first n_asked documents of the batch */
     uint32_t *weights; /* for each document of the batch, how many documents get its answers;
                         * NULL: 1 */
     bm_search_hits hits;
     search_part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
-    bm_scan scan; /* with containment, used in place of hits, parts and crowds */
-    bool many; /* the hits do not fit into memory: fewer documents must be searched for at once */
+    bm_scan scan; /* used with containment; hits, parts and crowds then are not */
+    bool many;    /* the hits do not fit into memory: retry with fewer documents */
 } search;
 
 /* --- a pair --- */
 
-/* Compare document `doc` of the batch with *t. *similarity becomes negative if the threshold is not
- * reached. */
+/* Compare document `doc` of the batch with *t. *similarity becomes negative if it would be below
+ * the threshold. */
 static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
                          double *similarity, bm_error *err)
 {
@@ -305,7 +305,7 @@ static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, dou
 
 /* --- a part --- */
 
-/* The index of the first hit in the list that is not below `hit`. */
+/* The index of the first hit in the list that is at least `hit`. */
 static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
 {
     bm_bisect b = {0, list->n};
@@ -314,7 +314,7 @@ static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
     return b.low;
 }
 
-/* The hits of a part, from all lists, ascending and without repeats. */
+/* Collect the hits of a part from all lists, ascending and without repeats. */
 static bm_status gather(const search *s, const search_part *p, bm_hit_list *out, bm_error *err)
 {
     for (size_t i = 0; i < s->hits.n_lists; i++) {
@@ -329,7 +329,8 @@ static bm_status gather(const search *s, const search_part *p, bm_hit_list *out,
     return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
 }
 
-/* Prefetch for later comparisons: first the offset of a document, then the bytes there. */
+/* Prefetch for later comparisons: the offset of a document first, and some hits later the bytes at
+ * that offset. */
 static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
 {
     if (i + PLACES_AHEAD < hits->n)
@@ -338,8 +339,9 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
         bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
 }
 
-/* The similarity that an answer must reach. The hits of a single document ascend by number, so once
- * `top` answers are found, a later one must be more similar than the worst of them. */
+/* The similarity that an answer must reach. If a single document is searched for, hits ascend by
+ * number. Once `top` answers are found, a later answer must therefore be more similar than the
+ * worst of them. */
 static double wanted(const search *s, const bm_found_list *found)
 {
     const uint32_t top = s->cfg->top;
@@ -347,8 +349,8 @@ static double wanted(const search *s, const bm_found_list *found)
         return s->cfg->threshold;
     uint64_t bits;
     double next =
-        found->list[0].answer.similarity; /* not negative, so adding 1 to the bits gives the next
-                                           * larger number */
+        found->list[0].answer.similarity; /* similarities are not negative, so adding 1 to the bits
+                                           * gives the next larger number */
     memcpy(&bits, &next, sizeof bits);
     bits++;
     memcpy(&next, &bits, sizeof bits);
@@ -367,7 +369,7 @@ static bm_status compare_hits(const search *s, search_part *p, const bm_hit_list
         double similarity = -1;
         expect(s, hits, i);
         found->candidates += weight;
-        if (least > 1 && !s->cfg->skip_same_id) { /* no similarity is that high */
+        if (least > 1 && !s->cfg->skip_same_id) { /* no similarity exceeds 1 */
             found->verified += weight;
             continue;
         }
@@ -409,8 +411,8 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
     return BM_OK;
 }
 
-/* Cut where the longest list falls into equal shares. Hits of the other lists are distributed
- * similarly. */
+/* Cut the longest list into equal shares, and the other lists at the same hits. Their hits are
+ * distributed similarly. */
 static bm_status cut_parts(search *s, bm_error *err)
 {
     const bm_hit_list *longest = &s->hits.lists[0];
@@ -452,8 +454,8 @@ static inline uint64_t bits_of(double similarity)
     return ~bits;
 }
 
-/* Sort many answers, which have few distinct similarities: first sort the distinct similarities,
- * then sort the answers by the rank of their similarity and by number. */
+/* Sort many answers that have few distinct similarities. The distinct similarities are sorted
+ * first. Then the answers are sorted by the rank of their similarity, and by number. */
 static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
@@ -482,7 +484,7 @@ out:
     return status;
 }
 
-/* With joins, the same answer may occur twice in a document's list: keep it once. */
+/* With joins, a document's list may have the same answer twice: keep it once. */
 static uint64_t drop_repeats(bm_answer *list, uint64_t n)
 {
     uint64_t kept = 0;
@@ -532,7 +534,8 @@ static bm_status collect_answers(const search *s, size_t n, bm_search_result *re
         all += found_at(s, i)->n;
     BM_TRY(bm_grow_array(&result->begin, &result->cap_begin, n + 2, err));
     BM_TRY(bm_grow_array(&result->list, &result->cap_list, all, err));
-    /* Count in begin[i + 2], so that begin[i + 1] becomes the write position of document i. */
+    /* Count document i in begin[i + 2]. After summing, begin[i + 1] is the write position of
+     * document i. */
     memset(result->begin, 0, (n + 2) * sizeof *result->begin);
     for (size_t i = 0; i < n_lists; i++)
         for (size_t k = 0; k < found_at(s, i)->n; k++)
@@ -578,8 +581,8 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Sort the sets of the documents that have candidates. Often most documents have none, and their
- * sets are left unsorted. */
+/* Sort the sets of the documents that have candidates. The sets of the other documents, often most,
+ * are left unsorted. */
 static bm_status sort_sets(const search *s, size_t n, bm_error *err)
 {
     comparable c = {.batch = s->batch};
@@ -681,8 +684,8 @@ out:
     return status;
 }
 
-/* Count the documents from the front of the batch on, until they would include more than
- * `different` distinct ones. */
+/* Count the documents at the front of the batch, as long as at most `different` of them are
+ * distinct. */
 static size_t first_docs(const bm_search_batch *batch, size_t different)
 {
     size_t n = 0;
@@ -704,7 +707,7 @@ static size_t count_different(const bm_search_batch *batch)
     return batch->same == NULL ? batch->n : n;
 }
 
-/* Search for as many documents of the batch as fit into memory, from the first on. */
+/* Search for the first documents of the batch, as many as fit into memory. */
 static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, bm_error *err)
 {
     const size_t all = count_different(s->batch);
@@ -724,7 +727,7 @@ static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, b
         if (status != BM_OK || !s->many)
             break;
     }
-    /* The next run may find less, so it tries a few more documents. */
+    /* The next run may find less, so let it try a few more documents. */
     result->fits = different < all ? different + different / 4 + 1 : 0;
     return status;
 }

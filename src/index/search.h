@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.h -- finds the documents of an index that reach a threshold with given documents.
+/* search.h -- finds the documents of an index that are similar enough to given documents.
  *
  * For each document of a batch:
  *
@@ -18,8 +18,8 @@
 #include "index/search_hits.h"
 #include "lsh/similarity.h"
 
-/* How documents are compared with documents of an index: by sets or by signatures, whichever the
- * index keeps. */
+/* The rule for comparing a document with documents of an index: by sets or by signatures, whichever
+ * the index keeps. */
 static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows words,
                                                 double threshold)
 {
@@ -30,27 +30,28 @@ static inline bm_similarity_rule bm_search_rule(bm_store_kind kind, bm_word_rows
                                 .threshold = threshold};
 }
 
-/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first; of equally similar
- * ones the smaller number first. Must be {0} at first; the memory is reused for each batch. */
+/* The answers of document i are list[begin[i]] … list[begin[i+1]-1], best first. Equally similar
+ * answers are ordered by number. The struct must be {0} at first; its memory is reused for each
+ * batch. */
 typedef struct bm_search_result {
-    size_t n;        /* the first n documents of the batch were searched for; all if memory is not
-                      * bounded */
+    size_t n;        /* the first n documents of the batch were searched for; without a bound on
+                      * memory these are all */
     uint64_t *begin; /* n + 1 entries */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    size_t fits; /* how many different documents the next run tries to search for at once, if the
-                  * last run could not search for all; else 0 */
+    size_t fits; /* how many different documents the next run tries to search for at once; 0: all,
+                  * because the last run could search for all */
     /* candidates: pairs to compare; verified: candidates whose similarity was compared with the
-     * threshold. Summed over all batches and all documents, including those that have the answers
-     * of another (batch->same). */
+     * threshold. Both are summed over all batches. A document that only repeats another
+     * (batch->same) counts too. */
     uint64_t candidates, verified;
     /* candidates that bm_search_cfg.first excluded, summed in the same way; a pair counts once for
-     * each key that omits it */
+     * each key that leaves it out */
     uint64_t not_compared;
     /* with containment: queries for which every document of the index was read */
     uint64_t read_all;
-    uint64_t steps; /* amount of work: pairs compared, list entries of crowded buckets read, and
-                     * kinds of documents compared */
+    uint64_t steps; /* amount of work: pairs compared, entries read from the lists of crowded
+                     * buckets, and kinds of documents compared */
 } bm_search_result;
 
 /* Search for a batch. BM_ERR_FORMAT: the index is damaged. BM_ERR_NOMEM. */

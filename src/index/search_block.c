@@ -43,8 +43,8 @@ bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *t, b
     if (facts->kind == BM_STORE_SIGNATURES) {
         BM_TRY(bm_grow_array(&t->words, &t->cap_words, facts->words, err));
         BM_TRY(bm_store_doc_words(&t->doc, t->words, facts->words, err));
-    } else if (t->doc.n_shingles > t->doc.body.len) { /* impossible: a hash takes at least one
-                                                       * byte */
+    } else if (t->doc.n_shingles > t->doc.body.len) { /* impossible, because a hash takes at least
+                                                       * one byte */
         return bm_fail(err, BM_ERR_FORMAT,
                        "the index is damaged: document %u has a set of another size",
                        (unsigned)t->number);
@@ -109,8 +109,8 @@ typedef struct making {
     uint64_t *pattern_begin; /* n_kinds + 1 */
     uint64_t *hashes;        /* for each kind: a hash of its pattern */
     bm_hash_table table;     /* table of the kinds */
-    uint32_t *seen;          /* for each core shingle: 1 + index of the last document found to have
-                              * it */
+    uint32_t *seen;          /* for each core shingle: 1 + index of the last document in which it
+                              * was found */
     size_t cap_ids, cap_patterns;
 } making;
 
@@ -197,8 +197,9 @@ static bm_status choose_roles(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* Write the pattern of a document into m->patterns, after those of the known kinds. *len is its
- * length; *missing is how many core shingles the document lacks. */
+/* Append the pattern of a document to m->patterns, after the patterns of the known kinds. *len
+ * becomes the length of the pattern, and *missing the number of core shingles that the document
+ * lacks. */
 static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *missing, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -222,7 +223,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     return BM_OK;
 }
 
-/* The pattern of a document, before its kind is known. */
+/* The pattern of a document whose kind is not known yet. */
 typedef struct pattern {
     const uint32_t *list;
     size_t len;
@@ -269,7 +270,7 @@ static bm_status find_kind(making *m, size_t doc, bm_error *err)
     return BM_OK;
 }
 
-/* Collect the distinct sizes in `sizes`, and replace each kind_size by its index there. */
+/* Collect the distinct sizes in `sizes`. Each kind_size becomes the index of its size there. */
 static void list_sizes(bm_search_block *b)
 {
     memcpy(b->sizes, b->kind_size, b->n_kinds * sizeof *b->sizes);
@@ -291,8 +292,8 @@ static bm_status find_kinds(making *m, bm_error *err)
     for (size_t i = 0; i < b->n; i++)
         BM_TRY(find_kind(m, i, err));
     list_sizes(b);
-    /* Count in kind_begin[k + 2], so that kind_begin[k + 1] becomes the write position of kind
-     * k. */
+    /* Count kind k in kind_begin[k + 2]. After summing, kind_begin[k + 1] is the write position of
+     * kind k. */
     memset(b->kind_begin, 0, (b->n_kinds + 2) * sizeof *b->kind_begin);
     for (size_t i = 0; i < b->n; i++)
         b->kind_begin[m->kinds[i] + 2]++;
@@ -307,7 +308,7 @@ static bm_status find_kinds(making *m, bm_error *err)
     return BM_OK;
 }
 
-/* Make the list of each shingle: kinds for CORE and SOME, places for RARE. */
+/* Make the list of each shingle: a list of kinds for CORE and SOME, a list of places for RARE. */
 static bm_status list_shingles(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
@@ -412,9 +413,9 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* The number of core shingles that a kind and a query share: the number that the query has (base),
- * minus the number that the kind lacks (kind_missing), plus the number that both lack, since
- * kind_missing counts these but `base` does not. */
+/* Count the core shingles that a kind and a query share. From the number that the query has (base),
+ * subtract the number that the kind lacks (kind_missing). The difference is too small by the number
+ * that both lack, which is added again. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

@@ -8,8 +8,8 @@
  *             -> each query: bits of its keys and extras, counts for each kind -> answers
  *
  * A query belongs to one crowd at most; a document of the index may be in several. Each pair is
- * compared once. Which pairs are compared and what the answers are does not depend on how crowds
- * form, how they are cut into blocks, or which threads work on them.
+ * compared once. The compared pairs and the answers do not depend on how crowds form, how they are
+ * cut into blocks, or which threads work on them.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "base/bisect.h"
@@ -26,11 +26,11 @@
 
 #define NONE            UINT32_MAX
 #define BLOCK_MEMORY    64u                 /* bytes of memory that a block takes per shingle */
-#define BLOCK_LEAST     ((uint64_t)1 << 17) /* bounds of the number of shingles in a block */
+#define BLOCK_LEAST     ((uint64_t)1 << 17) /* lower bound of shingles_a_block */
 #define BLOCK_MOST      ((uint64_t)1 << 22)
 #define DOCS_A_RANGE    256u /* least number of queries in a range */
 #define RANGES_A_THREAD 8u
-#define BITS_FROM       32u /* a key of more than n / BITS_FROM documents has bits, else a list */
+#define BITS_FROM       32u /* keys of more than n / BITS_FROM documents have bits, others a list */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
 #define WORDS_A_STEP    8u /* number of words that the processor ORs at once */
@@ -48,7 +48,7 @@ static bm_status found_add(bm_found_list *found, bm_found one, bm_error *err)
     return BM_OK;
 }
 
-/* Order of the heap: the worst answer first. */
+/* The heap has the worst answer first. */
 static bool is_worse(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -81,19 +81,19 @@ typedef struct crowds {
     size_t n_keys;
     /* for each crowd: where its entries begin in `keys`, `docs` and `numbers`; n + 1 entries */
     size_t *keys_begin, *docs_begin, *numbers_begin;
-    uint32_t *crowd_of; /* for each document of the batch: its crowd; NONE: it has none */
+    uint32_t *crowd_of; /* for each document of the batch: its crowd; NONE: it is in no crowd */
     uint32_t *docs;     /* documents of the batch, crowd by crowd, ascending in each */
     /* for each document of the batch, where its keys begin in `doc_keys`; n + 1 entries */
     size_t *doc_keys_begin;
     uint32_t *doc_keys; /* indexes in `keys` */
     uint32_t *numbers;  /* numbers of documents of the index, crowd by crowd, ascending in each */
-    uint64_t *extras;   /* document << 32 | number, ascending */
+    uint64_t *extras;   /* each is document << 32 | number; ascending */
     size_t n_extras, cap_extras;
     size_t n_answers; /* number of answers so far */
 } crowds;
 
-/* Join the keys of each document of the batch into one crowd. crowd_of[] of a document becomes its
- * first key. */
+/* Join the keys of each document of the batch, so that they get into one crowd. crowd_of[] of a
+ * document becomes its first key. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     const size_t n = c->search->n;
@@ -157,8 +157,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* Append the distinct numbers of a crowd's keys to c->numbers, ascending. They are collected as one
- * bit for each number from the smallest to the largest, or sorted if they are too far apart. */
+/* Append the distinct numbers of a crowd's keys to c->numbers, ascending. They are collected in a
+ * bitmap from the smallest to the largest number, or sorted if they are too far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -208,8 +208,8 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
     return at < n && list[at] == number;
 }
 
-/* Move the hits of a query with a document of its crowd from the lists to the extras. In a list,
- * hits of one number are adjacent. */
+/* If a query has a hit with a document of its own crowd, move the hit from the lists to the extras.
+ * In a list, hits of one number are adjacent. */
 static bm_status extract_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
@@ -261,16 +261,16 @@ out:
 
 /* --- a block --- */
 
-/* A range of queries, kept through all blocks of a crowd. */
+/* A range of queries. It is kept through all blocks of a crowd. */
 typedef struct joined_range {
-    bm_union_find joined; /* sets of queries that have an answer in common; an element is the index
-                           * of a query in the range */
-    bm_answer *best;      /* for each query: the best answer so far; a negative similarity: there is
-                           * none */
+    bm_union_find joined; /* sets of queries that have an answer in common; elements are indexes of
+                           * queries in the range */
+    bm_answer *best;      /* for each query: the best answer so far; negative similarity: no answer
+                           * yet */
 } joined_range;
 
-/* The documents of a block that have a key: as bits, one for each place, or if there are few, as a
- * list of places. */
+/* The documents of a block that have a key. They are stored as bits, one for each place, or if they
+ * are few, as a list of places. */
 typedef struct block_key {
     uint64_t *bits;
     uint32_t *places;
@@ -285,19 +285,20 @@ typedef struct crowd_block {
     block_key *keys;  /* the keys of the crowd */
     uint64_t *bits;   /* the memory of all keys[].bits */
     uint32_t *places; /* the memory of all keys[].places */
-    /* if queries have a last candidate: in row i, bits of the first i * BEFORE_STEP documents of
-     * the block, i = 1, 2, … */
+    /* set if queries have a last candidate. Row i, i = 1, 2, …, has the bits of the first i *
+     * BEFORE_STEP documents of the block */
     uint64_t *before;
-    const uint32_t *docs; /* documents of the batch in the crowd; a range has `grain` of them */
+    const uint32_t *docs; /* documents of the batch that are in the crowd; a range has `grain` of
+                             them */
     size_t n_docs, grain;
-    bm_found_list *found; /* for each range of queries; with `top`, for each query */
+    bm_found_list *found; /* a list for each range of queries or, with `top`, for each query */
     joined_range *joined; /* for each range of queries; NULL without cfg->joins */
     uint32_t least_words; /* SIGNATURES: the number of equal words that suffices */
     atomic_size_t n_answers;
     atomic_bool many;
 } crowd_block;
 
-/* The n numbers of a key that are in the block. */
+/* Return the numbers of a key that are in the block; *n becomes their count. */
 static const uint32_t *numbers_of(const crowd_block *b, const bm_crowded_key *key, size_t *n)
 {
     const bm_search_block *block = &b->block;
@@ -377,12 +378,12 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
 /* With cfg->joins: the documents that the queries of a range found in a block. */
 typedef struct joining {
     uint64_t *found;   /* bits of the places found */
-    uint32_t *finder;  /* for each place found: the query that found it first, as an index in the
-                          range */
+    uint32_t *finder;  /* for each place found: index in the range of the query that found it
+                          first */
     uint32_t *of_word; /* for each word of `found`: if all finders of its places are joined, one of
-                          them; else NONE */
-    uint8_t *closed;   /* for each kind: all its places were found, and the finders of all of them
-                          are joined */
+                          these queries; else NONE */
+    uint8_t *closed;   /* for each kind, 1: all its places were found, and all finders of these
+                          places are joined */
 } joining;
 
 typedef struct asker {
@@ -394,7 +395,7 @@ typedef struct asker {
     uint32_t *words;   /* with joins: indexes of the words of `matched` that are not 0 */
     size_t n_matched_words;
     uint32_t *least; /* for each size: the least number of shared shingles that suffices; NONE: no
-                        number does */
+                        number suffices */
     joining joining;
     joined_range *joined; /* used with joins */
 } asker;
@@ -478,8 +479,8 @@ static size_t list_asked(asker *a, uint32_t doc)
     return bm_bits_count(asked, b->n_words);
 }
 
-/* With skip_same_id, remove the document that has the id of the query from the candidates. *was: it
- * was a candidate. */
+/* With skip_same_id: if a candidate has the same id as the query, remove it. *was: there was such a
+ * candidate. */
 static bm_status skip_own_id(asker *a, uint32_t doc, bool *was, bm_error *err)
 {
     const bm_crowd_search *s = a->b->crowds->search;
@@ -528,7 +529,7 @@ static inline bool is_enough(const asker *a, uint32_t kind, uint32_t shared)
     return shared >= a->least[a->b->block.kind_size[kind]];
 }
 
-/* A mask of the bits in word w that belong to the places begin … end-1. */
+/* A mask of those bits in word w that belong to the places begin … end-1. */
 static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
 {
     uint64_t bits = UINT64_MAX;
@@ -539,8 +540,9 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Add the candidates of a kind that are left in a->asked (they share no rare shingle) as answers,
- * in ascending order of numbers. Stops when no later one can be among the best `top`. */
+/* Add the candidates of a kind that are still in a->asked. These share no rare shingle with the
+ * query. They are added in ascending order of numbers. Stops when no later candidate can be among
+ * the best `top`. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -597,9 +599,9 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* Set the bits of a query's answers in a->matched, and *best to the best one. Of the candidates of
- * a closed kind that share no rare shingle, only the first is set. Returns false if there is no
- * answer. */
+/* Set the bits of a query's answers in a->matched, and set *best to the best answer. In a closed
+ * kind, the candidates that share no rare shingle are equal, and only the first is set. Returns
+ * false if there is no answer. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;
@@ -645,7 +647,7 @@ static bool match(asker *a, uint32_t doc, bm_answer *best)
     return any;
 }
 
-/* Close the kind if all its places were found, and the finders of all of them are joined. */
+/* Close the kind if all its places were found, and all their finders are joined. */
 static void close_kind(asker *a, size_t kind)
 {
     const bm_search_block *block = &a->b->block;
@@ -676,9 +678,9 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
                      err);
 }
 
-/* Join the query with the finders of the places in word w that it also found. Add the necessary
- * answers: each place that no query of the range found before, and one place for each finder, or
- * group of finders, that was not joined with the query before. */
+/* Join the query with the finders of the places in word w that it also found. Then add the
+ * necessary answers. These are the places that no query of the range found before, and one place
+ * for each group of finders that is joined with the query only now. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;
@@ -695,9 +697,9 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
                 BM_TRY_OUT(add_place(a, doc, place, err));
         }
     }
-    /* If this query found all places of the word that were found before, all finders of the word
-     * are joined now. Else, if it found new places and is not joined with all those finders, they
-     * may be in separate groups. */
+    /* If this query found all places of the word that were found before, it is now joined with all
+     * finders of the word. Otherwise, if it found new places and is not joined with all earlier
+     * finders, the finders may be in separate groups. */
     if (met == before)
         j->of_word[w] = self;
     else if (matched != met && (met == 0 || j->of_word[w] == NONE))
@@ -717,7 +719,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
     bm_answer one, *best = &a->joined->best[self];
     bm_status status = BM_OK;
     if (!match(a, doc, &one))
-        return BM_OK; /* then `match` has set no bit */
+        return BM_OK; /* without an answer, `match` sets no bit */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
         BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));
@@ -798,7 +800,7 @@ static bm_status ask_block(crowd_block *b, bm_error *err)
     return status;
 }
 
-/* How many shingles a block may have. */
+/* Return the most shingles that a block may have. */
 static uint64_t shingles_a_block(const bm_search_cfg *cfg)
 {
     const uint64_t most = cfg->memory / BLOCK_MEMORY;
@@ -858,8 +860,8 @@ out:
     return status;
 }
 
-/* The number of queries of a range. With joins there are fewer ranges, because each range adds
- * every document that is an answer of any of its queries. */
+/* Return the number of queries in a range. With joins, ranges are larger and therefore fewer,
+ * because each range adds every document that is an answer of any of its queries. */
 static size_t docs_a_range(const bm_search_cfg *cfg, size_t n_docs)
 {
     const size_t threads = cfg->pool != NULL ? bm_pool_size(cfg->pool) : 1;
@@ -889,7 +891,8 @@ static bm_status answer_crowd(crowds *c, size_t crowd, bm_error *err)
         status = begin_joining(&b.joined, n_ranges, b.grain, err);
     for (size_t at = c->numbers_begin[crowd], n = 0; status == BM_OK && at < end && !s->many;
          at += n) {
-        /* If queries have a last candidate, most would find it before the end of a larger block. */
+        /* If queries have a last candidate, blocks are kept small: in a larger block, most queries
+         * would find their last candidate before the end. */
         n = s->hits->last != NULL && end - at > s->cfg->first / 2 ? s->cfg->first / 2 + 1
                                                                   : end - at;
         status =

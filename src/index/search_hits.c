@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_hits.c -- looks up band keys, and finds the numbers of documents that share one.
+/* search_hits.c -- looks up band keys, and finds the numbers of the documents that share a key.
  *
- * Threads share the bands. For a band, the distinct keys of all documents of the batch are looked
- * up in ascending order; the documents found by a key are hits of each document that has the key.
+ * Threads share the bands. For a band, the distinct keys of the batch are looked up in ascending
+ * order. Each document of the batch that has a key gets the documents found by this key as hits.
  *
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * If many documents of the index have a key (a crowded bucket), the key is stored not as pairs but
- * as two lists: the queries and the documents of the index that have it (search_hits.h). If few
- * queries have the key, it is turned into pairs at the end.
+ * If many documents of the index have a key (a crowded bucket), the key is not stored as pairs, but
+ * as two lists: one of the queries that have it, one of the documents of the index that have it
+ * (search_hits.h). If only few queries have the key, it is turned into pairs at the end.
  *
  * If batch->first is set, the candidates of a document are the smallest batch->first numbers that
- * its keys find. The number of finds of each key shows which documents may find more. For these
- * documents the numbers are visited in ascending order, a range at a time, with one bit for each
- * number and key, until batch->first numbers have a bit in any key of the document. All larger
- * numbers are counted and dropped before pairs are listed.
+ * its keys find. The counts of the keys show which documents may find more than that. For these
+ * documents, each key has one bit for each number. The numbers are visited in ascending order, one
+ * range at a time. The visit of a document ends when batch->first numbers have a bit in any of its
+ * keys. All larger numbers are counted, and dropped before pairs are listed.
  *
- * Work that is too small for several threads fills one list. If there are too many hits, the
- * caller must retry with fewer documents. For a single document, hits are sorted and repeats
- * dropped whenever they fill the buffer, so there are never more than twice as many hits as
- * documents in the index.
+ * If the work is too small for several threads, there is only one list. If there are too many hits,
+ * the caller must retry with fewer documents. For a single document, hits are sorted and repeats
+ * dropped whenever the buffer is full. So there are never more than twice as many hits as documents
+ * in the index.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"
@@ -34,18 +34,18 @@
 #include "lsh/verify.h"
 
 #define SMALL_BUCKET 24u
-#define KEYS_AT_ONCE 1024u /* a limit, so that too many hits are noticed in time */
-/* A key is crowded if at least CROWDED documents of the index have it. If fewer than ASKERS
- * documents of the batch have it and it makes fewer hits than LISTED, it is turned into hits after
- * all. */
+#define KEYS_AT_ONCE 1024u /* a small limit, so that too many hits are noticed early */
+/* A key is crowded if at least CROWDED documents of the index have it. But a crowded key is turned
+ * into hits if fewer than ASKERS documents of the batch have it and it makes fewer than LISTED
+ * hits. */
 #define CROWDED       64u
 #define ASKERS        8u
 #define LISTED        1024u
-#define NUMBERS_A_HIT 16u /* this many numbers of crowded keys count as one hit */
-#define FREE_NUMBERS  4u  /* numbers that do not count, as a multiple of bands * batch->first */
+#define NUMBERS_A_HIT 16u /* how many numbers of crowded keys count as one hit */
+#define FREE_NUMBERS  4u  /* numbers not counted, as a multiple of bands * batch->first */
 #define WORD_BITS     64u
-#define RANGE_WORDS   ((size_t)1 << 18) /* words of bits of all keys in a range */
-#define RANGE_MOST    512u              /* most words of bits of one key in a range */
+#define RANGE_WORDS   ((size_t)1 << 18) /* words that the bits of all keys take in a range */
+#define RANGE_MOST    512u              /* most words that the bits of one key take in a range */
 #define SPAN_MOST     ((size_t)1 << 22) /* most numbers that a range covers */
 
 typedef struct key_of {
@@ -60,11 +60,11 @@ typedef struct band_scratch {
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    /* while numbers are gathered, ends[i + 1] is where the numbers of key i end in `numbers`;
-     * afterwards, where they begin */
+    /* offset of each key's numbers in `numbers`. While numbers are gathered, ends[i + 1] is the end
+     * of key i; afterwards, it is the begin */
     size_t *ends;
     uint32_t *numbers;
-    uint64_t *left; /* for each key: how many more documents of the index have it */
+    uint64_t *left; /* for each key: how many further documents of the index have it */
     size_t cap_ends, cap_numbers, cap_left;
 } band_scratch;
 
@@ -115,8 +115,9 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
     return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
 }
 
-/* Sort the documents that are searched for by key. The first bits of a key select a bucket. Keys
- * are hashes, so with about as many buckets as documents, a bucket has about one document. */
+/* Sort the documents that are searched for by their keys. The first bits of a key select a bucket.
+ * There are about as many buckets as documents. Since keys are hashes, a bucket has about one
+ * document. */
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
@@ -197,10 +198,10 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
 
 /* A key and the documents found by it. */
 typedef struct found_key {
-    const key_of *docs; /* the n_docs documents of the batch that have the key */
-    uint32_t *numbers;  /* the documents of the index that have it, ascending */
+    const key_of *docs; /* documents of the batch that have the key; n_docs */
+    uint32_t *numbers;  /* documents of the index that have the key, ascending; n_numbers */
     size_t n_docs, n_numbers;
-    uint64_t left; /* how many more documents of the index have it */
+    uint64_t left; /* how many further documents of the index have the key */
 } found_key;
 
 static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out, bm_error *err)
@@ -218,9 +219,9 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
     return BM_OK;
 }
 
-/* Add the documents that a key found to `out`: as hits, or as two lists if the key is crowded. Of
- * the documents of the index that have the key, only the first batch->first can be candidates; the
- * others are only counted. */
+/* Add the documents that a key found to `out`: as hits, or as two lists if the key is crowded. Only
+ * the first batch->first documents of the index that have the key can be candidates. The rest are
+ * only counted. */
 static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
@@ -234,9 +235,9 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* The list of numbers of a key is no shorter if the batch is smaller, so a retry with fewer
-         * documents would not help. So some numbers are free: FREE_NUMBERS times as many as one
-         * document may find. */
+        /* A smaller batch does not make the list of numbers of a key shorter, so a retry with fewer
+         * documents would not help. Therefore some numbers are free: FREE_NUMBERS times as many as
+         * one document may find. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -253,8 +254,8 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     return BM_OK;
 }
 
-/* Add the keys that were looked up with one call, one after another. First the numbers of each key
- * are collected, because the hits come run by run. */
+/* Add the keys that were looked up with one call, key by key. The numbers of each key must be
+ * collected first, because the hits come run by run. */
 static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -282,7 +283,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .n_numbers = end - begin,
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
-            if (k.numbers[j] < k.numbers[j - 1]) { /* numbers of several runs */
+            if (k.numbers[j] < k.numbers[j - 1]) { /* the numbers came from several runs */
                 qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_order_u32);
                 break;
             }
@@ -291,8 +292,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
     return status;
 }
 
-/* Add the keys that were looked up with one call: each document that has a key gets all numbers of
- * the key as hits. Keys that may be crowded are left to add_large_keys. */
+/* Add the keys that were looked up with one call. Each document that has a key gets all numbers of
+ * the key as hits. If a key may be crowded, it is left to add_large_keys. */
 static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {
@@ -348,15 +349,15 @@ static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t 
 
 /* --- the bound --- */
 
-/* Work data for finding the last candidate of each document that may find more than batch->first
- * numbers. */
+/* Work data for finding the last candidate of each document. Only documents that may find more than
+ * batch->first numbers need one. */
 typedef struct bounding {
     const bm_key_batch *batch;
     bm_search_hits *hits;
     const bm_crowded_key **keys; /* crowded keys of all lists */
     /* at: for each key, the index of its first number that was not visited yet */
     size_t n_keys, *at;
-    /* for each key, its bits in the current range; NULL: no remaining document has the key */
+    /* for each key, its bits in the current range; NULL: no document in `docs` has the key */
     uint64_t **bits;
     /* docs: documents that have not found batch->first numbers yet; met: for each document of the
      * batch, how many numbers it has found */
@@ -366,18 +367,18 @@ typedef struct bounding {
                          * entries */
     uint32_t *doc_keys;
     uint64_t *extras; /* hits of keys that are not crowded: document << 32 | number, ascending */
-    /* extra_at: for each document of the batch, its first entry of `extras` that is not visited
+    /* extra_at: for each document of the batch, its first entry of `extras` that was not visited
      * yet */
     size_t n_extras, cap_extras, *extra_at;
-    /* The current range: the numbers >= `low` and < `high`. Those that any key or extra finds are
-     * ranked in ascending order. `span` is how many numbers the next range covers. */
+    /* The current range covers the numbers `low` to `high` - 1. The numbers in it that a key or an
+     * extra finds are ranked in ascending order. `span`: how many numbers the next range covers. */
     uint64_t low, high, span;
     uint64_t *there;      /* one bit for each number of the range: is it found? */
-    uint32_t *rank_begin; /* for each word of `there`, the rank of its first number */
-    uint32_t *numbers;    /* for each rank, its number */
+    uint32_t *rank_begin; /* for each word of `there`: rank of its first number */
+    uint32_t *numbers;    /* for each rank: its number */
     size_t n_ranks, n_words;
-    uint64_t *words, *asked; /* words: the bits of all keys, one for each rank; asked: the union of
-                              * the bits of one document's keys and extras */
+    uint64_t *words, *asked; /* words: bits of all keys, one for each rank; asked: the union of the
+                              * bits of all keys and extras of one document */
     size_t cap_words;        /* how many of `words` each key may use */
 } bounding;
 
@@ -412,8 +413,8 @@ bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, 
     return BM_OK;
 }
 
-/* List the documents that may find more than batch->first numbers: those with more hits in total,
- * counting each key separately. */
+/* List the documents that may find more than batch->first numbers. These have more hits than that
+ * in total, if each key is counted separately. */
 static bm_status list_docs(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -437,8 +438,8 @@ out:
     return status;
 }
 
-/* Collect the extras of the documents in b->docs, each once. hits->last[] marks the documents
- * meanwhile, and is UINT32_MAX for all documents at the end. */
+/* Collect the extras of the documents in b->docs, each extra once. Meanwhile hits->last[] marks
+ * these documents; at the end it is UINT32_MAX for all documents. */
 static bm_status list_extras(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -484,7 +485,7 @@ static bm_status begin_ranges(bounding *b, bm_error *err)
                : BM_OK;
 }
 
-/* The next extra of the document if its number is below `high`; else NULL. */
+/* Return the next extra of the document, or NULL if its number is not below `high`. */
 static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
 {
     const size_t at = b->extra_at[doc];
@@ -493,7 +494,7 @@ static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
                : NULL;
 }
 
-/* Assign each key of the remaining documents its part of b->words for bits, and set b->low to the
+/* Give each key of the remaining documents its part of b->words for its bits. Set b->low to the
  * smallest number not visited yet. Returns false if all numbers were visited. */
 static bool find_low(bounding *b)
 {
@@ -529,7 +530,7 @@ static size_t rank_of(const bounding *b, uint32_t number)
            (size_t)__builtin_popcountll(b->there[at / WORD_BITS] & below);
 }
 
-/* Assign ranks to the numbers found in the range. If there are more than fit, shorten the range. */
+/* Assign ranks to the numbers found in the range. If there are too many, shorten the range. */
 static void rank_numbers(bounding *b)
 {
     const size_t most = b->cap_words * WORD_BITS, n_there = (size_t)(b->span / WORD_BITS);
@@ -577,8 +578,8 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* Visit the numbers that the document finds in the range. If it has now found batch->first numbers,
- * set its last[] to the last of these, and return true. */
+/* Visit the numbers that the document finds in the range. If they complete its batch->first
+ * numbers, set its last[] to the last of these, and return true. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -601,8 +602,9 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Add to left[] of each document how many numbers of its keys and extras are above its last
- * candidate. Removes the numbers of a crowded key that are candidates of none of its documents. */
+/* Add to left[] of each document the count of those numbers of its keys and extras that are above
+ * its last candidate. Remove a number from a crowded key if it is a candidate of none of the key's
+ * documents. */
 static void count_left(bounding *b)
 {
     bm_search_hits *hits = b->hits;
@@ -656,9 +658,9 @@ out:
 
 /* --- all bands --- */
 
-/* Drop each hit whose number is greater than the last candidate of its document (out->last), and
- * each crowded key without numbers. Turn crowded keys marked `listed` into single hits. Then sort
- * the hits. */
+/* Drop each hit whose number is above the last candidate of its document (out->last), and each
+ * crowded key that has no numbers left. Turn crowded keys marked `listed` into hits. Then sort the
+ * hits. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

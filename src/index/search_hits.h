@@ -22,18 +22,18 @@ typedef struct bm_search_batch {
                                   * distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* for each document, for skip_same_id; else NULL */
-    /* If the sets are not sorted yet, the buffer that contains them: the search sorts, in this
-     * buffer, the sets that it compares. NULL: all sets are sorted. */
+    /* The buffer that contains the sets, if they are not sorted yet. The search sorts the sets that
+     * it compares, in place. NULL: all sets are sorted. */
     uint64_t *unsorted;
     /* For each document, the first document of the batch with the same set (or words), possibly
-     * itself. Only first documents are searched for; the others get no answers of their own,
-     * because the answers of the first also hold for them. Must be NULL with skip_same_id. NULL:
-     * all documents differ. */
+     * itself. Only these first documents are searched for. The other documents get no answers of
+     * their own, because the answers of the first are theirs too. Must be NULL with skip_same_id.
+     * NULL: all documents differ. */
     const uint32_t *same;
 } bm_search_batch;
 
-/* The most candidates of a query. Of the documents that share a band key with the query, those with
- * the smallest numbers are candidates; the others are only counted. */
+/* The most candidates of a query. If more documents share a band key with the query, those with the
+ * smallest numbers are candidates, and the rest are only counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -41,24 +41,24 @@ typedef struct bm_search_cfg {
     const bm_store_facts *facts;
     uint32_t word_bytes; /* bytes of a value of a signature: 4, or 8 (two words) */
     bm_pool *pool;       /* NULL: only the calling thread */
-    bm_measure measure;  /* CONTAINMENT: only with SETS; reads every document that no filter
+    bm_measure measure;  /* CONTAINMENT needs SETS; it reads every document that no filter
                             excludes */
     double threshold;
     uint32_t top;      /* how many of the best answers each document gets; 0: all */
     bool skip_same_id; /* an answer must not have the id of the query */
     /* The caller wants only the best answer of each query, each document of the index that is an
-     * answer, and which queries have an answer in common. Answers that add nothing to these may be
+     * answer, and which queries have an answer in common. Answers that add nothing to this may be
      * omitted. Cannot be combined with `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST; 0: no bound */
-    /* Bytes that hits may take; 0: no bound. If a batch finds more, only the first documents of the
-     * batch are answered (bm_search_result.n of them, at least one), and the caller must call again
-     * with the others. */
+    /* Bytes that hits may take; 0: no bound. If the hits of a batch need more, only its first
+     * documents are answered: bm_search_result.n of them, at least one. The caller must call again
+     * with the rest. */
     uint64_t memory;
 } bm_search_cfg;
 
-/* Must the document of the index that has the id `id` be left out of the answers of document `doc`
- * of the batch? */
+/* Does the rule skip_same_id exclude a document of the index from the answers of document `doc` of
+ * the batch? `id` is the id of the document of the index. */
 static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_batch *batch,
                                    uint32_t doc, bm_str id)
 {
@@ -73,13 +73,13 @@ typedef struct bm_answer {
 
 /* A crowded key: many documents of the index have it. It is kept as two lists, not hit by hit. */
 typedef struct bm_crowded_key {
-    /* documents of the index that have the key and are a candidate of at least one query,
-     * ascending; `docs` follows in the same allocation */
+    /* documents of the index that have the key and are candidates of at least one query, ascending;
+     * the same allocation has `docs` after them */
     uint32_t *numbers;
     uint32_t *docs; /* documents of the batch that have the key, ascending */
     uint32_t n_numbers, n_docs;
-    uint64_t rest; /* how many more documents of the index have the key */
-    bool listed;   /* it is turned into hits once all bands are looked up */
+    uint64_t rest; /* how many further documents of the index have the key */
+    bool listed;   /* the key is turned into hits once all bands are looked up */
 } bm_crowded_key;
 
 /* A hit is (number in the index) << 32 | (index in the batch). Ascending order is file order. */
@@ -95,15 +95,15 @@ typedef struct bm_hit_list {
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
-    /* for each document of the batch: the largest number of a candidate, or UINT32_MAX if all its
-     * hits are candidates; NULL: all hits of all documents are candidates */
+    /* for each document of the batch: the largest number among its candidates, or UINT32_MAX if all
+     * its hits are candidates; NULL: all hits of all documents are candidates */
     uint32_t *last;
-    /* for each document of the batch: how many hits are above `last`, counted once for each crowded
-     * key and once for all other keys together; NULL: no hit is above `last` */
+    /* for each document of the batch: how many hits are above `last`. A hit counts once for each
+     * crowded key, and once for all other keys together. NULL: no hit is above `last` */
     uint64_t *left;
 } bm_search_hits; /* {0} is empty */
 
-#define BM_SEARCH_TOGETHER 4096u /* keys or hits that are worth several threads */
+#define BM_SEARCH_TOGETHER 4096u /* from so many keys or hits on, several threads are worthwhile */
 
 /* Documents whose band keys are looked up; borrowed. */
 typedef struct bm_key_batch {
@@ -118,23 +118,23 @@ typedef struct bm_key_batch {
     bool alone;                 /* a single document is searched for: `most` does not limit it */
     uint32_t first;             /* the most candidates of a document, those with the smallest
                                    numbers; 0: all */
-    /* A crowded key that many documents of the batch have, or that makes many hits (ASKERS and
-     * LISTED in search_hits.c), stays a bm_crowded_key. False, or with `alone`: all crowded keys
-     * are turned into hits once all bands are looked up. */
+    /* true: a crowded key stays a bm_crowded_key if many documents of the batch have it, or if it
+     * makes many hits (ASKERS and LISTED in search_hits.c). False, or with `alone`: all crowded
+     * keys are turned into hits once all bands are looked up. */
     bool keep_crowded;
 } bm_key_batch;
 
-/* Look up all bands. *many: there are more hits than batch->most; then *out is empty, and the
- * caller must retry with fewer documents. */
+/* Look up all bands. *many: there are more hits than batch->most. In this case *out is empty, and
+ * the caller must retry with fewer documents. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
 /* All crowded keys, list by list. The caller frees the array, also after a failure. */
 bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
                           bm_error *err);
-/* List the crowded keys of each of n_docs documents: those of document i are
- * (*doc_keys)[(*begin)[i]] to [(*begin)[i + 1] - 1]. *begin has n_docs + 2 entries. The caller
- * frees both, also after a failure. */
+/* List the crowded keys of each of n_docs documents. Those of document i are
+ * (*doc_keys)[(*begin)[i]] to (*doc_keys)[(*begin)[i + 1] - 1]. *begin has n_docs + 2 entries. The
+ * caller frees both arrays, also after a failure. */
 bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
                               size_t **begin, uint32_t **doc_keys, bm_error *err);
 /* OR n words at `from` into the n words at `to`. */
@@ -143,8 +143,7 @@ static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict f
     for (size_t i = 0; i < n; i++)
         to[i] |= from[i];
 }
-/* Count the bits set in n words; written so that compilers vectorize it without a popcount
- * instruction. */
+/* Count the bits set in n words. Compilers vectorize this code without a popcount instruction. */
 static inline size_t bm_bits_count(const uint64_t *words, size_t n)
 {
     uint64_t all = 0;
@@ -165,8 +164,8 @@ size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number);
 /* Sort n hits, and drop repeats; *n becomes the number that remains. */
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 
-/* search_block -- documents of an index to compare with: a single one, or a block that many queries
- * are compared with.
+/* search_block -- documents of an index to compare queries with: a single document, or a block of
+ * documents for many queries.
  *
  *     shingles of a block    in more than half of its documents    CORE, lists kinds that lack it
  *                            in few                                RARE, lists places that have it
@@ -188,8 +187,8 @@ typedef struct bm_search_target {
     size_t cap_set, cap_words;
 } bm_search_target; /* must be {0} before bm_search_target_find */
 
-/* Set *target to the document `number`. BM_ERR_FORMAT: it is missing, although a posting names
- * it. */
+/* Set *target to the document `number`. BM_ERR_FORMAT: a posting names the document, but the index
+ * does not have it. */
 bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
                                 bm_error *err);
 /* Read the set or the words of the document, unless they were read before. */
@@ -224,8 +223,8 @@ typedef struct bm_search_block {
     uint32_t *lists;
 } bm_search_block; /* must be {0} before bm_search_block_make */
 
-/* Set *reach to how many of the n documents, from the first on, have at most `most` shingles
- * together; at least 1. */
+/* Count how many of the n documents, from the first on, have at most `most` shingles together.
+ * *reach becomes this count, but at least 1. */
 bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
                                 uint64_t most, size_t *reach, bm_error *err);
 bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
@@ -251,12 +250,12 @@ void bm_block_counts_reset(bm_block_counts *counts);
 void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *counts);
 
-/* search_crowds -- answers from crowded buckets: compares many queries with many documents, without
- * comparing each pair by itself.
+/* search_crowds -- finds the answers from crowded buckets: compares many queries with many
+ * documents at once.
  *
- * Queries that share a crowded key, directly or through others, form a crowd, together with all
- * documents of the index that have a crowded key of one of them. These documents are read in blocks
- * that fit into memory, once for all queries of the crowd:
+ * Queries that share a crowded key, directly or through other queries, form a crowd. All documents
+ * of the index that have one of the crowd's keys belong to it too. They are read in blocks that fit
+ * into memory, once for all queries of the crowd:
  *
  *     shingles of the block    in most documents       core, listed where it is missing
  *                              in some                 listed by kinds of documents
@@ -265,13 +264,12 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *                              have the same shingles of the second group
  *     documents with a key     one bit for each document, in the order of the kinds
  *
- * For each query, the shingles that it shares with each kind are counted by the lists of the
- * query's shingles and of the core shingles that it lacks. Then the rare shingles that it shares
+ * To count the shingles that a query shares with each kind, the lists of the query's shingles are
+ * read, and the lists of the core shingles that it lacks. Then the rare shingles that it shares
  * with single documents are added. The counts are exact, so the similarity is the same as from
- * merging two sets. Documents that differ in one word form a few hundred kinds, however many they
- * are.
+ * merging two sets. However many documents differ in one word, they form only a few hundred kinds.
  *
- * As without crowds, the candidates are the pairs that share a key. */
+ * The candidates are the pairs that share a key, as without crowds. */
 
 typedef struct bm_found {
     uint32_t doc; /* document of the batch */
@@ -285,8 +283,8 @@ typedef struct bm_found_list {
     uint64_t candidates, verified, steps; /* see bm_search_result */
 } bm_found_list;
 
-/* Add an answer to a list that keeps only the best `top` answers (0: all). With `top`, the first
- * entry of the list is the worst. */
+/* Add an answer to a list. With `top`, the list keeps only the best `top` answers, and its first
+ * entry is the worst of them. `top` 0: all answers are kept. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
 /* Does `a` come before `b` among the answers of a query? */
 static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
@@ -298,9 +296,9 @@ typedef struct bm_crowd_search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
     size_t n;                /* documents of the batch that are searched for */
-    const uint32_t *weights; /* for each document, how many documents get its answers; NULL:
+    const uint32_t *weights; /* for each document, how many documents get its answers; NULL: each
                               * 1 */
-    bm_search_hits *hits;    /* the hits that crowds answer are removed from the lists */
+    bm_search_hits *hits;    /* hits that the crowds answer are removed from its lists */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool many;               /* there are more answers than `most`: `found` is incomplete */
     bm_found_list *found;
@@ -322,8 +320,8 @@ typedef struct bm_scan {
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool alone;              /* a single document is searched for: `most` does not limit it */
     bool many;               /* there are more answers than `most`: `found` is incomplete */
-    bool read_all;           /* filters were not used: all documents were read */
-    /* A list for each part of the index, in order; the caller frees each list, and `found`. */
+    bool read_all;           /* all documents were read, because no filters were used */
+    /* A list for each part of the index, in order. The caller frees each list, and `found`. */
     bm_found_list *found;
     size_t n_found;
 } bm_scan;

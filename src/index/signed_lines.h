@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_lines.h -- lines of standard input, each read and signed on the calling thread before the
- * next.
+/* signed_lines.h -- reads lines of standard input, and signs each on the calling thread before the
+ * next is read.
  *
  * Passing a line to another thread would take as long as signing it. A line that does not fit into
  * the job's memory ends the job with BM_ERR_NOMEM, as a record of a file does. */
@@ -11,7 +11,7 @@
 #include "inmem/documents.h"
 
 typedef struct bm_signed_lines {
-    bm_job_context *job;  /* borrowed; its counts are updated */
+    bm_job_context *job;  /* borrowed; the lines update its counts */
     bm_doc_signer signer; /* has the signed document of the current line */
     bm_doc_recipe recipe;
     bm_record_budget budget;
@@ -22,12 +22,12 @@ typedef struct bm_signed_lines {
 } bm_signed_lines;
 
 /* Begin reading standard input. `words`: compute the whole signature, not only band keys.
- * `callbacks` are borrowed. The struct *out must not be moved in memory. Close it, also after a
- * failure. */
+ * `callbacks` are borrowed. The struct *out must not be moved in memory. The caller closes *out,
+ * also after a failure. */
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err);
 void bm_signed_lines_close(bm_signed_lines *lines);
-/* Read the next line. If it has a good record, sign the document and call `fn`; a bad record is an
- * error, or is counted and logged. */
+/* Read the next line. If it has a good record, the document is signed and `fn` is called. A bad
+ * record is an error, or it is counted and logged. */
 bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
                                bm_error *err);
