@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece.c -- keys, heads and sums of pieces, then each kind of piece: see piece.h.
+/* piece.c -- keys, heads and sums of pieces, then each kind of piece. See piece.h.
  *
  * Tests: tests/unit/store/test_document_piece.c, tests/unit/store/test_filter_piece.c,
  *        tests/unit/store/test_piece.c, tests/unit/store/test_posting_piece.c,
@@ -120,14 +120,14 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
  *
  * The layout is in piece.h.
  *
- * The code is read in unaligned 64-bit words. A low part is read as a whole word and masked. At
- * least 8 bytes of high parts follow the low parts wherever L is less than 8, so such a read never
- * passes the end. */
+ * The code is read in unaligned 64-bit words. A low part is read as a whole word and masked. If L
+ * is less than 8, at least 8 bytes of high parts follow the low parts, so such a read never passes
+ * the end. */
 
-#define PREFETCH 2048u /* bytes of a code that are prefetched ahead of the reading */
+#define PREFETCH 2048u /* how many bytes of a code are prefetched ahead */
 
-/* L: the number of low bytes of each hash that are stored as they are. If two values give the same
- * size, L is the larger one. */
+/* L: the number of low bytes that are stored of each hash. If two values of L give the same size, L
+ * is the larger one. */
 static unsigned low_bytes(uint64_t n)
 {
     unsigned low = 8;
@@ -143,7 +143,8 @@ static unsigned low_bytes(uint64_t n)
     return low;
 }
 
-/* Number of bits of the high parts: n ones, and one zero for each step from a value to the next. */
+/* Number of bits of the high parts: n ones, and a zero for each high part that is possible,
+ * except the last. */
 static size_t high_bits(size_t n, unsigned low)
 {
     return low == 8 ? 0 : n + ((size_t)1 << (64 - 8 * low)) - 1;
@@ -192,8 +193,9 @@ static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
     return bm_le64_get(tail);
 }
 
-/* Prefetch the cache lines of the bytes from … from+n-1 of a code, but none after its end. A set is
- * read in place in a mapped file, so this fetches its lines in parallel. */
+/* Prefetch those cache lines of a code that have the n bytes from `from` on, but none after the end
+ * of the code. A set is read in place in a mapped file. Prefetching fetches several of its lines in
+ * parallel. */
 static inline void prefetch(const uint8_t *code, size_t size, size_t from, size_t n)
 {
     for (size_t at = from; at < size && at < from + n; at += 64)
@@ -218,9 +220,9 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
     return bits % 8 == 0 || high[bits / 8] >> (bits % 8) == 0;
 }
 
-/* L = 7: the high parts are single bytes. A byte of the code gives the high parts of up to 8
- * hashes, which a table unpacks together. All high parts are unpacked first, into an array with
- * room for as many as there are bits, so no branch depends on a byte of the code. */
+/* L = 7: the high parts are single bytes. A table unpacks a byte of the code into the high parts of
+ * up to 8 hashes. All high parts are unpacked first, into an array with one entry for each bit of
+ * the code, so no branch depends on a byte of the code. */
 #define SEVEN_MAX  8160u
 #define SEVEN_BITS (SEVEN_MAX + 255u)
 
@@ -270,7 +272,7 @@ static bool read_seven(const uint8_t *code, size_t n, uint64_t *out)
     return rising == n || (rising == n - 1 && out[0] == 0);
 }
 
-/* L < 7: the bits of the high parts are read as words of 64 bits. */
+/* L < 7: read the bits of the high parts as words of 64 bits. */
 static inline bool read_cut(const uint8_t *code, size_t n, unsigned low, uint64_t *out)
 {
     const size_t bits = high_bits(n, low), size = (bits + 7) / 8;
@@ -329,7 +331,7 @@ void bm_document_writer_reset(bm_document_writer *writer)
     *writer = (bm_document_writer){0};
 }
 
-/* The size of the piece with one more document of this many bytes. */
+/* Return the size of the piece with one more document of this many bytes. */
 static uint64_t size_with(const bm_document_writer *writer, uint64_t bytes)
 {
     return OFFSETS_AT + 4 * ((uint64_t)writer->n + 2) + writer->documents.len + bytes;
@@ -337,7 +339,8 @@ static uint64_t size_with(const bm_document_writer *writer, uint64_t bytes)
 
 static uint64_t document_bytes(size_t id_len, size_t body_len)
 {
-    const uint64_t most = UINT64_C(1) << 40; /* beyond any limit, yet sums of it fit in 64 bits */
+    const uint64_t most = UINT64_C(1) << 40; /* more than any limit, and small enough that sums of
+                                                it fit in 64 bits */
     return NUMBERS + (id_len < most ? id_len : most) + (body_len < most ? body_len : most);
 }
 
@@ -476,11 +479,12 @@ bool bm_document_piece_valid(const bm_document_piece *piece)
  *
  * The layout is in piece.h. */
 
-#define KEYS_AT BM_PIECE_HEAD_BYTES /* first keys of the blocks; in a small piece all its keys */
+#define KEYS_AT BM_PIECE_HEAD_BYTES /* offset of the keys in the head */
 #define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
 
-/* The estimate of how many of n evenly spread hashes are below a value has a standard deviation of
- * at most sqrt(n) / 2: 147 for a full piece (half a block), 9 for a block. */
+/* How far to search around an estimated position. If n hashes are evenly spread, the estimate of
+ * how many are below a value has a standard deviation of at most sqrt(n) / 2. That is 147 for a
+ * full piece (half a block), and 9 for a block. */
 #define NEAR_BLOCKS 2u
 #define NEAR_KEYS   8u
 
@@ -489,7 +493,7 @@ _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
 _Static_assert(BM_POSTING_SMALL < BM_POSTING_BLOCK, "and one block");
 
-/* One block: the offsets of its keys and numbers in the piece, and its number of entries. */
+/* A block: the offsets of its keys and of its numbers in the piece, and its number of entries. */
 typedef struct block {
     size_t keys, numbers, n;
 } block;
@@ -541,8 +545,8 @@ void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out)
             bm_le64_put(out + at.keys + 8 * i, of[i].key);
             bm_le32_put(out + at.numbers + 4 * i, of[i].number);
         }
-        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* in a small piece this writes the first key
-                                                          a second time */
+        bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* in a small piece, the first key is written
+                                                          twice */
         if (n > BM_POSTING_SMALL)
             bm_le32_put(out + SUMS_AT + 4 * b, block_sum(out, n, b));
     }
@@ -555,7 +559,7 @@ static bool was_compared(const bm_posting_piece *piece, size_t part)
            __atomic_load_n(&piece->compared[part], __ATOMIC_RELAXED) != 0;
 }
 
-/* Record, if `whole`, that a part was checked. Returns `whole`. */
+/* If `whole`, record that the sum of a part was checked. Returns `whole`. */
 static bool note_compared(const bm_posting_piece *piece, size_t part, bool whole)
 {
     if (piece->compared != NULL && whole)
@@ -605,9 +609,9 @@ static inline uint64_t key_at(keys k, size_t i)
     return bm_le64_get(k.bytes + 8 * i);
 }
 
-/* How many of the ascending keys begin … begin+n-1 are less than `key`. No branch depends on a key.
- * Each step reads three keys that do not depend on each other, so their cache lines are fetched in
- * parallel. */
+/* Count the keys that are less than `key`, among the ascending keys begin … begin+n-1. No branch
+ * depends on a key. Each step reads three keys whose addresses do not depend on each other, so
+ * their cache lines are fetched in parallel. */
 static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
 {
     size_t low = begin, more = 0;
@@ -623,14 +627,15 @@ static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
     return low + more - begin;
 }
 
-/* Are all keys before `begin` less than `key`, and all from `end` on equal or greater? */
+/* Are all keys before `begin` less than `key`, and all keys from `end` on greater or equal? */
 static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
 {
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`; `guess` is an estimate. First `few` keys on either side
- * of the estimate are searched, then four times as many, then all. */
+/* Count the keys that are less than `key`. `guess` is an estimate. The search begins with `few`
+ * keys on either side of the estimate. If the answer is not there, four times as many are searched,
+ * and then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -642,7 +647,8 @@ static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t 
     return count_less(k, 0, k.n, key);
 }
 
-/* Interpolate: n times the fraction (key - a) / (b - a), at most n; a < key <= b. */
+/* Interpolate: return n times the fraction (key - a) / (b - a), but at most n. Requires a < key <=
+ * b. */
 static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
 {
     const double way = (double)(int64_t)((b - a) >> 1 | 1),
@@ -651,10 +657,10 @@ static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
     return part < n ? part : n;
 }
 
-/* Where to search for a key: the keys of one block, and an estimate of how many of these are less
- * than the key. */
+/* Where to search for a key: in the keys of one block, beginning at an estimate of how many of them
+ * are less than the key. */
 typedef struct position {
-    size_t before; /* entries in all blocks before this one */
+    size_t before; /* entries in all earlier blocks */
     keys block;
     size_t guess;
 } position;
@@ -666,8 +672,8 @@ static inline position position_of(const bm_posting_piece *piece, uint64_t key)
     position p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* Take the last block that begins with a key less than `key`: the first one that is not
-         * less is in this block, or begins the next. */
+        /* Take the last block whose first key is less than `key`. The first key that is not less is
+         * in this block, or it begins the next block. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
         const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
@@ -678,7 +684,7 @@ static inline position position_of(const bm_posting_piece *piece, uint64_t key)
         first = key_at(firsts, b);
         last = b + 1 < firsts.n ? key_at(firsts, b + 1) : last;
     }
-    if (key > first && key <= last) /* else the piece is damaged, or the key is the first key */
+    if (key > first && key <= last) /* otherwise the piece is damaged, or `key` is its first key */
         p.guess = part_of(p.block.n, first, last, key);
     return p;
 }
@@ -691,7 +697,7 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
         return piece->head.n;
     const position p = position_of(piece, key);
     __builtin_prefetch(p.block.bytes + 8 * p.block.n +
-                       4 * p.guess); /* the caller reads the number of this key next */
+                       4 * p.guess); /* the caller will read the number that belongs to this key */
     if (!bm_posting_piece_whole_at(piece, p.before))
         return BM_POSTING_DAMAGED;
     return p.before + count_less_near(p.block, p.guess, NEAR_KEYS, key);
@@ -712,8 +718,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* Does each block match its sum, and does its first key match the head? Are the unused bytes in the
- * head and after full blocks 0? */
+/* Does each block match its sum, and does its first key match the head? Are the unused bytes 0,
+ * both in the head and after full blocks? */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -753,14 +759,16 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
 /* === filter piece ===
  *
  * A query counts the missing hashes of 64 documents at a time, in 64 bit-sliced counters: plane p
- * has bit p of each counter. A counter overflows when one more hash is missing than may be. Once
- * all 64 have overflowed, no more rows are read. If a document has a hash, the document's bit in
- * the row of the hash is set, so no match is lost. If it does not have the hash, that bit is set
- * with a probability of about 1 - exp(-1 / BM_FILTER_BITS). */
+ * has bit p of each counter. A counter overflows when more hashes are missing than the query
+ * allows. Once all 64 counters have overflowed, no more rows are read.
+ *
+ * If a document has a hash, its bit in the row of the hash is set, so no match is lost. If a
+ * document does not have the hash, the bit is set with a probability of about 1 - exp(-1 /
+ * BM_FILTER_BITS). */
 
-#define GROUP_MOST  512u /* most columns: a row is one cache line */
-#define GROUP_LEAST 8u   /* least columns: one byte of a row */
-#define OCTAVE      8u   /* number of size classes from one size to its double */
+#define GROUP_MOST  512u /* most columns; a row then fills a cache line */
+#define GROUP_LEAST 8u   /* least columns; a row then fills a byte */
+#define OCTAVE      8u   /* size classes between a size and its double */
 #define CLASSES     (33u * OCTAVE)
 #define GROUP_BYTES 12u
 #define GROUPS_AT   (BM_PIECE_HEAD_BYTES + 4u)
@@ -803,16 +811,16 @@ bool bm_filter_writer_is_full(const bm_filter_writer *w)
     return w->n_shingles >= BM_FILTER_SHINGLES || w->n == BM_FILTER_DOCUMENTS;
 }
 
-/* The class of a document with n shingles. The sizes in a class differ by an eighth at most. */
+/* Return the class of a document with n shingles. Sizes in a class differ by an eighth at most. */
 static unsigned class_of(uint32_t n)
 {
     if (n < OCTAVE)
         return n;
-    const unsigned digits = 31u - (unsigned)__builtin_clz(n); /* 3 or more */
+    const unsigned digits = 31u - (unsigned)__builtin_clz(n); /* at least 3 */
     return (digits - 2u) * OCTAVE + (n >> (digits - 3u) & (OCTAVE - 1u));
 }
 
-/* Order the documents with shingles by class, and within a class by number. */
+/* Order the documents that have shingles by class, and by number within a class. */
 static void order_columns(bm_filter_writer *w)
 {
     uint32_t begin[CLASSES + 1] = {0};
@@ -971,21 +979,23 @@ bool bm_filter_piece_open(const void *bytes, size_t size, bm_filter_piece *out)
     return n_columns == p.head.n && most <= p.head.last - p.head.first && need + END_BYTES == size;
 }
 
-/* 64 columns of a group. */
+/* The state of a query for 64 columns of a group. */
 typedef struct filter_piece_word {
     const uint8_t *bits;
     size_t row_bytes;
     uint32_t rows;
-    uint64_t columns; /* 1 for each column that exists; a group may have fewer than 64 left */
+    uint64_t columns; /* one bit for each column that exists; the last columns of a group may be
+                         fewer than 64 */
 } filter_piece_word;
 
 /* Return a mask of the columns whose documents may match the query. */
 static uint64_t find_word(const filter_piece_word *w, const bm_filter_ask *ask)
 {
-    const uint32_t spare = ask->n - ask->least; /* hashes that may be missing */
+    const uint32_t spare = ask->n - ask->least; /* how many hashes a match may lack */
     const unsigned n_planes = spare == 0 ? 0 : 32u - (unsigned)__builtin_clz(spare);
     uint64_t planes[32], held = w->columns;
-    /* The counters start at 2^n_planes - 1 - spare, so that spare + 1 missing hashes overflow. */
+    /* The counters start at 2^n_planes - 1 - spare, so that a counter overflows at spare + 1
+     * missing hashes. */
     for (unsigned p = 0; p < n_planes; p++)
         planes[p] = spare >> p & 1 ? 0 : UINT64_MAX;
     for (uint32_t i = 0; held != 0 && i < ask->n; i++) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* piece.h -- the format of a piece, the unit in which the index is stored: one value of the LMDB
- * environment, under a key. A piece is a head and a body.
+/* piece.h -- the format of a piece, the unit in which the index is stored. A piece is one value of
+ * the LMDB environment, under a key, and consists of a head and a body.
  *
- * A large value has pages of its own in LMDB: 16 bytes written by LMDB, then the piece. So if the
- * body is made of pages, the head is BM_PIECE_HEAD bytes long, and the body begins on a page of the
- * file. Integers are little-endian. Pieces are read in place, in the map of the file. Nothing in a
- * piece is trusted before it is checked: offsets against the size of the piece, so that no read
- * leaves the piece, and bytes against a sum. A piece is large and a look-up needs little of it, so
- * each document and each block of postings has a sum of its own. */
+ * A large value has pages of its own in LMDB. They begin with 16 bytes written by LMDB, and the
+ * piece follows. If the body of a piece consists of pages, the head is BM_PIECE_HEAD bytes long, so
+ * that the body begins on a page of the file. Integers are little-endian. || Pieces are read in
+ * place, in the map of the file. Nothing in a piece is trusted before it is checked. Offsets are
+ * compared with the size of the piece, so that no read leaves the piece. Bytes are compared with a
+ * sum. A look-up needs only a little of a large piece, so each document and each block of postings
+ * has a sum of its own. */
 #pragma once
 
 #include <stdint.h>
@@ -19,7 +20,8 @@
 #include "base/memory.h"
 #include "model/stream_hash.h"
 
-/* le_bytes -- little-endian integers at any address, on a machine of either byte order. */
+/* le_bytes -- reads and writes little-endian integers at any address, whatever the byte order of
+ * the machine. */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BM_LE(bits, value) (value)
@@ -61,14 +63,14 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 }
 
 #define BM_PIECE_PAGE  4096u
-#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece whose body is pages */
+#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* a head before pages */
 #define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* intended size: 1 MiB of pages */
 
 /* The kinds of pieces, in the order of their keys. */
 typedef enum bm_piece_kind {
     BM_PIECE_DOCUMENTS = 'D',
     BM_PIECE_POSTINGS = 'P',
-    BM_PIECE_FILTER = 'Q',  /* which documents may have a hash (below) */
+    BM_PIECE_FILTER = 'Q',  /* shows which documents may have a hash (filter_piece) */
     BM_PIECE_REMOVED = 'R', /* one bit for each document number; 1: removed */
     BM_PIECE_STATE = 'S'    /* the state that the last commit made visible (store/store_pages.h) */
 } bm_piece_kind;
@@ -76,7 +78,7 @@ typedef enum bm_piece_kind {
 /* The key of a piece. Keys are ordered by kind, then run, band, first and number. */
 typedef struct bm_piece_key {
     uint8_t kind;    /* bm_piece_kind; also stored in the head */
-    uint64_t run;    /* POSTINGS, FILTER: a number that the index uses only once */
+    uint64_t run;    /* POSTINGS, FILTER: a number that the index never uses again */
     uint32_t band;   /* POSTINGS: table of the run */
     uint64_t first;  /* POSTINGS: key of the first entry */
     uint32_t number; /* POSTINGS: number in the first entry; DOCUMENTS, FILTER: the first document
@@ -106,8 +108,7 @@ typedef struct bm_piece_head {
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is otherwise complete. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* Is the piece of this kind, and is every byte that its sum covers unchanged since it was
- * sealed? */
+/* Is the piece of this kind, and do its bytes match its sum? */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);
 /* Read the head. Returns false if the piece is too small for a head, or of another kind. Sums are
  * not checked. */
@@ -131,8 +132,8 @@ size_t bm_set_code_size(size_t n);
 /* `hashes`: n, ascending, distinct. `out` receives bm_set_code_size(n) bytes. */
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
 /* Decode the n hashes of `code`, which has `size` bytes, into `out`. Returns false if the bytes are
- * not a set of n hashes (another size, another number of ones, not ascending); the contents of
- * `out` are then undefined. */
+ * not a set of n hashes, because the size, the number of ones or the order is wrong. The contents
+ * of `out` are then undefined. */
 bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out);
 
 /* document_piece -- documents of consecutive numbers.
@@ -147,18 +148,18 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
  * the document, with the document's number as the seed.
  *
  * The body is the code of the set of its shingle hashes (set_code), or the words of its signature.
- * A piece is BM_PIECE_BYTES at most, or holds one document. */
+ * A piece has at most BM_PIECE_BYTES bytes, unless it contains only one document. */
 
 #define BM_DOCUMENT_NUMBERS 48u /* bytes of a document before its id */
 
 typedef struct bm_store_doc {
-    bm_str id;           /* id, not empty; as given (not escaped) */
+    bm_str id;           /* not empty; as given, not escaped */
     bm_hash128 content;  /* equal for identical documents (model/stream_hash.h) */
     uint64_t text_bytes; /* bytes of the text, as read */
     uint64_t line;       /* number of the line in the input at which the record begins; 0: none */
-    uint32_t input;      /* a number that the caller assigned to the input */
-    uint32_t n_shingles; /* number of distinct shingles; 0: the document is found by its id only */
-    bm_str body;         /* the encoded set or the words */
+    uint32_t input;      /* the number that the caller assigned to the input */
+    uint32_t n_shingles; /* number of distinct shingles; 0: the document is found only by its id */
+    bm_str body;         /* the encoded set, or the words of the signature */
 } bm_store_doc;
 /* Does the document have no shingles because its text was unreadable when it was added? */
 static inline bool bm_store_doc_is_unreadable(const bm_store_doc *doc)
@@ -184,7 +185,7 @@ void bm_document_writer_begin(bm_document_writer *writer, uint32_t first);
 void bm_document_writer_reset(bm_document_writer *writer); /* frees */
 /* Does a document of these sizes still fit? The first document always fits. */
 bool bm_document_writer_fits(const bm_document_writer *writer, size_t id_len, size_t body_len);
-/* BM_ERR_NOMEM. BM_ERR_INPUT: the piece would exceed 4 GiB even with this document alone. */
+/* BM_ERR_NOMEM. BM_ERR_INPUT: with this document alone, the piece would exceed 4 GiB. */
 bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc *doc,
                                  bm_error *err);
 size_t bm_document_writer_size(const bm_document_writer *writer); /* bytes of the piece */
@@ -204,7 +205,7 @@ bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_st
 /* Like bm_document_piece_at, for a document whose sum was checked before. */
 bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* Prefetch the offset of document i of the piece or, if `there`, the first bytes of the document.
- * With `there`, the offset is read, so it should have been prefetched before. Damaged bytes do no
+ * With `there`, the offset itself is read, so prefetch it some time before. Damaged bytes do no
  * harm. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
 /* Check the sum of the piece and every document, and that the documents fill the piece. */
@@ -223,8 +224,8 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
  * sum of a block is the low half of the XXH3_64bits of its bytes, with the number of the block as
  * the seed.
  *
- * Keys are hashes, so the position of a key is estimated from its value and corrected by the first
- * keys of the blocks: a look-up reads the head and one block. */
+ * Keys are hashes, so the position of a key can be estimated from its value. The first keys of the
+ * blocks correct the estimate. A look-up reads only the head and one block. */
 
 #define BM_POSTING_BLOCK  340u
 #define BM_POSTING_BLOCKS 255u
@@ -246,34 +247,35 @@ typedef struct bm_posting_piece {
     const uint8_t *bytes;
     size_t size;
     bm_piece_head head;
-    /* BM_POSTING_COMPARED bytes: 1 where the sum of the head (the first byte) or of a block was
-     * checked before. Any thread may set an entry. NULL: not recorded. */
+    /* BM_POSTING_COMPARED bytes. The first is 1 if the sum of the head was checked before; the
+     * others are 1 if the sum of a block was. Any thread may set an entry. NULL: checks are not
+     * recorded. */
     uint8_t *compared;
 } bm_posting_piece;
 
 #define BM_POSTING_COMPARED (1u + BM_POSTING_BLOCKS)
 #define BM_POSTING_DAMAGED  SIZE_MAX
 
-/* Returns false if the bytes are not a piece of postings, or the head is damaged or does not match
- * the size. */
+/* Returns false if the bytes are not a piece of postings, if the head is damaged, or if it does not
+ * match the size. */
 bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared,
                            bm_posting_piece *out);
-/* Is the block of entry i undamaged? */
+/* Does the block that contains entry i match its sum? */
 bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i);
-/* Entry i, i < head.n. The sum of its block is not checked. */
+/* Return entry i, i < head.n. The sum of its block is not checked. */
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
-/* The index of the first entry with a key >= `key`; head.n if there is none. BM_POSTING_DAMAGED:
- * the block that would contain the entry is damaged. */
+/* Return the index of the first entry with a key >= `key`, or head.n if there is none.
+ * BM_POSTING_DAMAGED: the block that would contain the entry is damaged. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
-/* Prefetch the cache lines where this key probably is, because it will soon be looked up. If the
- * piece is in memory but not in a processor cache, calling this for ascending keys, eight keys
- * ahead of the look-up, saves a quarter of the time. */
+/* Prefetch the cache lines where this key probably is, because it will soon be looked up. Call this
+ * for ascending keys, eight keys ahead of the look-up. If the piece is in memory but not in a
+ * processor cache, this saves a quarter of the time. */
 void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Check every sum, the order of the entries, and the unused bytes. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
 
-/* filter_piece -- finds the documents of a range that may have most of a set of hashes. It is a bit
- * matrix: a column is a document, and a hash selects a row.
+/* filter_piece -- finds those documents of a range of numbers that may have most of a set of
+ * hashes. The piece is a bit matrix: each column is a document, and a hash selects a row.
  *
  *     head      first, last: the document numbers that the piece covers; n: columns
  *     groups    their number (32 bits); for each: columns, rows, and the most shingles of one
@@ -284,9 +286,10 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  *     zeros     7 bytes, so that the last row can be read as words
  *
  * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal, SPIRE
- * 2019) with one hash function: documents of similar size share a group, which has so many rows
- * that there are BM_FILTER_BITS bits for each shingle. A hash h selects row ((h * 0x9E3779B1) mod
- * 2^32) * rows / 2^32. A document without shingles has no column: it is never found. */
+ * 2019) with one hash function: documents of similar size share a group. The number of rows of a
+ * group is chosen so that there are BM_FILTER_BITS bits for each shingle. A hash h selects row ((h
+ * * 0x9E3779B1) mod 2^32) * rows / 2^32. A document without shingles has no column, so it is never
+ * found. */
 
 #define BM_FILTER_BITS      6u
 #define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece with this many shingles is full */
@@ -304,29 +307,29 @@ typedef struct bm_filter_group {
     uint32_t n, rows, most;
 } bm_filter_group;
 
-/* A filter piece that is being composed: the sizes of its documents, and copies of those bytes of
+/* A filter piece that is being composed. Of the documents it has the sizes, and those bytes of
  * their hashes that select rows. {0} is empty. */
 typedef struct bm_filter_writer {
-    uint32_t first, n;     /* documents: number of the first, and how many */
+    uint32_t first, n;     /* number of the first document; count of documents */
     bm_filter_size *sizes; /* size of each document */
-    bm_buf lows;           /* the low parts of all hashes, as in their codes */
+    bm_buf lows;           /* low parts of all hashes, as in the set codes */
     uint32_t *order; /* set by bm_filter_writer_plan: for each column, the index of its document;
                         documents of similar size are side by side */
     bm_filter_group *groups;
-    uint64_t *words; /* one for each row of the largest group */
+    uint64_t *words; /* one word for each row of the largest group */
     size_t n_shingles, n_columns, n_groups, cap_sizes, cap_order, cap_groups, cap_words;
 } bm_filter_writer;
 
 /* Begin a new piece whose first document has number `first`; the memory is reused. */
 void bm_filter_writer_begin(bm_filter_writer *writer, uint32_t first);
 void bm_filter_writer_reset(bm_filter_writer *writer); /* frees */
-/* Add the next document: its set, as bm_set_code_write wrote it. BM_ERR_NOMEM. */
+/* Add the next document. `code` is its set, as bm_set_code_write wrote it. BM_ERR_NOMEM. */
 bm_status bm_filter_writer_add(bm_filter_writer *writer, const uint8_t *code, uint32_t n_shingles,
                                bm_error *err);
 bool bm_filter_writer_is_full(const bm_filter_writer *writer);
 /* Lay out the piece of all added documents, at least one, and compute its size. BM_ERR_NOMEM. */
 bm_status bm_filter_writer_plan(bm_filter_writer *writer, size_t *size, bm_error *err);
-/* `out` receives the planned number of bytes, sealed. */
+/* Write the planned number of bytes to `out`, sealed. */
 void bm_filter_writer_write(const bm_filter_writer *writer, uint8_t *out);
 
 /* A piece in the map of the file. */
@@ -346,7 +349,8 @@ typedef struct bm_filter_ask {
     uint32_t n, least;
 } bm_filter_ask;
 
-/* Set the bit, in `bits`, of each document that may match one of the n_asks queries. `bits` has one
- * bit for each document number; other threads may set bits for other pieces at the same time. */
+/* In `bits`, set the bit of each document of the piece that may match one of the n_asks queries.
+ * `bits` has one bit for each document number. Other threads may set bits for other pieces at the
+ * same time. */
 void bm_filter_piece_find(const bm_filter_piece *piece, const bm_filter_ask *asks, size_t n_asks,
                           uint8_t *bits);

@@ -3,8 +3,8 @@
  *
  * An index is a directory with one LMDB environment (data.mdb, lock.mdb) and the record of its last
  * commit (store_pages.h). LMDB gives atomic commits, snapshots, and any number of readers beside
- * one writer. The values are pieces of about 1 MiB (piece.h), so the tree of keys stays small: it
- * is read whole when a view opens (store_snapshot.h).
+ * one writer. The values are pieces of about 1 MiB (piece.h), so the tree of keys stays small, and
+ * a view reads all of it when it opens (store_snapshot.h).
  *
  *     table      key                            piece
  *     documents  'D' first number               documents (piece.h)
@@ -17,20 +17,20 @@
  *                                               progress of an add
  *
  * The postings of a batch are sorted into a run of their own. A commit merges runs of similar size,
- * so that at most three remain for each power of four. A look-up searches every run. Pieces are
- * written to the file in transactions of at most 16 MiB before the state names them. Pieces that
- * the state does not name were left by an interrupted writer, and the next writer deletes them.
- * After a crash the disk has the complete state of one commit.
+ * so that at most three remain for each power of four. A look-up searches every run. || Pieces are
+ * written to the file before the state names them, in transactions of at most 16 MiB. If the state
+ * does not name a piece, an interrupted writer left it, and the next writer deletes it. After a
+ * crash the disk has the complete state of one commit.
  *
  * A writer holds flock on the directory itself and on data.mdb, which must have no other hard link.
- * LMDB allows a process to open an environment only once. For a bm_store that reads, any thread may
- * open and close views; for one that writes, the writing thread opens them, and then any thread may
- * use them.
+ * LMDB allows a process to open an environment only once. If a bm_store only reads, any thread may
+ * open and close its views. If it writes, only the writing thread may open views, but any thread
+ * may use them.
  *
- * A reader has a slot in lock.mdb, so that writers do not overwrite pages that it reads. If
+ * A reader takes a slot in lock.mdb, so that writers do not overwrite the pages that it reads. If
  * lock.mdb is missing, not writable, or owned by another user, the reader holds a shared flock on
- * data.mdb instead, and writes nothing. Then no writer can begin before the reader closes the
- * index, and opening the index to read while a writer is active returns BM_ERR_LOCKED.
+ * data.mdb instead, and writes nothing. Such a reader keeps writers out until it closes the index.
+ * While a writer is active, such a reader gets BM_ERR_LOCKED.
  *
  * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are symbolic
  * links or have further hard links), BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_LOCKED (another writer),
@@ -62,17 +62,20 @@ typedef enum bm_store_note_kind { BM_NOTE_INPUTS, BM_NOTE_ADDS } bm_store_note_k
 typedef struct bm_store_counts {
     uint64_t documents;            /* documents that are present */
     uint64_t removed;              /* removed documents, which compact would drop */
-    uint64_t empty;                /* documents without shingles, including ... */
-    uint64_t unreadable;           /* ... those in another encoding (text/shingler.h) ... */
-    uint64_t short_docs;           /* ... and those too short for a shingle (BM_SHORT_SKIP) */
+    uint64_t empty;                /* documents without shingles, for any reason */
+    uint64_t unreadable;           /* those of them that are in another encoding
+                                      (text/shingler.h) */
+    uint64_t short_docs;           /* those of them that are too short for a shingle
+                                      (BM_SHORT_SKIP) */
     uint64_t shingles, text_bytes; /* sums over all documents */
     uint64_t next_number;          /* documents + removed */
-    uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), including ids of
-                       * removed documents; BM_NEXT_ID_UNKNOWN: not recorded */
+    uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), even of a
+                       * document that was removed; BM_NEXT_ID_UNKNOWN: not recorded */
     bm_id_kind ids;   /* the kind that all ids of the index must have; UNTYPED: no id was added yet,
-                     * or an earlier version did not record the kind */
+                       * or the index was made by an earlier version, which did not record the
+                       * kind */
     uint64_t runs;    /* runs of band postings; each look-up searches all of them */
-    uint64_t file_bytes, free_bytes; /* size of data.mdb, and its part that is not in use */
+    uint64_t file_bytes, free_bytes; /* size of data.mdb, and how much of it is not in use */
 } bm_store_counts;
 
 typedef enum bm_store_mode {
@@ -88,33 +91,35 @@ typedef struct bm_store_cfg {
     /* The folder where a build sorts postings; NULL: the directory of the index. Required for an
      * unnamed index. Borrowed until the index is made. */
     const char *temp_dir;
-    bool (*cancelled)(void *ctx); /* called at each piece. If it returns true, the store's function
-                                   * returns BM_ERR_CANCELLED. NULL: never cancelled */
+    bool (*cancelled)(void *ctx); /* called at each piece; if it returns true, the running function
+                                   * of the store returns BM_ERR_CANCELLED. NULL: never cancelled */
     void *cancelled_ctx;
-    /* The caller will look up scattered keys and documents. The system is then advised to read only
-     * the pages that are accessed, not 128 KiB around each. Use false to read a whole index. */
+    /* true: the caller will look up scattered keys and documents, and the system is advised to read
+     * only the accessed pages, not 128 KiB around each. false: the caller will read the whole
+     * index. */
     bool look_ups;
 } bm_store_cfg;
 
-/* Open an index. If this process has it open for reading, opening it again for reading returns the
- * same store, with the configuration of the first call. BM_ERR_BUSY: this process has it open, and
- * one of the two writes. */
+/* Open an index. If this process already has it open for reading, opening it for reading again
+ * returns the same store, with the configuration of the first call. BM_ERR_BUSY: this process has
+ * it open already, and the first or the second call is for writing. */
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
-/* Create an index in a directory that has none. The caller must have made the directory and keep
- * others from using it: no other process may open the index before it is closed. Band postings are
- * sorted separately and written at the first commit, as one run. Until then bm_store_view_find
- * finds none of them (ids are found at once), and nothing is synced. After that commit the index is
- * like one that was opened. BM_ERR_USAGE: there is an index already. */
+/* Create an index in a directory that has none. The caller must have made the directory, and must
+ * keep other processes from opening the index before it is closed. Band postings are sorted
+ * separately, and written as one run at the first commit. Until then bm_store_view_find finds ids,
+ * but no band keys, and nothing is synced. After the first commit, the index is like one that was
+ * opened. BM_ERR_USAGE: the directory has an index already. */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
 /* Like bm_store_create, in an unnamed file below cfg->temp_dir: closing the store deletes it. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* Close the store, after all its views. Uncommitted changes are lost. NULL is fine. */
+/* Close the store. All its views must be closed before. Uncommitted changes are lost. NULL is
+ * fine. */
 void bm_store_close(bm_store *store);
-/* The facts of the index; valid while the store is open. */
+/* The facts of the index. They are valid while the store is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);
 
-/* Is there an index in the directory `dir`, judging by its files and first bytes? A damaged index
- * counts. BM_ERR_IO: it cannot be determined. */
+/* Is there an index in the directory `dir`? Its files and their first bytes decide, so a damaged
+ * index counts. BM_ERR_IO: it cannot be determined. */
 bm_status bm_store_is(const char *dir, bool *is, bm_error *err);

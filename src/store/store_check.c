@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_check.c -- checks every byte of an index.
  *
- * Opening a view checks LMDB's own pages. Then each piece is checked by itself, and then the
- * tables: the table of each band must have every document with shingles exactly once, and the table
- * of ids every document.
+ * Opening a view checks LMDB's own pages. Then each piece is checked by itself. Then the tables are
+ * checked: each document must be exactly once in the table of ids, and each document with shingles
+ * exactly once in the table of each band.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>
@@ -33,7 +33,7 @@ struct checker {
     bm_store_counts found; /* sums over documents */
     uint8_t *full;         /* one bit for each number: 1 if the document has shingles */
     bool documents_right;  /* no defect of documents or of removals was reported */
-    check_fn *fn;          /* called for each item of a step, on several threads */
+    check_fn *fn;          /* called on several threads, for each item of a step */
 };
 
 static void report(checker *c, const char *format, ...) BM_PRINTF(2, 3);
@@ -51,8 +51,8 @@ static void report(checker *c, const char *format, ...)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* If `status` is BM_ERR_FORMAT, a defect of the index: report it, and return BM_OK. Other failures
- * are returned, with *err set. */
+/* If `status` is BM_ERR_FORMAT, report a defect of the index and return BM_OK. Other failures are
+ * returned, with *err set. */
 static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)
@@ -71,7 +71,7 @@ static bool has_bit(const uint8_t *bits, uint64_t i)
 
 /* --- pieces --- */
 
-/* Check that the set can be decoded; decoding checks its order. */
+/* Check that the set can be decoded. Decoding also checks its order. */
 static bm_status check_set(checker *c, const bm_store_doc *doc, bm_error *err)
 {
     bm_error why = {0};
@@ -146,7 +146,8 @@ static bm_status check_filter(checker *c, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Check that as many bits are set as documents were removed, all of them below next_number. */
+/* Check that the number of set bits is the number of removed documents, and that all of them are
+ * below next_number. */
 static void check_removed(checker *c)
 {
     const bm_store_counts *counts = &c->view->snapshot.state.counts;
@@ -168,8 +169,8 @@ typedef struct marking {
     uint8_t *seen; /* one bit for each number */
 } marking;
 
-/* Check that a posting names a document of the index, removed or not, and that no other posting of
- * the table names it. */
+/* Check that a posting names a document that the index has or had, and that no other posting of the
+ * table names the same document. */
 static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 {
     marking *m = ctx;
@@ -183,7 +184,7 @@ static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 }
 
 /* Check every piece of a table. If documents_right, also check that the table has an entry for each
- * document that should have one, and for no other. */
+ * document that should have one, and no other entries. */
 static bm_status check_table(checker *c, size_t table, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
@@ -262,12 +263,12 @@ out:
 
 /* === store copy ===
  *
- * An index without its removed documents.
+ * Copies an index without its removed documents.
  *
- * The remaining documents get new numbers in the same order, so the entries of a table, merged from
- * all runs, remain in order. A new number is the old one minus the count of removed documents
- * before it. That count is the sum of a stored count, one for every 64 documents, and of the bits
- * set after these. */
+ * The remaining documents keep their order and get new numbers. So the entries of a table, merged
+ * from all runs, stay in order. The new number of a document is the old one minus the number of
+ * earlier documents that were removed. That number is the sum of a stored count, one for every 64
+ * documents, and of the bits set after these documents. */
 
 typedef struct copying {
     const bm_store_view *view;
@@ -336,16 +337,16 @@ static bm_status copy_documents(const copying *c, bm_error *err)
     return BM_OK;
 }
 
-/* Copy the kind of ids and the next id. An id that was given to a document may not be given again,
- * not even after the document was removed. */
+/* Copy the kind of ids and the next id. If an id was ever given to a document, it may not be given
+ * again, not even after the document was removed. */
 static void copy_ids(copying *c)
 {
     const bm_store_counts from = bm_store_view_counts(c->view);
     bm_store_counts *to = &c->to->writer->state.counts;
     const uint64_t least =
         from.next_id != BM_NEXT_ID_UNKNOWN ? from.next_id : from.next_number; /* earlier versions
-                                                                                 gave these numbers
-                                                                                 as ids */
+                                                                                 used document
+                                                                                 numbers as ids */
     to->next_id = to->next_id < least ? least : to->next_id;
     to->ids = from.ids;
 }

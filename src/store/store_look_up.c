@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_look_up.c -- views: see store_view.h.
  *
- * A key is looked up in each run that has the table: first the piece is found by the first keys of
- * pieces, then the entry in the piece. Documents whose bit in `removed` is set are skipped.
+ * A key is looked up in each run that has the table: the first keys of the pieces show in which
+ * piece it must be, and the piece is then searched. Documents whose bit in `removed` is set are
+ * skipped.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "base/bisect.h"
@@ -20,8 +21,8 @@
 
 /* --- open and close --- */
 
-/* Set v->removed to the bits of removed documents: those in the map of the file, or a copy of the
- * bits of the writer `w`. */
+/* Set v->removed to the bits of removed documents. The bits are in the map of the file, or are
+ * copied from the writer `w`. */
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -82,7 +83,7 @@ void bm_store_view_close(bm_store_view *v)
 }
 
 /* Long-lived readers call this often, so it reads only the record of the last commit. If the record
- * cannot be read, the view counts as the last; the caller will call again. */
+ * cannot be read, return true, because the caller will call again. */
 bool bm_store_view_is_last(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -114,19 +115,20 @@ bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
     return number / 8 < v->removed_bytes && (v->removed[number / 8] >> number % 8 & 1) != 0;
 }
 
-/* One key of a bm_store_ask, with its index (`asked`) and `most`. */
+/* One key of a bm_store_ask, with its index there (`asked`) and the limit `most`. */
 typedef struct ask_key {
     uint64_t key;
     uint32_t asked, most;
 } ask_key;
 
-#define KEYS_AHEAD 8u /* how many keys ahead of the look-up entries are prefetched */
+#define KEYS_AHEAD 8u /* entries are prefetched this many keys ahead of the look-up */
 
-/* A table of one run, searched for ascending keys. */
+/* A table of one run. Keys must be sought in ascending order. */
 typedef struct table_walk {
     const bm_store_view *view;
     const bm_piece_ref *refs;
-    size_t n, at;           /* number of pieces; the piece at which the last key was sought */
+    size_t n, at;           /* number of pieces; index of the piece in which the last key was
+                               sought */
     bm_posting_piece piece; /* the open piece, refs[opened] */
     size_t opened;          /* SIZE_MAX: no piece is open */
 } table_walk;
@@ -164,8 +166,9 @@ static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_e
     return BM_OK;
 }
 
-/* Set t->at to the last piece whose first key is less than `key`, because the first entries of
- * `key` may be in it. If there is none, t->at remains. Keys must be sought in ascending order. */
+/* Set t->at to the last piece whose first key is less than `key`, because the first entries with
+ * this key may be in it. If there is no such piece, t->at stays the same. Keys must be sought in
+ * ascending order. */
 static void seek(table_walk *t, uint64_t key)
 {
     bm_bisect b = {t->at + 1, t->n};
@@ -188,8 +191,8 @@ static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_h
     return BM_OK;
 }
 
-/* Count the remaining entries of the key, from entry i of piece `at` on, except those of removed
- * documents. If no document was removed, only the end of the key's entries is searched for, and no
+/* From entry i of piece `at` on, count the entries of the key whose documents were not removed. If
+ * no document of the index was removed, only the end of the key's entries is searched for, and no
  * entry is read. */
 static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, uint64_t *n,
                             bm_error *err)
@@ -228,8 +231,8 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
     return BM_OK;
 }
 
-/* Find all entries of a key, which may continue in later pieces. t->at is not moved past the first
- * of these pieces, because the next key may be the same one. */
+/* Find all entries of a key, which may continue in later pieces. t->at stays at the first of these
+ * pieces, because the next key may be equal. */
 static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
 {
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;
@@ -271,7 +274,7 @@ bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm
 /* --- documents --- */
 
 /* Read the document of a number below next_number, removed or not. Its sum is checked only the
- * first time. */
+ * first time that the view reads it. */
 static bm_status read_doc(const bm_store_view *v, uint32_t number, bm_store_doc *out, bm_error *err)
 {
     const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_open.c -- opens and closes an index, and makes a new one.
  *
- * LMDB opens the file only after its pages were compared with the record of the last commit
+ * Before LMDB opens the file, the file's pages are compared with the record of the last commit
  * (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
@@ -23,11 +23,11 @@
 /* --- one store of an index in a process ---
  *
  * LMDB locks lock.mdb with POSIX record locks, which belong to the process. If a process opened the
- * file twice, the second call would see no lock of another process, and so clear the table of
- * readers. And closing one of the two would release the locks of both. So this file keeps a list of
- * the files that the process has open. Opening an index again to read returns the store that is
- * open already. If the first or the second call is for writing, the second returns BM_ERR_BUSY.
- * Entries with another process id were inherited from a parent at a fork, and are ignored. */
+ * file twice, the second call would find no lock of another process, and would clear the table of
+ * readers. Closing one of the two would release the locks of both. So this module keeps a list of
+ * the data files that the process has open. If an index is opened again for reading, the open store
+ * is returned. If the first or the second call is for writing, the second returns BM_ERR_BUSY. An
+ * entry with another process id was inherited from a parent at a fork, and is ignored. */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t open_changed = PTHREAD_COND_INITIALIZER;
@@ -43,15 +43,15 @@ static void unlock_list(void)
     pthread_mutex_unlock(&open_lock);
 }
 
-/* Make every fork take open_lock first: otherwise, if another thread held it at the fork, it would
+/* Make every fork take open_lock first. If another thread held the lock at the fork, it would
  * remain locked in the child. */
 static void guard_forks(void)
 {
     (void)pthread_atfork(lock_list, unlock_list, unlock_list);
 }
 
-/* The entry of this process for the file that `info` describes; NULL: none. Called with open_lock
- * held. */
+/* Return the entry of this process for the file that `info` describes, or NULL if there is none.
+ * Called with open_lock held. */
 static bm_store_open_file *find_open(const struct stat *info)
 {
     bm_store_open_file *f = open_list;
@@ -61,10 +61,10 @@ static bm_store_open_file *find_open(const struct stat *info)
     return f;
 }
 
-/* Set *out to the store of this index that the process has open already, and add one to its users.
- * *out becomes NULL if there is none. BM_ERR_BUSY: one of the two writes. Called before the
- * directory is locked: otherwise a second writer of this process would find the lock, and report
- * that another process has the index. */
+/* If the process has this index open already, set *out to its store and add one to its users; else
+ * set *out to NULL. BM_ERR_BUSY: the open store or this call writes. Called before the directory is
+ * locked. Otherwise a second writer of this process would find the lock, and report that another
+ * process has the index. */
 static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_error *err)
 {
     char *path = NULL;
@@ -89,7 +89,7 @@ static bm_status join_open(const char *dir, bool writes, bm_store **out, bm_erro
                 : BM_OK;
 }
 
-/* Add the data file to the list. BM_NOT_FOUND: another thread opened the file first. */
+/* Add the data file to the list. BM_NOT_FOUND: meanwhile another thread opened the file. */
 static bm_status enter_list(bm_store *store, bm_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -127,7 +127,7 @@ static bool leave_user(bm_store *store)
     return last;
 }
 
-/* Remove the file from the list, unless it is not in it. Called when the file is closed. */
+/* Remove the file from the list, if it is there. Called when the file is closed. */
 static void leave_list(bm_store *store)
 {
     bm_store_open_file *file = &store->open_file, **at = &open_list;
@@ -184,8 +184,8 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* Open the environment of LMDB. BM_NOT_FOUND: another index has just replaced the one that was
- * opened. */
+/* Open the environment of LMDB. BM_NOT_FOUND: meanwhile another index has replaced the opened
+ * one. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     const bm_store_place *place = &store->place;
@@ -207,8 +207,8 @@ static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
     return BM_OK;
 }
 
-/* Open and lock the files of an index. A reader gets a slot in lock.mdb; if it cannot have one, it
- * locks the data file (a shared lock). BM_NOT_FOUND: try again. */
+/* Open and lock the files of an index. A reader gets a slot in lock.mdb. If that is impossible, it
+ * takes a shared lock on the data file. BM_NOT_FOUND: try again. */
 static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
 {
     const bool writes = store->cfg.mode == BM_STORE_WRITE;
@@ -227,15 +227,16 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
                                                                          processes */
         return BM_OK;
     }
-    /* If lock.mdb lacked blocks, LMDB's write of a slot could kill the process on a full disk. */
+    /* LMDB writes slots through a map. If lock.mdb lacked blocks, such a write could kill the
+     * process on a full disk. */
     if (has_slots && bm_store_place_reserve_lock(&store->place, NULL) == BM_OK)
         return open_env(store, MDB_RDONLY, err);
     BM_TRY(bm_store_place_lock_data(&store->place, false, err));
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* Called if a writer was interrupted: record the last commit, which may not be recorded yet, so
- * that the next one is not two ahead of the record; and delete leftovers. */
+/* Called if a writer was interrupted. Its last commit may not be recorded: record it, so that the
+ * next commit is not two ahead of the record. Then delete the leftovers. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));
@@ -246,7 +247,7 @@ static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_er
     return bm_store_commit(store, err);
 }
 
-/* Read the facts. For a writer, also read the state from which it continues, and clear up. */
+/* Read the facts. A writer also reads the state from which it continues, and clears up. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};
@@ -325,8 +326,8 @@ out:
     return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
-/* LMDB creates its files by name in a new directory. Then the files and the directory are
- * removed. */
+/* LMDB can create its files only by name, so they are created in a new directory. Then the files
+ * and the directory are removed. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err)
 {
@@ -355,7 +356,7 @@ out:
     }
     close(store->place.dir);
     bm_free(store->place.path);
-    store->place.dir = -1; /* so that commits are not recorded */
+    store->place.dir = -1; /* then commits are not recorded */
     store->env.name = store->place.path = path;
     *out = store;
     return BM_OK;

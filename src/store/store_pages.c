@@ -60,10 +60,10 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
     return status;
 }
 
-/* LMDB returns EIO after a short write, which occurs on a full disk, at a quota, and at the limit
- * of a file's size. LMDB does not try to write the rest, which would show the cause. So this
- * function finds the cause by writing to an unnamed file in the same directory, from the offset at
- * which the data file ends. */
+/* If a write is short, as on a full disk, at a quota, or at the limit of a file's size, LMDB
+ * returns EIO. Only a further write would show the cause, and LMDB does not try it. So this
+ * function writes to an unnamed file in the same directory, at the offset at which the data file
+ * ends. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -128,8 +128,8 @@ void bm_store_env_close(bm_store_env *env)
     *env = (bm_store_env){0};
 }
 
-/* Grow the map so that it has room for a transaction with `bytes` of values, its branch and leaf
- * pages, and its lists of free pages. No transaction may be open for writing. */
+/* Grow the map until it has room for a transaction: `bytes` of values, branch and leaf pages, and
+ * the lists of free pages. No transaction may be open for writing. */
 static int grow_map(bm_store_env *env, uint64_t bytes)
 {
     MDB_envinfo info;
@@ -209,7 +209,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
     char bytes[BM_PIECE_KEY_BYTES];
-    /* Counted as the bytes of one deletion, so that a transaction contains few deletions. */
+    /* A deletion is counted as this many bytes, so that a transaction contains few deletions. */
     const uint64_t size = UINT64_C(256) << 10;
     BM_TRY(open_for(env, size, err));
     MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
@@ -232,10 +232,10 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
         int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
         if (rc == 0)
             return BM_OK;
-        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* by another process */
+        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process enlarged the map */
             rc = env->lib.mdb_env_set_mapsize(env->env, 0);
-        } else if (rc == MDB_READERS_FULL && !cleared) { /* free the slots of processes that were
-                                                            killed */
+        } else if (rc == MDB_READERS_FULL && !cleared) { /* all slots are taken: free those of
+                                                            killed processes */
             rc = env->lib.mdb_reader_check(env->env, &dead);
             cleared = true;
         }
@@ -250,7 +250,8 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 #define FIXED      offsetof(bm_store_record, spans)
 #define SUM_BYTES  sizeof(uint64_t)
 #define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
-/* Bytes of each slot that are allocated in advance, so that a full disk stops few commits. */
+/* Bytes of each slot that are allocated in advance. Most records fit, so few commits can fail on a
+ * full disk. */
 #define ALLOCATED ((size_t)16 << 10)
 
 void bm_store_record_reset(bm_store_record *record)
@@ -281,8 +282,8 @@ static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error
         out->n_spans > SPANS_MOST)
         return BM_NOT_FOUND;
     const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
-    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* spans, and room for the sum
-                                                                      * after them */
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* room for the spans and the
+                                                                      * sum after them */
     out->slot = slot;
     if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
         got < bytes + SUM_BYTES)
@@ -344,8 +345,8 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status;
 }
 
-/* Is the data file that of an index? It is if its first page is LMDB's. If not, that page may be
- * damaged: it is an index if there is a record in the directory. */
+/* Does the data file belong to an index? It does if its first page is LMDB's. If it is not, that
+ * page may be damaged. Then a record in the directory shows that there is an index. */
 static bm_status is_index(const bm_store_place *place, bool *is, bm_error *err)
 {
     uint8_t head[24];
@@ -371,15 +372,15 @@ bm_status bm_store_is(const char *dir, bool *is, bm_error *err)
     status = bm_store_place_data(&place, err);
     if (status == BM_OK)
         status = is_index(&place, is, err);
-    else if (status == BM_ERR_FORMAT) /* there is no such file */
+    else if (status == BM_ERR_FORMAT) /* there is no record */
         status = BM_OK;
 out:
     bm_store_place_close(&place);
     return status;
 }
 
-/* Write a record into a slot of the file, padded with zeros to at least ALLOCATED bytes. NULL:
- * write only zeros. */
+/* Write a record into a slot of the file, padded with zeros to at least ALLOCATED bytes. If
+ * `record` is NULL, write only zeros. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)
 {
@@ -447,7 +448,7 @@ bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t s
 
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size)
 {
-    bm_store_record now = *record; /* a copy that borrows the spans */
+    bm_store_record now = *record; /* a copy; it borrows the spans */
     const unsigned own = record->txn % 2;
     return bm_store_record_sum(&now, bytes, size) && now.tree == record->tree &&
            now.first[own] == record->first[own];
@@ -462,10 +463,11 @@ typedef struct reading {
     const bm_pages_of *of;
     bm_piece_refs *pieces;
     bm_store_record *out;
-    uint64_t *owned; /* one bit for each page; 1: it is known to be free, or of a value */
+    uint64_t *owned; /* one bit for each page; 1: the page is known to be free, or to be part of a
+                        value */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
-    size_t last_freed; /* the transaction that freed the pages of the last list read */
+    size_t last_freed; /* the last list that was read: the transaction that freed its pages */
     bm_error *err;
 } reading;
 
@@ -479,8 +481,8 @@ static bool is_owned(const reading *r, uint64_t page)
     return page / 64 < r->cap_owned && (r->owned[page / 64] >> page % 64 & 1) != 0;
 }
 
-/* Mark the pages first … first+n-1 as owned. A page after the end of the file is valid: free pages
- * at the end may never have been written. */
+/* Mark the pages first … first+n-1 as owned. Pages after the end of the file are accepted,
+ * because free pages at the end may never have been written. */
 static bm_status own(reading *r, uint64_t first, uint64_t n)
 {
     const uint64_t most = r->of->size / r->out->page_bytes + r->of->size / sizeof(size_t);
@@ -511,7 +513,7 @@ static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *valu
     if (to->n > 1 && bm_piece_key_order(&ref[-1].key, &ref->key) >= 0)
         return pages_damaged(r, "its keys are not in order");
     ref->size = (uint32_t)value->mv_size;
-    ref->bytes = value->mv_data; /* an address in LMDB's map */
+    ref->bytes = value->mv_data; /* so far an address in LMDB's map */
     return BM_OK;
 }
 
@@ -555,9 +557,9 @@ out:
     return status;
 }
 
-/* Set *base to the address of page 0 in LMDB's map. The page in LMDB's map that has the value at
- * the lowest address is identified by its bytes: its number is that of the first page of the file,
- * after the first two, that is not free and has the same bytes. */
+/* Set *base to the address of page 0 in LMDB's map. The value at the lowest address begins on some
+ * page of LMDB's map. The number of this page is found by comparing bytes: it is the first page of
+ * the file, after the first two, that is not free and has the same bytes. */
 static bm_status find_base(const reading *r, const uint8_t **base)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -574,8 +576,8 @@ static bm_status find_base(const reading *r, const uint8_t **base)
     return pages_damaged(r, "a value is not in the file");
 }
 
-/* Change the address of each piece to that in our map, and mark the pages of those pieces that have
- * pages of their own. There must be n_pages of them. */
+/* Change the addresses of the pieces to addresses in our map. Mark the pages of the pieces that
+ * have pages of their own. These pages must be n_pages in number. */
 static bm_status place_pieces(reading *r, uint64_t n_pages)
 {
     const size_t page_bytes = r->out->page_bytes;
@@ -601,8 +603,8 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
     return n_pages == 0 ? BM_OK : pages_damaged(r, "a value has other pages than LMDB counts");
 }
 
-/* List the pages that are neither free nor of a value, which are LMDB's own: n_pages in number. The
- * number of the last page follows from n_pages. */
+/* List the pages that are neither free nor part of a value. They are LMDB's own, n_pages in number.
+ * The number of the last page follows from n_pages. */
 static bm_status list_spans(reading *r, uint64_t n_pages)
 {
     bm_store_record *out = r->out;
@@ -675,7 +677,7 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
                                   MDB_RDONLY | (slot ? 0 : MDB_NOLOCK), (uint64_t)info.st_size};
     BM_TRY(bm_store_env_open(&cfg, &env, err));
     BM_TRY(bm_store_env_read(&env, &txn, err));
-    if (fstat(place->data, &info) != 0) /* the file may have grown before the transaction began */
+    if (fstat(place->data, &info) != 0) /* the file may have grown meanwhile */
         return bm_fail_errno(err, errno, place->path, "cannot read the index");
     const bm_pages_of of = {&env, txn,
                             mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, place->data, 0),
@@ -695,8 +697,8 @@ static bool is_damage(const bm_error *err)
            err->code == EFBIG;
 }
 
-/* The child process: call read_anew, and write the status to `out` as one byte. The child may crash
- * anywhere. Its memory need not be freed. */
+/* The code of the child process: call read_anew, and write the status to `out` as one byte. The
+ * child may crash anywhere. Its memory need not be freed. */
 _Noreturn static void run_child(const bm_store_place *place, bool slot, int out)
 {
     static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -719,7 +721,7 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
 {
     const char *name = place->path;
     int ends[2];
-    uint8_t byte = (uint8_t)BM_ERR_FORMAT; /* the result if the child crashes */
+    uint8_t byte = (uint8_t)BM_ERR_FORMAT; /* the status if the child crashes */
     if (pipe2(ends, O_CLOEXEC) != 0)
         return bm_fail_errno(err, errno, name, "cannot look at the index");
     const pid_t child = fork();
@@ -1023,8 +1025,9 @@ bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_e
                           "its " BM_STORE_DATA
                           " has another name too (a hard link), and would change there (write to a "
                           "copy: cp -a makes one, cp -al does not)");
-    /* Other errors are ignored: some network file systems have no such locks. Then no other process
-     * has one either, and the lock of the directory excludes other writers. */
+    /* Other errors are ignored, because some network file systems have no such locks. On these no
+     * other process has such a lock either, and the lock of the directory keeps other writers
+     * out. */
     if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
         return BM_OK;
     if (alone)
@@ -1051,7 +1054,7 @@ bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *ha
                    ? BM_OK
                    : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
     if (S_ISREG(lock_file.st_mode) && lock_file.st_nlink > 1 && !writes &&
-        bm_store_place_is_linked(place)) /* a copy made of hard links: lock.mdb is not used */
+        bm_store_place_is_linked(place)) /* a copy made of hard links does not use lock.mdb */
         return BM_OK;
     if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
         return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
@@ -1094,7 +1097,7 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
         made = fd >= 0;
     }
     if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
-        return BM_OK; /* LMDB will report the reason */
+        return BM_OK; /* LMDB will report the error */
     int code = fd < 0 ? errno : 0;
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;

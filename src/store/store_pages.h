@@ -3,10 +3,10 @@
  * directory (store_place), the record of the last commit (store_record), the pages of the data
  * file, and the piece of state (store_state).
  *
- * This code does not know the format of LMDB's pages. LMDB's functions reveal every key with the
- * address of its value, and the lists of free pages. The pages that are neither free nor part of a
- * value have LMDB's trees. The addresses are in LMDB's own map; the page of the file at such an
- * address is found by comparing bytes there with the pages of our map. */
+ * This code does not know the format of LMDB's pages. LMDB's functions reveal the lists of free
+ * pages, and every key with the address of its value. The pages that are neither free nor part of a
+ * value belong to LMDB's trees. The addresses are in LMDB's own map. To find which page of the file
+ * is at an address, the bytes there are compared with the pages of our map. */
 #pragma once
 
 #include <lmdb.h>
@@ -20,10 +20,10 @@
 
 /* store_env -- the LMDB environment: transactions, and a map that grows before it is full.
  *
- * Values are added to the open transaction until it has 16 MiB of them; then the transaction is
- * committed and the next one begins. Each transaction is atomic, but is sure to be on the disk only
- * after bm_store_env_commit. Before a transaction begins, the map grows by what the transaction may
- * need, so MDB_MAP_FULL cannot occur within one. */
+ * Values are added to the open transaction. When it has 16 MiB of them, it is committed and the
+ * next transaction begins. Each transaction is atomic, but only bm_store_env_commit makes sure that
+ * it is on the disk. Before a transaction begins, the map grows by what the transaction may need,
+ * so MDB_MAP_FULL cannot occur during a transaction. */
 
 /* The functions of liblmdb that the store calls; the library is loaded when an index is opened. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
@@ -68,7 +68,7 @@ typedef struct bm_store_env {
     MDB_txn *txn;     /* transaction being written; NULL: none is open */
     MDB_dbi table;    /* LMDB's table of keys, in txn */
     uint64_t bytes;   /* bytes put into txn so far */
-    bool together;    /* all values until the commit are added to one transaction */
+    bool together;    /* until the next commit, all values are added to one transaction */
 } bm_store_env;
 
 typedef struct bm_store_env_cfg {
@@ -86,11 +86,12 @@ void bm_store_env_close(bm_store_env *env); /* {0} is fine; uncommitted values a
  * call for this environment. */
 bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
                            bm_error *err);
-/* Delete a value. BM_OK also if there is none with this key. */
+/* Delete a value. BM_OK also if no value has this key. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
 /* Commit the open transaction, so that new read transactions see all values added so far. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
-/* From now to the next commit, add all values, at most `bytes` bytes, in one transaction. */
+/* From now until the next commit, add all values in one transaction. They may have at most `bytes`
+ * bytes. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
 /* Like bm_store_env_flush, but wait until the transaction is on the disk (unless the environment
  * was opened with MDB_NOSYNC). Does nothing if no transaction is open. */
@@ -101,69 +102,73 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 
 /* store_place -- the directory of an index: its files and their locks.
  *
- * A writer holds an exclusive flock on the directory itself and on the data file. The second lock
- * is needed if the data file was moved here from another directory, where another process has it
- * open. However the process ends, no lock remains. A reader without a slot in lock.mdb holds a
- * shared flock on the data file; it writes nothing. */
+ * A writer holds an exclusive flock on the directory itself and on the data file. The lock on the
+ * data file is needed if the file was moved here while another process had it open. Locks end with
+ * the process, however it ends. A reader without a slot in lock.mdb holds a shared flock on the
+ * data file, and writes nothing. */
 
 /* Names given by LMDB. */
 #define BM_STORE_DATA "data.mdb"
 #define BM_STORE_LOCK "lock.mdb"
-/* Our own file (store_record, below). */
+/* The record is our own file (store_record, below). */
 #define BM_STORE_RECORD "last_commit"
 /* The most readers at once, over all processes; a slot takes 64 bytes of lock.mdb. */
 #define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
     char *path;    /* path of the directory, as given */
-    char name[40]; /* the path for LMDB: through `dir`, so that it cannot come to mean another
-                      directory; "": there is no /proc */
+    char name[40]; /* the path for LMDB; it leads through `dir`, so that it always means this
+                      directory. "": there is no /proc */
     int dir, data /* read only */; /* descriptors; -1: not open */
 } bm_store_place;
 
-/* Open the directory, and lock it if `alone`. BM_ERR_LOCKED: another process has it locked.
- * BM_ERR_IO. BM_NOT_FOUND, with *err set: another process has just replaced it (compact). Close
- * *out in any case. */
+/* Open the directory. If `alone` is set, lock it. BM_ERR_LOCKED: another process holds the lock.
+ * BM_ERR_IO. BM_NOT_FOUND, with *err set: compact in another process has just replaced the
+ * directory. The caller closes *out in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
-/* Open the data file in the directory. BM_ERR_FORMAT: it is missing, or no regular file (a symbolic
- * link is none). */
+/* Open the data file in the directory. BM_ERR_FORMAT: it is missing, or not a regular file. A
+ * symbolic link is not a regular file. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
 /* Check that the data file can be mapped. BM_ERR_IO: its file system has no shared maps. Without
  * this check, a reader would report a damaged index. */
 bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
-/* Lock the data file, exclusively if `alone`, else shared. BM_ERR_LOCKED: another process has it
- * locked. BM_ERR_FORMAT, only if `alone`: it has more than one hard link, so writing would also
- * change it in another directory. */
+/* Lock the data file, exclusively if `alone` is set, else shared. BM_ERR_LOCKED: another process
+ * has it locked. BM_ERR_FORMAT, only if `alone`: it has more than one hard link, so a writer would
+ * also change an index in another directory. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
-/* Check that LMDB, which opens lock.mdb by name and writes to it, changes no other file by that.
- * BM_OK: lock.mdb is missing, or is a regular file with one hard link. BM_OK also for a reader
- * (`writes` false) of a copy made of links, in which both lock.mdb and the data file have further
- * hard links. BM_ERR_FORMAT: otherwise. *has_slots: a reader may take a slot in lock.mdb, because
- * the file exists, and this user owns it and the directory, so that nobody else can replace it by a
- * link. Nothing is created or extended. */
+/* LMDB opens lock.mdb by name and writes to it. Check that it cannot change another file by that.
+ *
+ * BM_OK: lock.mdb is missing, or is a regular file with one hard link. For a reader (`writes`
+ * false) also BM_OK: lock.mdb and the data file both have further hard links, as in a copy made of
+ * links. BM_ERR_FORMAT: otherwise.
+ *
+ * *has_slots: a reader may take a slot in lock.mdb. For that, lock.mdb must exist, and this user
+ * must own it and the directory, so that nobody else can replace it by a link.
+ *
+ * Nothing is created or extended. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool writes, bool *has_slots,
                               bm_error *err);
-/* The path of the directory for LMDB. */
+/* Return the path of the directory for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
 /* Does the data file have another hard link? */
 bool bm_store_place_is_linked(const bm_store_place *place);
 /* Does this descriptor refer to the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
-/* Is another data file at the path of the directory now? */
+/* Is now another data file at the path of the directory? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
-/* Allocate the blocks of lock.mdb, because LMDB writes lock.mdb through a map, and on a full disk
- * that would kill the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full; a file made by
- * this call was removed. Other errors are ignored here: LMDB reports them. */
+/* Allocate the blocks of lock.mdb. LMDB writes the file through a map, and on a full disk that
+ * would kill the process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full. If this call created
+ * the file, it is removed again. Other errors are ignored here: LMDB reports them. */
 bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
  *
- * The record has the number of the last transaction, the list of LMDB's own pages at that time
- * (those of its trees and of its lists of free pages), and sums of the bytes of these pages. So no
- * code here has to understand the pages: if the sums match, LMDB wrote the pages and can read them
- * safely. If a damaged first page makes LMDB fall back to the commit before, LMDB's transaction is
- * older than the recorded one, and the damage is noticed.
+ * The record has the number of the last transaction, the list of LMDB's own pages after that
+ * transaction (its trees and its lists of free pages), and sums of the bytes of these pages. So no
+ * code here has to understand the pages. If the sums match, LMDB wrote the pages and can read them
+ * safely. If one of the first two pages is damaged, LMDB may fall back to the commit before. Its
+ * transaction is then older than the recorded one, so the damage is noticed.
  *
  * The file has two slots of BM_RECORD_SLOT bytes, each with a sum of its own. They are written
  * alternately: if a write is torn, the previous record remains. docs/formats.md has each byte. */
@@ -175,30 +180,31 @@ typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
-/* The members before `spans` are as in the file, in the machine's byte order, which LMDB uses
- * too. */
+/* The members before `spans` are stored in the file as they are, in the machine's byte order, which
+ * LMDB uses too. */
 typedef struct bm_store_record {
     uint64_t magic;
     uint32_t version, page_bytes;
     uint64_t index, commit; /* id of the index; number of its commits */
-    /* The number of LMDB's transaction and of the last page; how many pages are free. */
+    /* The number of LMDB's transaction, the number of the last page, and the count of free
+     * pages. */
     uint64_t txn, last_page, n_free;
     uint64_t first[2];   /* XXH3_64bits of each of LMDB's first two pages */
     uint64_t tree;       /* sum of LMDB's other pages, in the order of `spans` */
-    uint64_t heads;      /* sum of the bytes that LMDB stores before each value that has pages of
-                            its own */
-    uint64_t n_spans;    /* number of spans; in the file they follow, then the XXH3_64bits of
-                            everything before it */
+    uint64_t heads;      /* sum of the bytes that LMDB stores before those values that have pages of
+                            their own */
+    uint64_t n_spans;    /* number of spans; in the file, the spans follow, and then the XXH3_64bits
+                            of everything before it */
     bm_page_span *spans; /* ascending */
     size_t cap_spans;
     uint32_t slot; /* slot from which the record was read */
 } bm_store_record; /* {0}; reset */
 
 /* Read the newest intact record into *out, which must be {0} or an earlier record. BM_ERR_FORMAT:
- * there is none, or it is of another version. */
+ * there is no intact record, or it is of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
 /* Clear the slot other than `slot` and allocate its blocks, so that a full disk is noticed before
- * the commit. `make`: create the file, which must not exist. */
+ * the commit. `make`: create the file. It must not exist yet. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
 /* Write the record to the slot other than record->slot, and update record->slot. When the function
@@ -210,12 +216,12 @@ void bm_store_record_reset(bm_store_record *record); /* frees */
 /* Compute `first` and `tree` from the `size` bytes of the file. Returns false if a page is beyond
  * the end of the file. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
-/* Do the pages in these `size` bytes match the record? Of the first two pages, only the one of the
- * recorded transaction is checked: LMDB writes the two alternately, and the other one may be of an
+/* Do the pages in these `size` bytes match the record? LMDB writes the first two pages alternately.
+ * Only the page of the recorded transaction is checked, because the other page may belong to an
  * unfinished commit. */
 bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
-/* A piece in the map of the file; nothing in it was checked. */
+/* A piece in the map of the file. Nothing in it was checked yet. */
 typedef struct bm_piece_ref {
     bm_piece_key key;
     uint32_t size;
@@ -235,24 +241,25 @@ typedef struct bm_pages_of {
     size_t size;
 } bm_pages_of;
 
-/* List all pieces in the order of their keys, with their addresses in our map, and set page_bytes,
- * txn, last_page, n_free, heads and the spans of `out`. BM_ERR_FORMAT: LMDB cannot read the file,
- * or a page is used twice, or neither used nor free. */
+/* List all pieces in the order of their keys, with their addresses in our map. In `out`, set
+ * page_bytes, txn, last_page, n_free, heads and the spans. BM_ERR_FORMAT: LMDB cannot read the
+ * file, or a page is used twice, or a page is neither used nor free. */
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* Call bm_pages_read in a child process, because LMDB may crash, and discard what it reads. BM_OK:
- * the child could read everything. BM_ERR_FORMAT: it could not, or it crashed. `slot`: the child
- * takes a slot in lock.mdb, so that no writer overwrites the pages that it reads; false: the caller
- * has a slot, or a lock, that protects them. */
+/* Call bm_pages_read in a child process, because LMDB may crash, and discard the result. BM_OK: the
+ * child could read everything. BM_ERR_FORMAT: it could not, or it crashed.
+ *
+ * `slot` true: the child takes a slot in lock.mdb, so that no writer overwrites the pages that it
+ * reads. `slot` false: a slot or a lock of the caller protects these pages. */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- the contents of the index at a commit: the piece of state, 'S'.
  *
- * The state names the runs of postings and the last piece of documents. That piece may have
- * documents beyond the state's count, left by an interrupted writer. Pieces that the state does not
- * name are leftovers. Removals ('R') are written in the same transaction as the state, so the state
- * need not name them.
+ * The state names the runs of postings and the last piece of documents. If a writer was
+ * interrupted, this piece may have more documents than the state counts. Pieces that the state does
+ * not name are leftovers. Removals ('R') are written in the same transaction as the state, so the
+ * state need not name them.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  *     shingles, text_bytes, next number; next run; first number of the last documents; runs
@@ -264,16 +271,17 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  *
  * The record of the last commit has index and commit too (store_pages.h). */
 
-/* The version of new states. States of two earlier versions can be read: a state of
- * BM_STORE_VERSION lacks the last four numbers, and a state of BM_STORE_VERSION + 1 has only the
- * first of them. */
+/* The version of new states. States of two earlier versions can also be read. A state of
+ * BM_STORE_VERSION lacks the last four numbers. A state of BM_STORE_VERSION + 1 has only the first
+ * of these four. */
 #define BM_STATE_VERSION (BM_STORE_VERSION + 2u)
 
-/* The most runs of one state: three for each power of four up to the largest number of documents,
- * for bands and for ids; and the runs that a merge is about to replace. */
+/* The most runs of one state. There may be three for each power of four up to the largest number of
+ * documents, both for bands and for ids, and the runs that a merge is about to replace. */
 #define BM_STORE_RUNS 128u
 
-/* A run: postings that were sorted together. Its members are as in the file. */
+/* A run: postings that were sorted together. The members are stored in the file as they are
+ * here. */
 typedef struct bm_store_run {
     uint64_t id, first_table, n_tables;
     uint64_t entries; /* number of entries of each table */
@@ -281,12 +289,12 @@ typedef struct bm_store_run {
 
 typedef struct bm_state {
     bm_store_facts facts;
-    uint64_t index;         /* id of the index, computed from the documents of its build, so that no
-                               other index has it */
+    uint64_t index;         /* id of the index; it is computed from the documents of the first
+                               build, so no other index has the same id */
     uint64_t commit;        /* number of commits */
     bm_store_counts counts; /* `runs` and the bytes of the file are not set */
     uint64_t next_run;      /* id of the next run or filter */
-    uint64_t tail_first;    /* first number of the last piece of documents */
+    uint64_t tail_first;    /* number of the first document in the last piece of documents */
     uint64_t n_runs;
     bm_str notes[BM_STORE_NOTES];
     bm_store_run runs[BM_STORE_RUNS]; /* ascending by id */

@@ -30,7 +30,7 @@ static bool before(const bm_posting *a, const bm_posting *b)
     return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* Is the current entry of the first source less than the current entry of the second? */
+/* Is the current entry of the first source less than that of the second? */
 static bool goes_first(const void *ctx, const void *x, const void *y)
 {
     (void)ctx;
@@ -103,8 +103,8 @@ bm_status bm_postings_each(const bm_snapshot *s, const bool chosen[BM_STORE_RUNS
 struct bm_run_writer {
     bm_store *store;
     bm_store_run run;
-    uint32_t table;   /* table of the entries being added */
-    uint64_t entries; /* number of entries of this table so far */
+    uint32_t table;   /* the table to which entries are being added */
+    uint64_t entries; /* entries added to this table so far */
     bm_posting *list; /* entries of the table's next piece */
     size_t n, cap;
 };
@@ -172,8 +172,9 @@ static unsigned size_of(uint64_t n)
     return digits;
 }
 
-/* Of the runs whose first table is `first`, choose those that are merged into one. Returns false if
- * there are none: each size class has few runs or, with BM_MERGE_SOME, there are few in all. */
+/* Of the runs whose first table is `first`, choose those to be merged into one. Returns false if
+ * nothing is to be merged. This is so if each size class has few runs or, with BM_MERGE_SOME, if
+ * there are few runs in total. */
 static bool choose(const bm_state *state, uint64_t first, bm_merge_rule rule,
                    bool chosen[BM_STORE_RUNS])
 {
@@ -206,8 +207,7 @@ static bm_status fill_table(void *ctx, uint32_t table, bm_run_writer *out, bm_er
     return bm_postings_each(&m->snapshot, m->chosen, table, bm_run_add, out, err);
 }
 
-/* Merge the chosen runs, whose first table is `first`, into one, which replaces them in the
- * state. */
+/* Merge the chosen runs, whose first table is `first`. The new run replaces them in the state. */
 static bm_status merge_runs(bm_store *store, merging *m, uint32_t first, bm_error *err)
 {
     const bm_snapshot *s = &m->snapshot;

@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define ATTEMPTS  4                  /* checks of a file that LMDB is to open */
+#define ATTEMPTS  4                  /* attempts to check a file before LMDB opens it */
 #define TRIES     32                 /* attempts to open a snapshot */
-#define MAP_MORE  ((size_t)64 << 20) /* address space for the file to grow */
+#define MAP_MORE  ((size_t)64 << 20) /* address space into which the file can grow */
 #define PAGE_MASK ((uintptr_t)BM_PIECE_PAGE - 1)
 
 static bm_status damaged(const bm_store *store, bm_error *err, const char *what)
@@ -39,7 +39,7 @@ bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err)
 
 /* --- the map --- */
 
-/* Map the file, and set *bytes and *size to its bytes and its present size. */
+/* Map the file. *bytes becomes its address, and *size its present size. */
 static bm_status map_file(bm_store *store, const uint8_t **bytes, size_t *size, bm_error *err)
 {
     struct stat info;
@@ -82,8 +82,8 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
         const uint8_t *bytes = NULL;
         size_t size;
         if (i > 0)
-            sched_yield(); /* a writer may have been writing the record, or pages that the child
-                            * read */
+            sched_yield(); /* a writer may just have been writing the record, or pages that the
+                            * child read */
         status = bm_store_record_read(&store->place, &record, err);
         if (status == BM_OK)
             status = map_file(store, &bytes, &size, err);
@@ -103,7 +103,7 @@ static void release(bm_snapshot *s)
     s->txn = NULL;
 }
 
-/* May LMDB read the transaction of this snapshot? */
+/* May LMDB read the pages of this snapshot's transaction? */
 static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const uint64_t txn = s->store->env.lib.mdb_txn_id(s->txn);
@@ -117,10 +117,10 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
 
-/* Begin the transaction, check it, and list its pages; *record receives the record of the last
- * commit. The transaction begins before the record is read, so the record is that of the
- * transaction's commit or of the commit before. If the record is newer, a writer has committed in
- * between, and the next attempt will match. */
+/* Begin the transaction, check it, and list its pages. *record becomes the record of the last
+ * commit. It is read after the transaction has begun, so it is normally the record of the same
+ * commit, or of the one before. If it is newer, a writer has committed in between, and another
+ * attempt is needed. */
 static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
@@ -138,8 +138,8 @@ static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record,
     return BM_OK;
 }
 
-/* Like acquire_once, with several attempts. `own`: this process wrote the state, so nothing is
- * checked, and *record is not set. */
+/* Like acquire_once, with several attempts. `own`: this process wrote the state itself, so nothing
+ * is checked and *record is not set. */
 static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -158,7 +158,7 @@ static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_e
 
 /* --- the pieces --- */
 
-/* The index of the first piece whose key is not less than `key`. */
+/* Return the index of the first piece whose key is not less than `key`. */
 static size_t first_not_below(const bm_snapshot *s, const bm_piece_key *key)
 {
     bm_bisect b = {0, s->pieces.n};
@@ -175,8 +175,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* Read the state in the file. It must be the state of the last recorded commit or, if the snapshot
- * is newer than the record, of the next commit. */
+/* Read the state in the file. It must belong to the last recorded commit. If the snapshot is newer
+ * than the record, it must belong to the commit after that. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});

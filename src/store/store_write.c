@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_write.c -- adding, removing, and the commit: see store_write.h.
+/* store_write.c -- adds, removes and commits. See store_write.h.
  *
- * The ids of a batch are sorted and written as one run, the keys of all bands as another. In a
- * build, the keys of the bands are not written before the commit, which writes all of them, sorted,
- * as one run.
+ * The ids of a batch are sorted and written as one run. The keys of all its bands are written as
+ * another run. In a build, only the commit writes the keys of the bands: all of them, sorted, as
+ * one run.
  *
  * The pieces of a commit may take several transactions. The last one writes the state and the
  * removals, and deletes the pieces that the new state no longer names. When everything is on the
@@ -26,7 +26,7 @@
 #include "store/piece.h"
 #include "store/store_runs.h"
 
-#define RECORD_BYTES 40u /* memory that sorting needs for each entry */
+#define RECORD_BYTES 40u /* bytes of memory that sorting needs for each entry */
 
 /* --- adding --- */
 
@@ -49,15 +49,15 @@ static bm_status encode(bm_store *store, const bm_store_batch *batch, size_t i, 
     return BM_OK;
 }
 
-/* A batch of documents with the numbers from `first` on. */
+/* A batch of documents. Its first document has the number `first`. */
 typedef struct added {
     bm_store *store;
     const bm_store_batch *batch;
     uint64_t first;
 } added;
 
-/* Add the entries of a batch for one table to `records`, which sorts them: the keys of a band or,
- * for table `bands`, the hashes of ids. */
+/* Add the entries that a batch has in one table to `records`, which sorts them. The keys of the
+ * entries are those of a band or, in table `bands`, hashes of ids. */
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;
@@ -159,7 +159,8 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
     return BM_OK;
 }
 
-/* Copy the view's bits of removed documents to the writer, extended to all numbers so far. */
+/* Copy the view's bits of removed documents to the writer, with room for the documents added
+ * since. */
 static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);
@@ -204,8 +205,9 @@ bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err)
     return BM_OK;
 }
 
-/* Earlier versions gave a document without an id the number of documents so far as its id. So all
- * numbers below next_number count as given, and so do all ids that are read. */
+/* Earlier versions gave a document without an id a number as its id: the number of documents so
+ * far. So all numbers below next_number count as given. All ids that are read count as given
+ * too. */
 static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
 {
     bm_store_view *view = NULL;
@@ -218,7 +220,7 @@ static bm_status find_next_id(bm_store *store, uint64_t *out, bm_error *err)
         status = bm_store_view_doc(view, (uint32_t)number, &doc, err);
         if (status == BM_OK)
             bm_next_id_pass(out, doc.id);
-        else if (status != BM_NOT_FOUND) /* BM_NOT_FOUND: the document was removed */
+        else if (status != BM_NOT_FOUND) /* if BM_NOT_FOUND, the document was removed */
             BM_TRY_OUT(status);
     }
     status = BM_OK;
@@ -261,7 +263,7 @@ static bm_status put_removed(bm_store *store, bm_error *err)
     return BM_OK;
 }
 
-/* Write removals, delete dropped pieces, and write the state, in one transaction. */
+/* In one transaction, write the removals, delete dropped pieces, and write the state. */
 static bm_status put_state(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
@@ -281,7 +283,7 @@ static bm_status put_state(bm_store *store, bm_error *err)
     return bm_store_env_commit(&store->env, err);
 }
 
-/* Sync the files of a build, which syncs nothing before, and switch syncing on. */
+/* Sync the files of a build, and switch syncing on. Until then, a build syncs nothing. */
 static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;

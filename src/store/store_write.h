@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_write.h -- adding to an index and removing from it; one writer, one thread.
+/* store_write.h -- adds documents to an index, and removes them. There is one writer, which uses
+ * one thread.
  *
- * Views of this bm_store show additions and removals if they are opened afterwards; views of other
- * stores, if they are opened after the commit. A writer that ends without a commit has changed
- * nothing that views show. */
+ * A view of this bm_store shows the additions and removals made before the view was opened. A view
+ * of another bm_store shows them if it was opened after the commit. If a writer ends without a
+ * commit, no view ever shows its changes. */
 #pragma once
 
 #include "store/store_view.h"
 
-/* Documents, in the order in which they get their numbers. Ids must be new, both in the index and
- * within the batch: the caller must check this (bm_store_view_id). */
+/* Documents, in the order in which they get their numbers. The caller must check that their ids are
+ * new, both in the index and within the batch (bm_store_view_id). */
 typedef struct bm_store_batch {
     size_t n;
     const bm_store_doc *docs;    /* ids must not be empty; bodies are not used */
@@ -19,22 +20,21 @@ typedef struct bm_store_batch {
     const uint64_t *keys;        /* n * facts.bands keys; not read for documents without shingles */
 } bm_store_batch;
 
-/* Add a batch of documents, and set *first to the number of the first one. Each batch makes a run:
- * the larger the batches, the fewer merges. */
+/* Add a batch of documents, and set *first to the number of the first one. Each batch makes a run,
+ * so large batches need fewer merges. */
 bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *first,
                        bm_error *err);
-/* Remove n documents. Each must be present, and be given once. */
+/* Remove n documents. Each must be present, and must be given only once. */
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err);
-/* Set the kind that ids must have from now on (bm_store_counts.ids). Written with the next
- * commit. */
+/* Set the kind that ids must have from now on (bm_store_counts.ids). The next commit writes it. */
 bm_status bm_store_set_ids(bm_store *store, bm_id_kind ids, bm_error *err);
 /* Set *out to bm_store_counts.next_id. If an earlier version did not record that number, the ids of
  * all documents are read to find it, and the next commit records it. */
 bm_status bm_store_next_id(bm_store *store, uint64_t *out, bm_error *err);
 /* Replace a note; the next commit writes it. */
 bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
-/* Write all changes to the disk, atomically. After BM_ERR_IO (as on a full disk) the index has the
- * state of the commit before, and the store can only be closed. */
+/* Write all changes to the disk, atomically. After BM_ERR_IO, for example on a full disk, the index
+ * has the state of the commit before, and the store can only be closed. */
 bm_status bm_store_commit(bm_store *store, bm_error *err);
 
 /* Copy the notes and all documents that were not removed, in order and with new numbers from 0 on,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_writer.c -- see store_writer.h.
  *
- * While the last piece of documents is small, the next documents are appended to it, and it is
- * written again, even before a commit. It then has the same documents as before, followed by
- * documents that the committed state does not count.
+ * If the last piece of documents is small, the next documents are appended to it, and it is written
+ * again, even before a commit. It then has its earlier documents, followed by documents that the
+ * committed state does not count yet.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"
@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "model/ids.h"
 
-#define TAIL_MOST ((size_t)512 << 10) /* a written piece of this many bytes is not extended */
+#define TAIL_MOST ((size_t)512 << 10) /* size from which a written piece is not extended */
 
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err)
 {
@@ -118,14 +118,14 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 
 /* --- documents --- */
 
-/* Load the last piece of documents into w->tail, to add more documents to it, unless it has
- * TAIL_MOST bytes. */
+/* Load the last piece of documents into w->tail, so that more documents can be appended. A piece of
+ * TAIL_MOST bytes is not loaded. */
 static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];
     bm_document_piece piece;
-    /* If an interrupted writer added documents to the piece, it is loaded without them, to be
-     * written again. */
+    /* If an interrupted writer added documents to the piece, they are not loaded, and the piece
+     * counts as new, so that it is written again. */
     w->tail_new = bm_document_piece_open(ref->bytes, ref->size, &piece) &&
                   piece.head.last >= s->state.counts.next_number;
     if (ref->size >= TAIL_MOST && !w->tail_new)

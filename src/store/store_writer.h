@@ -10,13 +10,13 @@
 #define BM_STORE_MEMORY (UINT64_C(256) << 20)
 
 struct bm_writer {
-    bm_state state;        /* the next state; the file has all its runs and documents, except new
+    bm_state state;        /* the next state; all its runs and documents are in the file, except new
                             * documents in `tail` */
-    uint64_t committed;    /* the last commit may name runs with ids below this */
+    uint64_t committed;    /* runs with lower ids may be named by the last commit */
     bm_piece_key *dropped; /* pieces that the last commit names and the next one does not */
     size_t n_dropped, cap_dropped;
     bm_document_writer tail; /* the last piece of documents */
-    bool tail_begun;  /* `tail` is in use: it replaces or follows the last piece in the file */
+    bool tail_begun;  /* `tail` is in use. It replaces the last piece in the file, or follows it */
     bool tail_new;    /* `tail` has documents that are not in the file yet */
     uint8_t *removed; /* one bit for each number; NULL: no document was removed since the last
                        * commit */
@@ -32,8 +32,8 @@ struct bm_writer {
 /* Make store->writer, which continues from a state. */
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err);
 void bm_writer_close(bm_store *store);
-/* Begin a build: from now on the postings of each band are sorted in writer->bands (open). End it,
- * and free these (close). */
+/* Open begins a build: from now on the postings of each band are sorted in writer->bands. Close
+ * ends the build and frees them. */
 bm_status bm_writer_bands_open(bm_store *store, bm_error *err);
 void bm_writer_bands_close(bm_store *store);
 /* Can the store be changed? If not, returns the error of the change that failed, or BM_ERR_INTERNAL
@@ -43,17 +43,17 @@ bm_status bm_writer_ready(const bm_store *store, bm_error *err);
  * `status`. */
 bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
 
-/* Delete a piece that writer->state no longer names: at once if the last commit does not name it
- * either, else with the next commit. */
+/* Delete a piece that writer->state no longer names. If the last commit names it, it is deleted
+ * with the next commit, else at once. */
 bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
-/* Add a document, which must have its body, under the next number. */
+/* Add a document under the next number. It must have its body. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
 /* If `tail` has new documents, add it to the open transaction. */
 bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* Commit all additions to the file, so that new snapshots with the writer's state show them. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
-/* Record the commit that was just written to the disk. bm_store_commit returns only afterwards: if
- * the process is killed before, bm_store_commit has not reported success. */
+/* Record the commit that was just written to the disk. bm_store_commit must return only after this.
+ * So if the process is killed earlier, success was not reported. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* See bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
