@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
+/* all_pairs.c -- finds all pairs above a threshold with an inverted index of rare shingles.
  *
  * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
  * and Srikant, "Scaling up all pairs similarity search", 2007 (documents in order of size, sizes
  * bounded); Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, and the ranks of the first
  * common key).
  *
- * The search goes through the documents in order of size. For a document x, it finds smaller ones
- * in the lists of the keys of x's prefix, and compares (verify.c) those that pass the filters.
+ * The search goes through the documents in order of size. A document x looks up the keys of its
+ * prefix. The lists of these keys have smaller documents. Those that pass the filters are compared
+ * with x (verify.c).
  *
- * Where memory is bounded, the index covers one block of documents at a time. The documents looked
- * up in it are those of the block, and larger ones up to the greatest size that can reach the
+ * If memory is bounded, the index covers one block of documents at a time. The documents of the
+ * block are looked up in it, and then larger documents, as long as their size lets them reach the
  * threshold with the block's last document. The prefix of a document outside the block is made
- * again for each block. The shingle counters cover all documents whatever the memory, so prefixes,
- * and the number of pairs compared, are the same for any memory.
+ * again for each block. The shingle counters always cover all documents, so the prefixes and the
+ * number of compared pairs do not depend on the memory.
  *
- * Where sets are not in memory, prefixes come from a store, which is read from front to back for
- * each block. The caller receives the pairs that pass the filters, and compares them.
+ * If sets are not in memory, the prefixes come from a store, which is read from front to back for
+ * each block. The caller receives the pairs that pass the filters, and compares them itself.
  *
- * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own. Then
- * the calling thread passes the buffers on in order, and finished lanes get the next documents. A
- * lane whose buffer is full stops, even in the middle of a document, and continues in the next
- * round. So neither the order nor the memory depends on threads.
+ * Threads: a round searches 64 lanes at once. A lane is a group of 64 documents with a buffer for
+ * their pairs. After the round, the calling thread passes the buffers on in order, and finished
+ * lanes get the next documents. If its buffer is full, a lane stops, even in the middle of a
+ * document, and continues in the next round. So neither the order nor the memory depends on
+ * threads.
  *
- * The work depends on the corpus: seconds where shared shingles are rare, quadratic time where the
+ * The time depends on the corpus: it is seconds if shared shingles are rare, and quadratic if the
  * threshold is low and all documents are alike.
  *
  * Tests: tests/unit/lsh/test_all_pairs.c, tests/unit/lsh/test_prefix_index.c */
@@ -41,7 +43,7 @@
  *
  * Reads the lists of a document's keys and drops the documents that cannot reach the threshold.
  *
- * Document x finds smaller documents y. With T for the threshold, a y is dropped because of its
+ * Document x finds smaller documents y. T is the threshold. A document y is dropped because of its
  *
  *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. These come first
  *              in a list, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
@@ -54,19 +56,19 @@
  *
  * For containment no size is too small, and m must be at least T |y|, since y is the smaller one.
  *
- * The proofs that no pair is missed are in prefix_index.c. One finder for each thread. */
+ * The proofs that no pair is missed are in prefix_index.c. Each thread has a finder of its own. */
 
-#define AHEAD 8u    /* keys that are prefetched */
-#define SLACK 1e-12 /* relative reduction of the factor, see `ranks` above */
+#define AHEAD 8u    /* keys that are prefetched at once */
+#define SLACK 1e-12 /* relative reduction of the factor; see "ranks" above */
 
-/* Words of memory for the keys of a document outside the block. */
+/* Return the words of memory for the keys of a document outside the block. */
 static size_t key_words(const bm_prefix_store *store, size_t longest)
 {
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-/* Bytes of a finder if the longest document has n shingles, without the BM_PREFIX_FINDER_DOC for
- * each document of the block. `store` as in bm_sized_sets. */
+/* Return the bytes of a finder if the longest document has n shingles. BM_PREFIX_FINDER_DOC bytes
+ * for each document of the block are not included. `store` is that of bm_sized_sets. */
 static uint64_t prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
     return (uint64_t)key_words(store, n) * sizeof(uint64_t);
@@ -97,8 +99,8 @@ static bm_status prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *do
                                   (size_t)prefix_finder_bytes(docs->store, f->longest));
 }
 
-/* The first position of the block whose document has at least `size` shingles; the block's end if
- * there is none. */
+/* Return the first position of the block with a document of at least `size` shingles, or the
+ * block's end. */
 static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
 {
     bm_bisect b = {f->index->begin, f->index->end};
@@ -107,8 +109,8 @@ static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
     return (uint32_t)b.low;
 }
 
-/* Skip the entries of `key` with positions below `first`, from index `at` on. Returns the index of
- * the entry after them. */
+/* From index `at` on, skip the entries of `key` with positions below `first`. Returns the index
+ * after the skipped entries. */
 static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key, uint32_t first)
 {
     const bm_prefix_entry *entries = index->entries;
@@ -123,9 +125,9 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
     return b.low;
 }
 
-/* Handle an entry whose document y has a key in common with x. If this is the first such entry of
- * y, add y to `found` unless the key's ranks rule the threshold out. left_x: the number of x's
- * shingles that are not rarer than the key. */
+/* Handle an entry: its document y has a key in common with x. If this is the first such entry of y,
+ * add y to `found`, unless the ranks of the key show that y cannot reach the threshold. left_x: the
+ * number of x's shingles that are not rarer than the key. */
 static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
 {
     size_t y = entry->position - f->index->begin;
@@ -152,7 +154,7 @@ typedef struct prefix {
     size_t n, n_alone;
 } prefix;
 
-/* The prefix of the document at x, from the store. */
+/* Read the prefix of the document at x from the store. */
 static bm_status stored_prefix(bm_prefix_finder *f, size_t x, prefix *out, bm_error *err)
 {
     const bm_prefix_store *store = f->docs->store;
@@ -187,9 +189,9 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
 }
 
 /* Fill `found` with the positions of the documents of the block that are before x and may reach the
- * threshold with the document at x. Each comes once; they are ordered by the first key that they
- * share with x, then by position. x must not be before the block. Returns BM_OK or an error of the
- * store. */
+ * threshold with the document at x. Each position occurs once. They are ordered by the first key
+ * that the document shares with x, then by position. x must not be before the block. Returns BM_OK
+ * or an error of the store. */
 static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;
@@ -226,11 +228,11 @@ static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 #define FULL_MAX  65536u /* the most pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
-#define LEAST     (256u << 10) /* the least bytes for an index */
+#define LEAST     (256u << 10) /* the least bytes of memory for an index */
 
 typedef struct lane {
     size_t next, end; /* positions still to search: next … end-1 */
-    size_t compared;  /* how many of the documents found for position `next` were compared */
+    size_t compared;  /* of the documents found for position `next`, how many were compared */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;
@@ -241,9 +243,9 @@ typedef struct search {
     bm_set_list sets;
     bm_shingle_counts counts;
     bm_sized_sets docs;
-    uint32_t *order; /* owned; NULL with a store */
+    uint32_t *order; /* owned; NULL if there is a store */
     bm_prefix_index index;
-    size_t full; /* pairs that fill a lane's buffer */
+    size_t full; /* how many pairs fill a lane's buffer */
     size_t end;  /* position after the last document that is looked up in the index */
     bm_prefix_finder *finders;
     uint32_t n_threads;
@@ -262,8 +264,8 @@ static bool has_space(const search *s, const lane *l)
     return l->n < s->full;
 }
 
-/* The similarity of two documents; negative if it is below the threshold. With a store it is not
- * known yet, and 0 is returned. */
+/* Return the similarity of two documents, negative if it is below the threshold. If there is a
+ * store, the similarity is not known yet, and 0 is returned. */
 static double similarity_of(const search *s, uint32_t x, uint32_t y)
 {
     const bm_set_list *sets = &s->sets;
@@ -336,8 +338,8 @@ static bm_status emit(search *s, bm_error *err)
     return status;
 }
 
-/* Report progress as a number of documents: those of earlier blocks, and a share of this block that
- * grows with the documents searched. */
+/* Report progress as a number of documents: all documents of earlier blocks, and a share of this
+ * block. The share grows with the documents searched so far. */
 static bm_status report(const search *s, size_t at, bm_error *err)
 {
     const bm_callbacks *callbacks = s->job->callbacks;
@@ -361,8 +363,8 @@ static bm_status report(const search *s, size_t at, bm_error *err)
     return BM_OK;
 }
 
-/* Give finished lanes their next documents, from *at on. False: all lanes are done and no documents
- * are left. */
+/* Give finished lanes their next documents, from *at on. Returns false if all lanes are done and no
+ * documents are left. */
 static bool refill(search *s, size_t *at)
 {
     bool work = false;
@@ -413,8 +415,8 @@ static bm_status sort_by_size(search *s, bm_error *err)
 
 #define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes for one more pair in each lane's buffer */
 
-/* Bytes that are needed besides the index and the lanes' buffers. Also sets *longest to the size of
- * the longest document. */
+/* Return the bytes that are needed besides the index and the lanes' buffers. *longest becomes the
+ * size of the longest document. */
 static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
@@ -433,7 +435,7 @@ static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
     return bytes + n_threads * prefix_finder_bytes(job->store, *longest);
 }
 
-/* Bytes of the largest range of documents, which an index must be able to hold. */
+/* Return the bytes of the largest range of documents. An index must have room for it. */
 static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .n_docs = job->n_docs};
@@ -494,7 +496,7 @@ static void close_finders(search *s)
         prefix_finder_close(&s->finders[i]);
 }
 
-/* The position after the last document that can reach the threshold with a document of the
+/* Return the position after the last document that can reach the threshold with a document of the
  * block. */
 static size_t last_of_block(const search *s)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* band_plan.c -- choosing bands and rows for a threshold and a recall (docs/pairing.md).
+/* band_plan.c -- chooses bands and rows for a threshold and a recall (docs/pairing.md).
  *
  * Two documents of similarity s agree in one band of r rows with probability s^r, and in at least
- * one of b bands with probability P = 1 - (1 - s^r)^b. P is computed as -expm1(b * log1p(-s^r)),
- * which keeps its digits where s^r is 1e-17 and 1 - s^r would round to 1.
+ * one of b bands with probability P = 1 - (1 - s^r)^b. P is computed as -expm1(b * log1p(-s^r)).
+ * This form keeps its digits even if s^r is so small, like 1e-17, that 1 - s^r rounds to 1.
  *
- * For given rows, a quotient of logarithms estimates the least number of bands; then P itself
- * corrects it, so that "reaches the recall" has one meaning everywhere. More rows never need fewer
- * bands. Hence the plan of fewest permutations has one row.
+ * For given rows, a quotient of logarithms estimates the least number of bands. P itself then
+ * corrects the estimate, so that "reaches the recall" means the same everywhere. More rows never
+ * need fewer bands, so the plan of fewest permutations has one row.
  *
  * Pure functions; any thread.
  *
@@ -72,7 +72,7 @@ double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
     return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
 }
 
-/* Messages round a greater number of bands. */
+/* In messages, a greater number of bands is rounded. */
 #define BANDS_MANY 1e15
 
 double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
@@ -85,8 +85,8 @@ double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
     return -expm1(bands * log1p(-agree));
 }
 
-/* The least number of bands with P(threshold) >= recall. A value above 2^32 - 1 is approximate.
- * Infinite if threshold^rows is 0 in double. */
+/* Return the least number of bands with P(threshold) >= recall. Values above 2^32 - 1 are
+ * approximate. Infinite if threshold^rows is 0 in double. */
 static double band_least(uint32_t rows, double threshold, double recall)
 {
     double agree = pow(threshold, rows);
@@ -127,8 +127,8 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
         perms, recall, threshold, least > BANDS_MANY ? 3 : 16, least, limit);
 }
 
-/* Check the plan `wanted`, and set *out to it with predicted_recall filled in. BM_ERR_USAGE (such
- * as bands * rows > perms) leaves *out as it was. */
+/* Check the plan `wanted`. Set *out to this plan, with predicted_recall filled in. BM_ERR_USAGE:
+ * the plan is impossible, for example bands * rows > perms. *out is then unchanged. */
 static bm_status band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
@@ -187,17 +187,16 @@ bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, 
  *
  * Band plans that reach a recall and stay below a ceiling.
  *
- * For a given number of rows, P rises with the number of bands at every similarity. So the plans
- * with this number of rows have every number of bands from the least that reaches the recall
- * (band_least) to the most that stays below the ceiling. If the least does not stay below the
- * ceiling, there is no such plan. With more rows, the least number of bands never falls. So the
- * smallest number of rows that has a plan gives, with its least number of bands, the plan of fewest
- * permutations.
+ * For a given number of rows, P rises with the number of bands at every similarity. So the possible
+ * numbers of bands are all from the least that reaches the recall (band_least) to the most that
+ * stays below the ceiling. If the least exceeds the ceiling, no plan has this number of rows. More
+ * rows never need fewer bands. So the plan of fewest permutations has the smallest number of rows
+ * that is possible, and the least number of bands for these rows.
  *
  * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 
-/* The search for the least permutations ends after this many rows: nobody uses thresholds so close
- * to 1, or to the ceiling's similarity. */
+/* The search for the fewest permutations ends after this many rows. More rows are needed only for
+ * thresholds extremely close to 1, or to the ceiling's similarity. */
 #define ROWS_MANY 1000000u
 
 static bool has_ceiling(const bm_plan_goal *wish)
@@ -233,8 +232,8 @@ bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
     return BM_OK;
 }
 
-/* The least bands * rows of a plan that reaches the goal, whatever wish->perms; 0: none was found
- * below 2^32. */
+/* Return the least bands * rows of a plan that reaches the goal, without the limit wish->perms. 0:
+ * no plan below 2^32 was found. */
 static uint64_t plan_least_perms(const bm_plan_goal *wish)
 {
     for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {

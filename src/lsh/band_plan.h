@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* band_plan.h -- choosing bands and rows (docs/pairing.md). band_plan.c also has two public
- * functions of sketch.h, bm_band_probability and bm_band_plan_choose. */
+/* band_plan.h -- chooses bands and rows (docs/pairing.md). band_plan.c also has the public
+ * functions bm_band_probability and bm_band_plan_choose (sketch.h). */
 #pragma once
 
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* For checked options. The first returns the number of permutations: `perms`, or if that is 0,
- * bands * rows or the default. The second makes the plan: with `bands` and `rows` if these are
- * given, else with chosen ones. BM_ERR_USAGE. */
+/* The options must have been checked. bm_band_perms_of_options returns the number of permutations:
+ * `perms` or, if that is 0, bands * rows or the default. bm_band_plan_of_options makes the plan. It
+ * uses the given `bands` and `rows`, or else chooses them. BM_ERR_USAGE. */
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms);
 bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, bm_band_plan *out,
                                   bm_error *err);
 
-/* plan_list -- every band plan that reaches a goal. */
+/* plan_list -- lists every band plan that reaches a goal. */
 
-/* P is bm_band_probability. */
+/* The goal of a plan. P is bm_band_probability. */
 typedef struct bm_plan_goal {
     double threshold, recall; /* P(threshold) >= recall */
     /* P(ceiling_similarity) <= ceiling_probability; both 0: no ceiling */
@@ -37,7 +37,7 @@ typedef struct bm_plan_list {
 bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
 
 /* List all plans that reach the goal, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND:
- * there is none, and the message names the least number of permutations that allows one.
- * BM_ERR_USAGE: as bm_plan_goal_check. */
+ * no plan reaches the goal. The message names the least number of permutations with which a plan
+ * would. BM_ERR_USAGE: as in bm_plan_goal_check. */
 bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);

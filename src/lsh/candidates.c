@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* candidates.c -- from band keys to pairs of documents, each pair once.
+/* candidates.c -- finds the pairs of documents that share a band key, each pair once.
  *
  * The documents are bucketed band by band. The buckets of a band are walked in the order of their
  * first documents, and the pairs of each bucket are enumerated one chunk at a time. So no list of
  * all pairs is ever in memory, even for a bucket of 10^5 documents (5 * 10^9 pairs).
  *
- * A pair belongs to the first band in which its keys agree. In a later band it is dropped, after a
- * comparison of its keys in the earlier bands. This begins with band 0, where similar documents
- * mostly agree. If all documents of a bucket were already together in one earlier band, as
- * near-copies are in almost every band, none of its pairs can be new. Finding that out takes linear
- * time, and the bucket is skipped.
+ * A pair belongs to the first band in which its keys agree. In a later band it is dropped. To
+ * detect this, its keys in the earlier bands are compared, beginning with band 0, in which similar
+ * documents mostly agree. If all documents of a bucket were already together in one earlier band,
+ * none of its pairs can be new, and the bucket is skipped. This check takes linear time, and it
+ * succeeds for near-copies in almost every band.
  *
- * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
- * document is paired with every other one. The stars of all buckets share chunks, so that many
- * small buckets are verified at once. This joins most documents. In the second walk, each bucket
- * whose documents are still in several groups emits its pairs across groups: a small bucket at
- * once, a large one by the bucket join below.
+ * If only components are wanted, a band is walked twice. In the first walk, each bucket emits a
+ * star: the pairs of its first document with every other one. The stars of all buckets share
+ * chunks, so that many small buckets are verified at once. This joins most documents. In the second
+ * walk, if the documents of a bucket are still in several groups, the bucket emits its pairs across
+ * groups. A small bucket emits them at once, and a large bucket goes through the bucket join below.
  *
- * Where stars are wanted, the pairs of a small bucket are emitted at once, and a large bucket is
- * kept for later (crowded_buckets in candidates.h).
+ * If stars are wanted, a small bucket emits its pairs at once, and a large bucket is kept for later
+ * (crowded_buckets in candidates.h).
  *
- * Bucketing uses the pool, and so does the check which buckets may have new pairs. Pairs are
- * enumerated on the calling thread in between, so `fn` may use the pool itself. Memory: 13 bytes
- * and a bit a document, the document numbers of the largest bucket, and one chunk.
+ * Bucketing uses the pool, and so does the check for buckets that may have new pairs. In between,
+ * pairs are enumerated on the calling thread, so `fn` may use the pool itself. Memory: 13 bytes and
+ * a bit a document, the document numbers of the largest bucket, and one chunk.
  *
  * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
  *        tests/unit/lsh/test_candidates.c, tests/unit/match/test_match_stars.c */
@@ -37,7 +37,7 @@
 
 /* === band buckets ===
  *
- * Bucket one band: radix partition, then a small hash table for each part.
+ * Buckets one band: a radix partition, then a small hash table for each part.
  *
  * 1. Each key is mixed once more (one multiplication), so that keys of any origin are spread
  * evenly. The top bits of the mixed key select its part. Its low 32 bits, the tag, form an entry
@@ -57,10 +57,10 @@
  * Parts are independent, so all threads can work on one band; each further thread costs only one
  * small table. */
 
-#define PART_DOCS  2048u  /* documents of a part, about */
+#define PART_DOCS  2048u  /* approximate number of documents of a part */
 #define PARTS_MAX  4096u  /* write streams of the scatter */
-#define BLOCK_DOCS 65536u /* documents of a block of the scatter, at least */
-#define BLOCKS_MAX 64u    /* blocks of the scatter at most */
+#define BLOCK_DOCS 65536u /* least documents in a block of the scatter */
+#define BLOCKS_MAX 64u    /* most blocks of the scatter */
 
 static uint64_t mix(uint64_t key)
 {
@@ -92,7 +92,8 @@ static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* Turn counts into the index in `entries` at which each block's documents of each part begin. */
+/* Turn the counts into indexes in `entries`: for each block and part, where the block's documents
+ * of the part begin. */
 static void sum_counts(bm_band_buckets *b)
 {
     size_t sum = 0;
@@ -155,7 +156,7 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     bm_band_buckets *b = ctx;
     bm_hash_table *table = &b->tables[thread];
-    const size_t even = b->n_docs / b->n_parts, /* exceeds PART_DOCS in the largest bands */
+    const size_t even = b->n_docs / b->n_parts, /* more than PART_DOCS in the largest bands */
         docs = even > PART_DOCS ? even + even / 16 : PART_DOCS;
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* where each part ends */
     for (size_t part = begin; part < end; part++) {
@@ -254,8 +255,9 @@ void bm_band_labels_reset(bm_band_labels *labels)
     *labels = (bm_band_labels){0};
 }
 
-/* Make the same chains as bm_band_buckets_fill, from labels instead of keys. From the last document
- * to the first, insert each right after its label, the first document of its chain. */
+/* Make the same chains as bm_band_buckets_fill, but from labels. The documents are visited from the
+ * last to the first. Each is inserted right after its label, which is the first document of its
+ * chain. */
 static void fill_by_labels(bm_band_buckets *b, const bm_band_labels *labels)
 {
     for (size_t doc = 0; doc < b->n_docs; doc++)
@@ -286,7 +288,7 @@ void bm_band_buckets_reset(bm_band_buckets *b)
 
 /* === candidate walk ===
  *
- * Hands chunks of candidates on, and stops when the caller cancels. */
+ * Hands on chunks of candidates, and stops when the caller cancels. */
 
 bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
 {
@@ -308,16 +310,17 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
 
 /* === crowded buckets ===
  *
- * Buckets are kept while the bands are walked; rows are made from them afterwards.
+ * Crowded buckets are kept while the bands are walked. Rows are made from them afterwards.
  *
  * A row is the pairs of one centre with the documents of its crowded buckets. It may find the same
- * document in several bands. The pair is emitted in the row's first crowded bucket that is not
- * CLOSED and has both documents, unless they were already compared in a small bucket. */
+ * document in several bands. If the two documents are together in a small bucket, they were already
+ * compared. Otherwise the pair is emitted in the row's first crowded bucket that is not CLOSED and
+ * has both documents. */
 
-#define MEMBER_BYTES 18u /* 12 bytes, and half as much again while arrays grow */
+#define MEMBER_BYTES 18u /* 12 bytes for each member, and half as much again while arrays grow */
 
-/* The state of a band for the centre of a row: its bucket is SMALL (or it has none), CROWDED and
- * not walked yet, WALKED, or CLOSED. */
+/* The state of a band for the centre of a row. Its bucket is SMALL (or the centre has no bucket),
+ * CROWDED and not walked yet, WALKED, or CLOSED. */
 enum { SMALL, CROWDED, WALKED, CLOSED };
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)
@@ -350,16 +353,17 @@ static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job 
 }
 
 #define EXACT_DOCS  1024u
-#define PAIRS_A_DOC 64u /* pairs that a larger bucket may try, for each of its documents */
+#define PAIRS_A_DOC 64u /* pairs that a large bucket may try for each of its documents */
 
-/* How many pairs of a bucket of n documents may be tried. */
+/* Return how many pairs a bucket of n documents may try. */
 static int64_t budget_of(size_t n)
 {
     int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
     return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
 }
 
-/* Keep the bucket w->members of band w->band. BM_ERR_NOMEM, or the status of w->job.reserve. */
+/* Keep the current bucket, w->members, of band w->band. BM_ERR_NOMEM, or the status of
+ * w->job.reserve. */
 static bm_status crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w,
                                       bm_error *err)
 {
@@ -403,7 +407,7 @@ void bm_crowded_buckets_remove(bm_crowded_buckets *c, uint32_t doc)
         c->buckets[c->links[at - 1].bucket].n_live--;
 }
 
-/* Are the two documents together in a small bucket, or in a bucket that this row has already
+/* Are the two documents together in a small bucket, or in a bucket that the current row has already
  * walked? */
 static bool met(const bm_crowded_buckets *c, const bm_candidate_walk *w, uint32_t a, uint32_t b)
 {
@@ -435,8 +439,8 @@ out:
     return status;
 }
 
-/* Is the bucket closed? Closes it if the row costs more pairs than are left. If it is closed, the
- * row's pairs are counted as not compared. */
+/* Close the bucket if the row needs more pairs than the bucket may still try. Returns true if the
+ * bucket is closed; the row's pairs then count as not compared. */
 static bool is_closed(bm_crowded_buckets *c, bm_crowded_bucket *bucket)
 {
     if (bucket->left >= (int64_t)bucket->n_live) {
@@ -474,30 +478,31 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
  *
  * Handles one large bucket row by row, and updates the groups between rounds.
  *
- * `live` lists, ordered by group, the documents that still have to emit their row (their pairs with
- * all documents of other groups):
+ * The row of a document is its pairs with all documents of other groups. `live` lists the documents
+ * that have not emitted their row yet, ordered by group:
  *
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
  * So pairs within a group, which are most of the pairs in a bucket of copies, are never visited. A
- * round emits rows, waits for their verification, and sorts `live` again in O(n). Groups without an
- * emitted row come first: with k clusters of near-copies, about k rows are enough. Rounds grow, so
- * that where little is joined, verification has enough pairs to share among threads.
+ * round emits rows, waits for their verification, and sorts `live` again in O(n). Groups that have
+ * not emitted a row come first, so for k clusters of near-copies about k rows are enough. Rounds
+ * grow, so that even if little is joined, verification has enough pairs for all threads.
  *
- * The budget counts pairs tried, not only those compared, since comparing the keys of earlier bands
- * costs time too. The number of pairs across groups can only decrease. So once these pairs fit into
- * the budget that is left, the rest of the bucket is exact.
+ * The budget counts all tried pairs, not only compared ones, because comparing the keys of earlier
+ * bands also takes time. The number of pairs across groups can only decrease. Once all of them fit
+ * into the remaining budget, the result for the bucket is exact.
  *
  * Sub-buckets: pairs that agree in a second band are more likely to be similar. Only later bands
- * are used, since pairs that agree in an earlier one were tried there. Of a large sub-bucket, again
- * only a star is emitted.
+ * are used, because pairs that agree in an earlier band were tried in that band. A large sub-bucket
+ * emits only a star.
  *
- * Keys chosen to collide in the table of sub-buckets only cost time. One thread at a time. */
+ * Keys that were chosen to collide in the table of sub-buckets only cost time. Used by one thread
+ * at a time. */
 
-/* up to about this many documents, every pair of a bucket is compared */
+/* every pair of a bucket is compared up to about this many documents */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
-#define ROUND_PAIRS     65536u /* a round stops growing at about this many pairs */
-/* per document: 22 in arrays, 4 and slack for members, up to 14 for slots */
+#define ROUND_PAIRS     65536u /* rounds grow up to about this many pairs */
+/* for each document: 22 in arrays, 4 and slack for members, up to 14 for slots */
 #define SCRATCH_BYTES 42u
 
 typedef bm_candidate_walk walk;
@@ -531,7 +536,8 @@ static bm_status reserve(join *j, bm_error *err)
     size_t n = w->n_members;
     if (j->group_of_root == NULL) {
         BM_TRY(bm_new(&j->group_of_root, j->n_docs, err));
-        memset(j->group_of_root, 0xFF, j->n_docs * sizeof *j->group_of_root); /* BM_NO_DOC */
+        memset(j->group_of_root, 0xFF, j->n_docs * sizeof *j->group_of_root); /* sets each to
+                                                                                 BM_NO_DOC */
     }
     if (n <= j->cap)
         return BM_OK;
@@ -554,8 +560,8 @@ static bm_status reserve(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Sort `live` by group; groups come in the order in which `live` first mentions them. Fill `begin`
- * and `had` for each group. */
+/* Sort `live` by group. Groups keep the order in which `live` first mentions them. Fill `begin` and
+ * `had` for each group. */
 static void regroup(join *j)
 {
     const walk *w = j->walk;
@@ -587,7 +593,7 @@ static void regroup(join *j)
     j->n_groups = n_groups;
 }
 
-/* How many pairs of live documents are in different groups. */
+/* Count the pairs of live documents that are in different groups. */
 static int64_t across(const join *j)
 {
     int64_t pairs = 0;
@@ -596,8 +602,8 @@ static int64_t across(const join *j)
     return pairs;
 }
 
-/* Emit the pairs of live[x] with live[from] … live[to-1], except pairs that agree in an earlier
- * band, and pairs with documents that have emitted their row in this round. */
+/* Emit the pairs of live[x] with live[from] … live[to-1]. Leaves out pairs that agree in an
+ * earlier band, and pairs with a document that has emitted its row in this round. */
 static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
@@ -611,7 +617,8 @@ static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error
     return BM_OK;
 }
 
-/* Emit the row of live[x], which is in group g: its pairs with all other groups. */
+/* Emit the row of live[x], which is in group g: its pairs with the documents of all other
+ * groups. */
 static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
@@ -633,7 +640,7 @@ static void spend(join *j)
     j->n_live = left;
 }
 
-/* Emit rows until at least `pairs` pairs were tried or no rows are left; wait for their
+/* Emit rows until at least `pairs` pairs were tried, or until no row is left. Then wait for their
  * verification, and sort `live` again. */
 static bm_status round_of(join *j, int64_t pairs, bm_error *err)
 {
@@ -657,7 +664,7 @@ out:
     return status;
 }
 
-/* Emit every pair across groups, since they fit into the budget that is left. */
+/* Emit every pair across groups. These pairs fit into the remaining budget. */
 static bm_status emit_all(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -670,7 +677,7 @@ static bm_status emit_all(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Emit at most `rows` rows, while there are more pairs across groups than the budget allows. */
+/* Emit at most `rows` rows. Stop when the remaining pairs across groups fit into the budget. */
 static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
     for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
@@ -707,8 +714,8 @@ static bool live_has_key(const void *owner, uint32_t at, const void *key)
     return live_key(owner, at) == *(const uint64_t *)key;
 }
 
-/* Chain the live documents by their keys: other[i] is the index in `live` of the next one, plus 1,
- * or 0 at the end; group[i] is 1 if another one comes before, else 0. */
+/* Chain the live documents by their keys. other[i] is the index in `live` of the next document of
+ * the chain plus 1, or 0 at the end. group[i] is 1 if the chain has an earlier document, else 0. */
 static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band, bm_error *err)
 {
     const live_keys owner = {keys, band, j->live};
@@ -730,8 +737,8 @@ static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band
     return BM_OK;
 }
 
-/* Emit pairs of the sub-bucket docs[0] … docs[n-1], whose keys agree in `band` too: all pairs if
- * they are few, else only the pairs of docs[0]. */
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1]. Its keys agree in `band` too. If the
+ * sub-bucket is small, all pairs are emitted, else only those of docs[0]. */
 static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
 {
     walk *w = j->walk;
@@ -748,7 +755,7 @@ static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t
     return BM_OK;
 }
 
-/* Emit pairs of the sub-buckets of the live documents by their keys in `band`. */
+/* Emit pairs of the sub-buckets that the keys in `band` make of the live documents. */
 static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
     walk *w = j->walk;
@@ -777,7 +784,7 @@ out:
     return status;
 }
 
-/* Join the bucket w->members of band w->band, whose first document was already compared with all
+/* Join the bucket w->members of band w->band. Its first document must have been compared with all
  * others. BM_OK, BM_ERR_NOMEM, or the status of w->job.fn or w->job.reserve. */
 static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 {
@@ -807,14 +814,14 @@ static bm_status bucket_join_run(join *j, walk *w, bm_error *err)
 
 typedef bm_candidate_walk candidates_walk;
 
-/* The consumers of large buckets; NULL if the search does not use one. */
+/* Where large buckets go. A member is NULL if the search does not use it. */
 typedef struct sinks {
     bm_bucket_join join;
     bm_crowded_buckets *crowded;
-    uint64_t *open; /* bits for walk_band */
+    uint64_t *open; /* one bit for each document; see walk_band */
 } sinks;
 
-/* Do all documents of the bucket share their key in one earlier band? */
+/* Is there an earlier band in which all documents of the bucket share one key? */
 static bool all_met_before(const candidates_walk *w)
 {
     for (uint32_t band = 0; band < w->band; band++) {
@@ -856,11 +863,11 @@ static bm_status pair_row(candidates_walk *w, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Emit the rows of the bucket from `first` on. */
+/* Emit the rows of the bucket, beginning with row `first`. */
 static bm_status pair_rows(candidates_walk *w, size_t first, bm_error *err)
 {
     for (size_t i = first; i + 1 < w->n_members; i++) {
-        /* checked here too, since a huge bucket may yield no pair */
+        /* check here too, because a huge bucket may emit no pair */
         if (i % CHECK_ROWS == CHECK_ROWS - 1)
             BM_TRY(bm_candidate_walk_check(w, err));
         BM_TRY(pair_row(w, i, err));
@@ -878,7 +885,8 @@ static bool all_joined(const candidates_walk *w, const bm_band_buckets *buckets,
     return true;
 }
 
-/* Emit the pairs of a small bucket that were not together in an earlier small bucket. */
+/* Emit the pairs of a small bucket. Leaves out pairs that were together in an earlier small
+ * bucket. */
 static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;
@@ -927,13 +935,14 @@ static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
     return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bucket_join_run(&to->join, w, err);
 }
 
-#define LOOK_DOCS 16384u /* documents of a task; a multiple of 64, the bits of a word of `open` */
+#define LOOK_DOCS 16384u /* documents of a task; a multiple of the bits in a word of `open` */
 
-/* A parallel pass over a band that finds the open buckets, before the band is walked. */
+/* A parallel pass over a band. It finds the open buckets before the band is walked: those that are
+ * not all joined. */
 typedef struct look {
     const candidates_walk *walk;
     const bm_band_buckets *buckets;
-    uint64_t *open; /* a bit for each document, set if it begins a bucket that is not all joined */
+    uint64_t *open; /* a bit for each document, set if it begins an open bucket */
 } look;
 
 static bool is_open(const look *l, uint32_t doc)
@@ -957,8 +966,8 @@ static bm_status look_at(void *ctx, uint32_t thread, size_t begin, size_t end, b
     return BM_OK;
 }
 
-/* All threads find the open buckets, then the caller walks them. Joined documents stay joined, so
- * most buckets of later bands are not open. */
+/* All threads find the open buckets, and then the caller walks them. Documents that were joined
+ * stay joined, so in later bands most buckets are not open. */
 static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
                            sinks *to, bm_error *err)
 {
@@ -1018,7 +1027,7 @@ static bm_status walk_bands(candidates_walk *w, bm_band_buckets *buckets, sinks 
             status = walk_band(w, buckets, fn, to, err);
         if (status != BM_OK || w->job.groups == NULL)
             continue;
-        status = bm_candidate_walk_flush(w, err); /* now the groups include the stars */
+        status = bm_candidate_walk_flush(w, err); /* so that the groups include the stars */
         if (status == BM_OK)
             status = walk_band(w, buckets, after_star, to, err);
     }
@@ -1035,7 +1044,7 @@ static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets
         return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", n_docs,
                              BM_DOCS_MAX);
     if (n_docs == 0)
-        return BM_OK; /* there are no arrays of keys either */
+        return BM_OK; /* without documents, there may be no arrays of keys either */
     candidates_walk w = {.job = *job};
     bm_band_buckets buckets;
     sinks to = {.crowded = crowded};

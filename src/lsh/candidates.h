@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* candidates.h -- documents that share a band key, each pair once.
+/* candidates.h -- finds the pairs of documents that share a band key, each pair once.
  *
  * A hash table over a band's keys puts the band's documents into buckets. The document with the
- * smaller number comes first in each pair. A pair is emitted in the first band in which its keys
- * agree and in no later one. This needs no memory of pairs, since the keys of the earlier bands are
- * compared again.
+ * smaller number comes first in each pair. A pair is emitted only in the first band in which its
+ * keys agree. To know this, the keys of the earlier bands are compared again, so earlier pairs need
+ * not be remembered.
  *
  * bm_candidates emits every pair: ordered by band, then by the first document of the bucket, then
  * by a, then by b. bm_candidates_join emits enough pairs to find the connected components of the
- * pairs that `fn` verifies: it leaves out pairs whose documents are already joined, and a bucket
- * costs time linear in its size (bucket_join below). Neither the order nor the chunks depend on
+ * pairs that `fn` verifies: it leaves out pairs whose documents are already joined. The time for a
+ * bucket is linear in its size (bucket_join below). Neither the order nor the chunks depend on
  * threads. */
 #pragma once
 
@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "lsh/groups.h"
 
-/* band_buckets -- the documents of one band, threaded into chains of equal keys.
+/* band_buckets -- chains the documents of one band that have equal keys.
  *
  * next[doc] is the next document with the same key. It is BM_NO_DOC at the end of a chain, and if
  * no other document has the key. inner[doc] is non-zero for every document of a chain except the
@@ -45,9 +45,9 @@ typedef struct bm_band_buckets {
     bm_hash_table *tables; /* one for each thread */
 } bm_band_buckets;
 
-/* The labels of one band. A document's label is the first document that has the same key. Labels
- * are stored only for the documents, usually few, that share their key with another; the label of
- * any other document is the document itself. */
+/* The labels of one band. A document's label is the first document that has the same key. A label
+ * is stored only for documents that share their key with another document, usually few. Any other
+ * document is its own label. */
 typedef struct bm_band_labels {
     uint64_t *shares;   /* a bit for each document, set if another one has the same key */
     uint32_t *n_before; /* for each word of `shares`: the number of bits set before that word */
@@ -55,7 +55,7 @@ typedef struct bm_band_labels {
     uint64_t bytes;     /* size of the three arrays above, in bytes */
 } bm_band_labels;       /* {0} is empty */
 
-/* The index in `firsts` of `doc`, which must share its key with another document. */
+/* The index in `firsts` of `doc`. The document must share its key with another. */
 static inline uint32_t bm_band_labels_place(const bm_band_labels *labels, uint32_t doc)
 {
     const uint64_t before = (UINT64_C(1) << doc % 64) - 1;
@@ -69,15 +69,15 @@ static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
     return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
 }
 
-/* Memory: while keys are bucketed, 13 bytes a document and one small table a thread; with labels
- * only, 5 bytes a document. `skip` and `pool` may each be NULL, and stay borrowed until reset.
+/* Memory: while keys are bucketed, 13 bytes a document and one small table a thread; if only labels
+ * are used, 5 bytes a document. `skip` and `pool` are borrowed until reset; either may be NULL.
  * n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
-/* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
+/* Make the chains of a band: fill next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
-/* Make labels from the chains. They take a fifth of a byte for each document, and 4 bytes more for
- * each document that shares its key. BM_ERR_NOMEM. */
+/* Make labels from the chains. The labels take a fifth of a byte for each document, and 4 bytes
+ * more for each document that shares its key with another. BM_ERR_NOMEM. */
 bm_status bm_band_buckets_label(const bm_band_buckets *buckets, bm_band_labels *out, bm_error *err);
 void bm_band_labels_reset(bm_band_labels *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
@@ -90,13 +90,14 @@ void bm_band_buckets_reset(bm_band_buckets *buckets);
 typedef struct bm_band_keyset {
     uint32_t bands;
     size_t n_docs;
-    const uint64_t *const *keys; /* bands arrays of n_docs */
-    /* n_docs bytes, non-zero: the document is in no bucket; NULL: all are used */
+    const uint64_t *const *keys; /* one array of n_docs keys for each band */
+    /* n_docs bytes; if a document's byte is not 0, the document is in no bucket. NULL: all
+     * documents are used */
     const uint8_t *skip;
-    /* The labels of each band, used instead of `keys` and much smaller. They give the same pairs in
-     * the same order. NULL: `keys` is used. */
+    /* The labels of each band. They are much smaller than `keys` and replace them. They give the
+     * same pairs in the same order. NULL: `keys` is used. */
     const bm_band_labels *labels;
-} bm_band_keyset; /* borrows all of it */
+} bm_band_keyset; /* borrows everything */
 
 /* The key or label that all documents of one bucket share. */
 static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t band, uint32_t doc)
@@ -106,18 +107,18 @@ static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t ba
 
 /* candidates_job -- the input of a search for candidates, and its counts. */
 
-/* Accepts a chunk of pairs, which it borrows and may write to. If it returns anything but BM_OK,
- * the search ends with that status. */
+/* Receives a chunk of pairs. The chunk is borrowed, and may be written to. If the function returns
+ * anything but BM_OK, the search ends with that status. */
 typedef bm_status (*bm_candidates_fn)(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 
 typedef struct bm_candidates_job {
     const bm_band_keyset *keys;
-    bm_pool *pool; /* for bucketing; NULL: the calling thread does it alone */
-    size_t chunk;  /* pairs handed to `fn` at a time, at most; 0: a default */
+    bm_pool *pool; /* used for bucketing; NULL: only the calling thread works */
+    size_t chunk;  /* most pairs that are passed to `fn` at a time; 0: a default */
     bm_candidates_fn fn;
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */
-    bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
+    bm_union_find *groups;         /* used only by bm_candidates_join; borrowed; n_docs elements */
     /* Called before `bytes` bytes are allocated for crowded buckets or for bucket_join. If it
      * returns anything but BM_OK, the search ends with that status. NULL: not called. */
     bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
@@ -125,13 +126,13 @@ typedef struct bm_candidates_job {
 
 typedef struct bm_join_stats {
     uint64_t n_cut; /* buckets in which not every pair was compared */
-    /* an upper bound of the pairs in cut buckets that were neither compared nor joined; it may
-     * include pairs that were compared for another band */
+    /* upper bound of the pairs in cut buckets that were neither compared nor joined; it may include
+     * pairs that were compared in another band */
     uint64_t n_not_compared;
 } bm_join_stats;
 
-/* candidate_walk -- the state of a walk over buckets: the current band and bucket, and the chunk of
- * pairs that is being filled. Shared by candidates.c and code that makes stars. */
+/* candidate_walk -- the state of a walk over buckets. It has the current band and bucket, and the
+ * chunk of pairs that is being filled. candidates.c uses it, and the code that makes stars. */
 
 typedef struct bm_candidate_walk {
     bm_candidates_job job; /* a copy; job.groups is NULL if every pair is wanted */
@@ -142,12 +143,12 @@ typedef struct bm_candidate_walk {
     size_t n_pairs;
 } bm_candidate_walk;
 
-/* BM_ERR_CANCELLED if the caller wants to stop. */
+/* Returns BM_ERR_CANCELLED if the caller wants to stop. */
 bm_status bm_candidate_walk_check(const bm_candidate_walk *walk, bm_error *err);
-/* Hand the chunk to job.fn unless it is empty. BM_ERR_CANCELLED if the caller wants to stop. */
+/* Pass the chunk to job.fn, unless it is empty. BM_ERR_CANCELLED: the caller wants to stop. */
 bm_status bm_candidate_walk_flush(bm_candidate_walk *walk, bm_error *err);
 
-/* Do the keys of a and b agree in a band before `end` other than `but`? */
+/* Do the keys of a and b agree in any band before `end`, not counting band `but`? */
 static inline bool bm_candidate_walk_met(const bm_candidate_walk *walk, uint32_t end, uint32_t but,
                                          uint32_t a, uint32_t b)
 {
@@ -172,23 +173,23 @@ static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t
 }
 
 /* crowded_buckets -- the large buckets of all bands, for stars. A centre's candidates are read from
- * these buckets only when the centre's turn comes.
+ * these buckets when its row is made.
  *
  *     buckets   band 0 | band 0 | band 3 …           begin, end in `members`
  *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        a walk over a bucket drops taken ones
  *     heads     document -> its links: bucket, next link
  *
  * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 pairs, not
- * n(n-1)/2. If few documents are taken, a bucket would cost the square of its size. So it is closed
- * after its budget of pairs, and its pairs that were not compared are counted. Pairs that agree in
- * a small bucket are compared there.
+ * n(n-1)/2. If few documents were taken, the pairs of a bucket would grow with the square of its
+ * size. So a bucket has a budget of pairs. When it is spent, the bucket is closed, and the rest of
+ * its pairs are counted as not compared. Pairs that agree in a small bucket are compared there.
  *
  * Memory: 12 bytes for each member of a crowded bucket, and 4 for each document. One thread. */
 
-#define BM_SMALL_BUCKET 32u /* all pairs of a bucket of up to this many documents are tried */
+#define BM_SMALL_BUCKET 32u /* most documents of a bucket of which all pairs are tried */
 
 typedef struct bm_crowded_bucket {
-    size_t begin, end; /* the range in `members` of the documents still listed */
+    size_t begin, end; /* the documents that are still listed, as a range in `members` */
     int64_t left;      /* pairs that may still be tried; -1: the bucket is closed */
     uint32_t n_live;   /* members that are neither taken nor centres */
     uint32_t band;
@@ -196,7 +197,7 @@ typedef struct bm_crowded_bucket {
 
 typedef struct bm_crowded_link {
     uint32_t bucket;
-    uint32_t next; /* the document's link in an earlier band, plus 1; 0: none */
+    uint32_t next; /* the document's previous link, in an earlier band, plus 1; 0: none */
 } bm_crowded_link;
 
 typedef struct bm_crowded_buckets {
@@ -206,7 +207,7 @@ typedef struct bm_crowded_buckets {
     uint32_t *members;
     bm_crowded_link *links; /* one for each member */
     size_t n_members, cap_members, cap_links;
-    /* for each document: its last link plus 1, 0 if none; NULL while there is no bucket */
+    /* for each document: its last link plus 1, or 0 if it has none. NULL until there is a bucket */
     uint32_t *heads;
     const uint32_t *centres; /* n_docs, borrowed (groups.h): which documents are taken */
     uint8_t *band_states;    /* scratch of bm_crowded_buckets_row, one for each band */
@@ -216,35 +217,35 @@ typedef struct bm_crowded_buckets {
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs);
 void bm_crowded_buckets_reset(bm_crowded_buckets *crowded);
-/* Call this once after all buckets were kept, before the first row. */
+/* Call this once, after all buckets were kept and before the first row. */
 bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
                                         const uint32_t *centres, bm_error *err);
-/* Remove a document from its buckets when it is taken or becomes a centre. Once for each
- * document. */
+/* Remove a document from its buckets. Call this once for each document, when it is taken or becomes
+ * a centre. */
 void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
-/* Emit the pairs of `centre` with all documents of its open buckets that are not taken. `centre`
- * must have been removed. */
+/* Emit the pairs of `centre` with those documents of its open buckets that are not taken. `centre`
+ * itself must have been removed before. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);
 
-/* bucket_join -- joins the documents of one large bucket into groups, by pairs whose number is
- * linear in the size of the bucket.
+/* bucket_join -- joins the documents of one large bucket into groups, with a number of pairs that
+ * is linear in the size of the bucket.
  *
  * Only pairs across the groups found so far are enumerated, so a bucket of copies costs one
- * comparison a document. If these pairs are at most the bucket's budget, all of them are compared,
- * and the components are exactly those that all pairs would give. A bucket with more pairs is
- * refined in these steps:
+ * comparison a document. If the pairs across groups fit into the bucket's budget, all of them are
+ * compared, and the components are exact. If there are more pairs, the bucket is processed in these
+ * steps:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
  *
- * Pairs that were not tried by then are counted. */
+ * Pairs that were not tried are counted. */
 
 typedef struct bm_bucket_join {
-    bm_candidate_walk *walk; /* the walk of the current bucket; borrowed */
+    bm_candidate_walk *walk; /* the walk that is at the current bucket; borrowed */
     size_t n_docs;
-    /* n_docs entries: the number of the group for the root of each group, while `live` is being
-     * sorted; otherwise BM_NO_DOC */
+    /* n_docs entries. While `live` is being sorted: for the root of each group, the number of the
+     * group. Otherwise BM_NO_DOC */
     uint32_t *group_of_root;
     /* the bucket's documents that have not emitted their row, ordered by group */
     uint32_t *live;
@@ -264,15 +265,16 @@ typedef struct bm_bucket_join {
  * "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);
 
-/* Emit the pairs of buckets of up to BM_SMALL_BUCKET documents, each pair in the first such bucket,
- * and keep the larger buckets in `crowded`. If no bucket is larger, these are the pairs of
- * bm_candidates in the same order. */
+/* Emit the pairs of buckets of up to BM_SMALL_BUCKET documents, each pair in the first such bucket.
+ * Keep larger buckets in `crowded`. If no bucket is larger, the pairs are those of bm_candidates,
+ * in the same order. */
 bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                                  bm_error *err);
 
-/* Like bm_candidates, but for components. job->groups must be set, and before `fn` returns, it must
- * have linked in job->groups the documents of each pair that it accepts. If stats->n_cut is 0
- * afterwards, the components are those of all candidates. Memory: 4 more bytes a document from the
- * first bucket of over 32 documents on, and about 40 for each document of the largest such bucket.
- * `stats` may be NULL. */
+/* Like bm_candidates, but for components. job->groups must be set. Before `fn` returns, it must
+ * have linked the documents of each accepted pair in job->groups. If stats->n_cut is 0 afterwards,
+ * the components are those of all candidates. `stats` may be NULL.
+ *
+ * Memory: from the first bucket of over 32 documents on, 4 more bytes a document, and about 40 for
+ * each document of the largest such bucket. */
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err);

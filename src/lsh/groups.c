@@ -15,15 +15,15 @@
 
 /* === union find ===
  *
- * Merge verified pairs into groups.
+ * Merges verified pairs into groups.
  *
- * One uint32_t parent per document. root() halves paths in a loop, so a chain of a million links
- * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend on
- * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
- * would bound them better, but the root would not be the smallest document.
+ * There is one uint32_t parent per document. root() halves paths in a loop, so a chain of a million
+ * links cannot overflow the stack. link() makes the smaller number the root, so labels do not
+ * depend on the order in which pairs arrive. Halving alone bounds m operations by O(m log n).
+ * Linking by size would give a better bound, but the root would not be the smallest document.
  *
  * While a thread links, no other thread may link or read. Any number of threads may find roots at
- * once, since they write only ancestors of doc into parent[doc]. */
+ * once, because they write only ancestors of doc into parent[doc]. */
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err)
 {
@@ -77,8 +77,8 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
  *
  * A radix sort of document numbers, from the last column to the first.
  *
- * Each pass is stable, so documents that are equal in a column keep their order by the columns
- * after it and, at last, by the input. */
+ * Each pass is stable. So documents that are equal in a column are ordered by the columns after it,
+ * and if these are equal too, by the input. */
 
 #define DIGIT_BITS 11u
 #define DIGITS     (1u << DIGIT_BITS)
@@ -96,14 +96,14 @@ static uint64_t number_of(const bm_keep_column *column, uint32_t doc)
     return wide;
 }
 
-/* The key by which the column sorts, ascending. */
+/* The key by which the column sorts. Keys ascend. */
 static uint64_t key_of(const bm_keep_column *column, uint64_t greatest, uint32_t doc)
 {
     const uint64_t number = number_of(column, doc);
     return column->greatest ? greatest - number : number;
 }
 
-/* Sort `docs` by one column. The result is in `docs` or in `other`, and is returned. */
+/* Sort `docs` by one column. Returns the array with the result, which is `docs` or `other`. */
 static uint32_t *sort_by(const bm_keep_column *column, size_t n, uint32_t *docs, uint32_t *other)
 {
     uint64_t greatest = 0;
@@ -186,7 +186,7 @@ void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n
 
 /* === turns ===
  *
- * order[rank of a representative's preferred copy] is set to the representative; then the gaps are
+ * Each representative is stored in `order` at the rank of its preferred copy. Then the gaps are
  * closed. */
 
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
@@ -226,7 +226,7 @@ void bm_turns_reset(bm_turns *turns)
 
 /* === stars ===
  *
- * One walk over the neighbours of all documents. Linear; pure. */
+ * One walk over the neighbours of all documents, in linear time. Pure. */
 
 static void stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
                        uint32_t *centres)
@@ -292,7 +292,7 @@ size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity)
     return at;
 }
 
-/* Add documents up to n in all, each alone. */
+/* Add documents until there are n in all. Each new document is a group of its own. */
 static bm_status grow_sets(bm_pair_level *level, size_t n, bm_error *err)
 {
     BM_TRY(bm_grow_array(&level->sets.parent, &level->cap, n, err));
@@ -309,7 +309,7 @@ bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uin
             BM_TRY(grow_sets(&levels->levels[i], n_docs, err));
     for (; at < levels->n; at++)
         if (!bm_union_find_link(&levels->levels[at].sets, a, b))
-            break; /* joined here, so joined at every lower threshold */
+            break; /* documents that are joined here are joined at every lower threshold */
     return BM_OK;
 }
 

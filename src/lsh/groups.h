@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* groups.h -- verified pairs become groups (components or stars), and one document of each group is
- * kept. */
+/* groups.h -- makes groups (components or stars) from verified pairs, and chooses which document of
+ * each group is kept. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -8,7 +8,7 @@
 
 #include "lsh/link_graph.h"
 
-/* union_find -- merge verified pairs into groups. The smallest document of a group is its root, so
+/* union_find -- merges verified pairs into groups. The smallest document of a group is its root, so
  * labels do not depend on the order of the pairs. */
 
 typedef struct bm_union_find {
@@ -18,30 +18,30 @@ typedef struct bm_union_find {
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err);
 void bm_union_find_reset(bm_union_find *sets);
-/* The smallest document of the group of `doc`. Shortens the path to it. Any number of threads may
- * call this at once while no thread links. */
+/* Return the smallest document of the group of `doc`. Shortens the path to it. While no thread
+ * links, any number of threads may call this at once. */
 uint32_t bm_union_find_root(bm_union_find *sets, uint32_t doc);
-/* Merge the groups of two documents. False: they were already in one group. */
+/* Merge the groups of two documents. Returns false if they were already in one group. */
 bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
 
-/* keep_rank -- the order of preference. Each document has a rank among all; of two documents, the
- * one with the lower rank is kept.
+/* keep_rank -- the order of preference. Each document has a rank. Of two documents, the one with
+ * the lower rank is kept.
  *
- * All keep rules are reduced to one number for each document before groups are made; nothing
- * afterwards depends on the rules themselves. No two documents have the same rank: where no rule
- * decides, the first in the input is preferred. */
+ * Before groups are made, all keep rules are reduced to these ranks, and nothing later depends on
+ * the rules. No two documents have the same rank: if no rule decides, the document that comes first
+ * in the input is preferred. */
 
 typedef struct bm_keep_rank {
-    /* rank of each document; the lower is preferred. NULL: the order of the input */
+    /* rank of each document; lower ranks are preferred. NULL: the order of the input */
     uint32_t *ranks;
     size_t n;
-    bool none;  /* no document of a group is kept; stars still take their turns in order of rank */
+    bool none;  /* no document of a group is kept; stars are still made in the order of ranks */
 } bm_keep_rank; /* {0} is the order of the input */
 
 /* A number for each document, in an array of numbers or of structs. */
 typedef struct bm_keep_column {
-    const void *first; /* address of document 0's number; borrowed */
-    size_t stride;     /* bytes from a document's number to the next one's */
+    const void *first; /* address of the number of document 0; borrowed */
+    size_t stride;     /* bytes from the number of a document to the number of the next */
     size_t width;      /* 8: uint64_t; 4: uint32_t */
     bool greatest;     /* true: the greatest number is preferred; false: the least */
 } bm_keep_column;
@@ -50,14 +50,15 @@ typedef struct bm_keep_order {
     /* the first column in which two documents differ decides; borrowed */
     const bm_keep_column *columns;
     size_t n_columns;
-    bool last; /* where no column decides, the last in the input is preferred, else the first */
+    bool last; /* if no column decides: true prefers the last document in the input, false the
+                  first */
 } bm_keep_order;
 
-/* Rank n documents, in linear time. Takes 8 bytes a document while it works; the ranks keep 4 of
- * them. BM_ERR_NOMEM, and *out is {0}. */
+/* Rank n documents, in linear time. It needs 8 bytes a document while it works, and the ranks need
+ * 4. BM_ERR_NOMEM; *out is then {0}. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
-/* Rank n documents by one rule. `sizes` is the column of the texts' lengths, used by LONGEST and
- * SHORTEST; its `greatest` is ignored. */
+/* Rank n documents by one rule. LONGEST and SHORTEST use `sizes`, the column of the texts' lengths.
+ * Its `greatest` is ignored. */
 bm_status bm_keep_rank_of_rule(bm_keep keep, const bm_keep_column *sizes, size_t n,
                                bm_keep_rank *out, bm_error *err);
 void bm_keep_rank_reset(bm_keep_rank *rank);
@@ -67,39 +68,41 @@ static inline uint32_t bm_keep_rank_of(const bm_keep_rank *rank, uint32_t doc)
     return rank->ranks != NULL ? rank->ranks[doc] : doc;
 }
 
-/* Set best[x], for each x < n, to the preferred document among those with owner[doc] == x;
- * UINT32_MAX: there is none. */
+/* For each x < n, set best[x] to the preferred document among those with owner[doc] == x, or to
+ * UINT32_MAX if there are none. */
 void bm_keep_rank_best(const bm_keep_rank *rank, const uint32_t *owner, size_t n, uint32_t *best);
 
-/* turns -- the order in which documents take their turns as centres of stars.
+/* turns -- the order in which documents may become centres of stars. A document's turn is when it
+ * may become a centre.
  *
  * Copies share one turn: their representative takes it, at the rank of the preferred copy. */
 
 typedef struct bm_turns {
-    /* n entries; for each representative: the preferred document among itself and its copies */
+    /* n entries; for each representative: the document that is preferred among its copies, which
+     * include itself */
     uint32_t *best;
     uint32_t *order; /* n_order representatives, preferred first */
-    /* n entries; for each representative: its centre; all are BM_NOT_TAKEN at first */
+    /* n entries; for each representative: its centre; BM_NOT_TAKEN at first */
     uint32_t *centres;
     size_t n, n_order;
 } bm_turns;
 
-/* rep[i] is the first of the copies of document i, or i; NULL: no two are copies. BM_ERR_NOMEM, and
- * *out is empty. */
+/* rep[i] is the first copy of document i, or i itself. NULL: no two documents are copies.
+ * BM_ERR_NOMEM; *out is then empty. */
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
                         bm_error *err);
 void bm_turns_reset(bm_turns *turns);
 
 /* stars -- groups in which every document is a neighbour of the group's centre.
  *
- * Documents take their turns in a given order. A document that is not taken when its turn comes
- * becomes a centre, and takes those of its neighbours that are not yet taken. So no two centres are
+ * Documents are visited in a given order, each in its turn. If no centre has taken the document, it
+ * becomes a centre, and takes those of its neighbours that are not taken yet. So no two centres are
  * neighbours. */
 
 #define BM_NOT_TAKEN UINT32_MAX /* the centre of a document before it is taken */
 
-/* The two steps of a turn, for callers whose neighbours are not in memory. First: does `doc` become
- * a centre? */
+/* A turn in two steps, for callers that do not have the neighbours in memory. This is the first
+ * step: does `doc` become a centre? */
 static inline bool bm_star_begin(uint32_t *centres, uint32_t doc)
 {
     if (centres[doc] != BM_NOT_TAKEN)
@@ -114,26 +117,26 @@ static inline void bm_star_assign(uint32_t *centres, uint32_t centre, uint32_t n
         centres[neighbour] = centre;
 }
 
-/* Make stars over all documents of a list of pairs. `order` has each document once; NULL:
- * ascending. Fills centres[0 … list.n_docs-1]. BM_ERR_NOMEM, and `centres` is unchanged. */
+/* Make stars over all documents of a list of pairs. `order` has each document once; NULL: ascending
+ * order. Fills centres[0 … list.n_docs-1]. BM_ERR_NOMEM; `centres` is then unchanged. */
 bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, bm_error *err);
 
 /* pair_groups -- the groups that a list of pairs makes: components at several thresholds at once,
  * or stars.
  *
- * Components: a union-find for each threshold, updated as the pairs come; no pair stays in memory.
- * Groups nest: two documents that are joined at a threshold are joined at every lower one. So a
- * pair is linked at the highest threshold that it reaches, and then at lower ones until its
- * documents are already joined. The whole cost is one step for each pair and one link for each
- * merge: it hardly grows with the number of thresholds. Memory is 4 bytes for each document and
- * threshold.
+ * Components: each threshold has a union-find, which is updated as the pairs come. No pair stays in
+ * memory. Two documents that are joined at a threshold are joined at every lower threshold. So a
+ * pair is linked at the highest threshold that it reaches, and then at lower thresholds, until one
+ * at which its documents are already joined. The total work is one step for each pair and one link
+ * for each merge, so it hardly grows with the number of thresholds. Memory is 4 bytes for each
+ * document and threshold.
  *
  * Stars depend on all pairs of a document, so all pairs must be in memory. Pure; one thread. */
 
 typedef struct bm_pair_level {
     double threshold;
     size_t place;      /* index in the caller's array of thresholds */
-    uint64_t first_at; /* pairs for which this is the highest threshold that they reach */
+    uint64_t first_at; /* number of pairs that reach this threshold, but no higher one */
     bm_union_find sets;
     size_t cap;
 } bm_pair_level;
@@ -141,32 +144,33 @@ typedef struct bm_pair_level {
 typedef struct bm_pair_levels {
     bm_pair_level *levels; /* in order of descending thresholds */
     size_t n;
-} bm_pair_levels; /* {0} has none */
+} bm_pair_levels; /* {0} has no level */
 
-/* Open a level for each of n thresholds. If n is 0, open one level, with threshold 0. BM_ERR_NOMEM,
- * and *out is empty. */
+/* Open a level for each of n thresholds. If n is 0, open one level, with threshold 0. BM_ERR_NOMEM;
+ * *out is then empty. */
 bm_status bm_pair_levels_open(const double *thresholds, size_t n, bm_pair_levels *out,
                               bm_error *err);
 void bm_pair_levels_reset(bm_pair_levels *levels);
-/* Count a pair at the highest level that it reaches, and return that level's index; levels->n: it
- * reaches none. An unknown similarity (NaN) reaches every level. */
+/* Count a pair at the highest level that it reaches. Returns the index of that level, or levels->n
+ * if the pair reaches no level. An unknown similarity (NaN) reaches every level. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
-/* Join the two documents of a pair at level `at` and all lower thresholds. n_docs: number of
- * documents known so far; some may be in no pair yet. */
+/* Join the two documents of a pair at level `at` and all lower thresholds. n_docs: the number of
+ * documents so far, including those that are in no pair yet. */
 bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uint32_t b,
                               size_t n_docs, bm_error *err);
 
-/* Make stars as dedup does: copies have one turn, and join the star of the first of them. labels[i]
- * is the document kept from the star of document i. rep[i] is the first of the copies of document
- * i; NULL: no two are copies. */
+/* Make stars as dedup does: copies share one turn, and join the star of the first copy. labels[i]
+ * becomes the document that is kept from the star of document i. rep[i] is the first copy of
+ * document i. NULL: no two documents are copies. */
 bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint32_t *rep,
                         uint32_t *labels, bm_error *err);
 
 typedef struct bm_group_counts {
-    /* groups: number of groups of two documents or more; largest: size of the largest; removed:
-     * number of their documents, without one of each group */
+    /* groups: number of groups of two or more documents; largest: size of the largest group;
+     * removed: number of documents in these groups, not counting one of each group */
     uint64_t groups, largest, removed;
 } bm_group_counts;
 
-/* Count the groups. labels[i] is a number below n that all documents of the group of i share. */
+/* Count the groups. labels[i] is a number below n; the documents of a group have the same
+ * number. */
 bm_status bm_group_counts_of(const uint32_t *labels, size_t n, bm_group_counts *out, bm_error *err);

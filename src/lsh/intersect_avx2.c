@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_avx2.c -- counts common hashes four by four, like intersect_avx512.c with narrower
+/* intersect_avx2.c -- counts common hashes in blocks of four, like intersect_avx512.c with narrower
  * registers.
  *
  * Each of four hashes of x is compared with each of four of y (four compares, three permutations
- * across lanes). Then the loop advances past the block with the smaller last element, or past both
- * if these are equal. The last, incomplete blocks are left to the scalar merge.
+ * across lanes). Then the loop advances past the block with the smaller last element. If the last
+ * elements are equal, it advances past both blocks. The last, incomplete blocks are left to the
+ * scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"

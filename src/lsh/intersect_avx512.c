@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_avx512.c -- counts common hashes eight by eight.
+/* intersect_avx512.c -- counts common hashes in blocks of eight.
  *
  *     x  [ a0 a1 a2 a3 a4 a5 a6 a7 ] …     y  [ b0 … b7 ] …
  *
  * Each of the eight hashes of x is compared with each of the eight of y: eight compares, y rotated
  * by one lane between them (valignq, one operation each), and the masks or-ed. Then the loop
- * advances past the block with the smaller last element, or past both if these are equal. Hashes
- * are distinct within a set, so every equal pair meets in exactly one pair of blocks. About 20
- * operations consume eight or sixteen elements, where the scalar merge needs six to seven dependent
- * cycles for one or two. The last, incomplete blocks are left to the scalar merge.
+ * advances past the block with the smaller last element. If the last elements are equal, it
+ * advances past both blocks. Hashes are distinct within a set, so every equal pair meets in exactly
+ * one pair of blocks. About 20 operations consume eight or sixteen elements. The scalar merge needs
+ * six to seven dependent cycles to consume one or two. The last, incomplete blocks are left to the
+ * scalar merge.
  *
  * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"

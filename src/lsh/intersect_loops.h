@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intersect_loops.h -- the loops that verify.c chooses from. Each returns what its `intersect`
- * returns; they differ only in speed. For verify.c, tests and benchmarks. */
+/* intersect_loops.h -- the loops from which verify.c chooses. All return the same as `intersect` in
+ * verify.c, and differ only in speed. Tests and benchmarks call them too. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 /* intersect_scalar.c -- counts common elements of two sorted arrays, by a merge that does not
  * branch on their order, and by galloping.
  *
- * Which of two hashes is smaller is a coin toss, so a merge that branches on it mispredicts every
- * other step. Here each step advances by the results of two comparisons. A step consumes at most
- * one element of each array, so min(left in x, left in y) steps need no bounds check. Between such
- * runs of steps, the merge checks whether `least` can still be reached.
+ * Which of two hashes is smaller cannot be predicted, so a merge that branches on it mispredicts
+ * every other step. Here each step advances by the results of two comparisons. A step consumes at
+ * most one element of each array. So as many steps as the shorter rest has elements need no bounds
+ * check. After such a run of steps, the merge checks whether `least` can still be reached.
  *
  * Galloping: for each element of the shorter array, step ahead by 1, 2, 4 ... in the longer one,
  * then bisect. This costs n_short * log(n_long / n_short) instead of n_short + n_long.
@@ -41,7 +41,7 @@ bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *
     return true;
 }
 
-/* The first index in from … n-1 whose element of y is not below `value`; n if there is none. */
+/* Return the first index in from … n-1 whose element of y is not below `value`, or n. */
 static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value)
 {
     size_t step = 1, low = from; /* all elements before `low` are below `value` */
@@ -49,7 +49,7 @@ static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value
         low += step;
         step *= 2;
     }
-    /* y[b.high] and all after it are not below `value` */
+    /* y[b.high] and all later elements are not below `value` */
     bm_bisect b = {low, step <= n - low ? low + step - 1 : n};
     while (b.low < b.high)
         bm_bisect_go(&b, y[bm_middle(&b)] < value);

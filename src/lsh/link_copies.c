@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_copies.c -- sets of documents joined by links of similarity 1, and the threshold at which
- * two documents are no longer joined. Both are found by union-find.
+/* link_copies.c -- finds the sets of documents that are joined by links of similarity 1, and the
+ * threshold above which two documents are no longer joined. Both use union-find.
  *
- * Linear except for a sort of the pairs. Pure.
+ * Takes linear time, except for a sort of the pairs. Pure.
  *
  * Tests: tests/unit/lsh/test_link_copies.c, tests/reference/test_groups.py */
 #include "lsh/link_copies.h"
@@ -87,9 +87,9 @@ void bm_copies_reset(bm_copies *copies)
 
 /* === parting threshold ===
  *
- * Join documents by links, from the most similar link on, until the two documents are joined. The
- * similarity of the last link is the weakest link of the best chain between the two: no other chain
- * has a stronger weakest link. */
+ * Joins documents by links in descending order of similarity, until the two documents are joined.
+ * The last link is the weakest of the best chain between them: in every other chain, the weakest
+ * link is no stronger. */
 
 static int by_similarity(const void *x, const void *y)
 {

@@ -8,14 +8,15 @@
 
 typedef struct bm_copies {
     uint32_t *nodes; /* for each document: the document that represents it, maybe itself */
-    /* for each document: how many it represents, including itself; 0: another one represents it */
+    /* for each document: how many documents it represents, including itself; 0: another document
+     * represents it */
     uint32_t *n;
     size_t n_nodes;
 } bm_copies; /* {0} is empty */
 
-/* Merge list.n_docs documents into nodes of copies. A node is represented by the first of
- * `preferred` that is in it, else by its document with the lowest number. Numbers in `preferred`
- * that are n_docs or more are ignored. BM_ERR_NOMEM, and *out is empty. */
+/* Merge list.n_docs documents into nodes of copies. The first document of `preferred` that is in a
+ * node represents the node. If there is none, the document with the lowest number does. Numbers in
+ * `preferred` that are n_docs or more are ignored. BM_ERR_NOMEM; *out is then empty. */
 bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_preferred,
                          bm_copies *out, bm_error *err);
 /* Turn pairs of documents into pairs of nodes, in place, sorted by a, then b. Pairs within a node
@@ -24,7 +25,7 @@ bm_status bm_copies_find(bm_pair_list list, const uint32_t *preferred, size_t n_
 size_t bm_copies_merge(const bm_copies *copies, bm_pair *pairs, size_t n_pairs);
 void bm_copies_reset(bm_copies *copies);
 
-/* Set *out to the greatest threshold at which links join a and b, which must differ. NAN: no links
- * of known similarity join them. BM_ERR_NOMEM. */
+/* Set *out to the greatest threshold at which links join a and b, or to NAN if no links of known
+ * similarity join them. a and b must differ. BM_ERR_NOMEM. */
 bm_status bm_parting_threshold(const bm_link_graph *graph, uint32_t a, uint32_t b, double *out,
                                bm_error *err);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_graph.c -- a graph of documents with sorted lists of neighbours; its bridges, minimum cuts
- * and shortest chains.
+/* link_graph.c -- makes a graph of documents with sorted lists of neighbours, and finds its
+ * bridges, minimum cuts and shortest chains.
  *
- * The lists are sorted without a sort, by transposing the unsorted ones: each document u, in
- * ascending order, is appended to the lists of all its neighbours. So every list fills in ascending
- * order, and pairs of the same two documents keep their order. Linear in documents and pairs. 16
- * bytes for each direction of a pair, and 12 more while the graph is built.
+ * The lists are sorted without a sort, by transposing the unsorted lists. Each document u, in
+ * ascending order, is appended to the lists of all its neighbours. So every list is filled in
+ * ascending order, and pairs of the same two documents keep their order. This takes time linear in
+ * documents and pairs. The graph needs 16 bytes for each direction of a pair, and 12 more while it
+ * is built.
  *
- * Pure. Once built, the graph can be read by any number of threads.
+ * Pure. Any number of threads may read the graph once it is built.
  *
  * Tests: tests/reference/test_groups.py, tests/unit/lsh/test_link_graph.c */
 #include "lsh/link_graph.h"
@@ -33,7 +34,7 @@ static bm_status check(const bm_pair *pairs, size_t n_pairs, size_t n_docs, bm_e
     return BM_OK;
 }
 
-/* Transpose the lists of `n` into g->links. `next` is scratch. */
+/* Transpose the lists of `n` into g->links. `next` is work memory. */
 static void fill(const bm_link_graph *g, const bm_neighbours *n, size_t *next)
 {
     memcpy(next, g->begins, g->n_docs * sizeof *next);
@@ -87,13 +88,15 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
  *
  * Counts the neighbours, sums the counts up, and fills the lists.
  *
- * While the lists are filled, begins[doc + 1] is the index where the next neighbour of `doc` goes.
- * At the end, that is where its list ends and the next one begins. So no second array of indexes is
- * needed. Linear in documents and pairs. Pure. Once made, the lists can be read by any number of
- * threads. */
+ * While the lists are filled, begins[doc + 1] is the index for the next neighbour of `doc`. At the
+ * end it is the end of the document's list, and the begin of the next list. So no second array of
+ * indexes is needed.
+ *
+ * Takes time linear in documents and pairs. Pure. Any number of threads may read the lists once
+ * they are made. */
 
-/* Count the neighbours of `doc` in begins[doc + 2], then set begins[doc + 1] to the index where
- * they begin. */
+/* Count the neighbours of `doc` in begins[doc + 2]. Then set begins[doc + 1] to the index at which
+ * its list begins. */
 static void sum_up(bm_pair_list list, size_t *begins)
 {
     for (size_t i = 0; i < list.n; i++) {
@@ -142,12 +145,12 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
  *
  * Tarjan's low points, by a depth-first search with an explicit stack.
  *
- * Documents are numbered in the order in which they are met. low[d] is the least number that can be
- * reached from d, or from a document below d, by one link other than the one by which d was met. A
- * child c of d with low[c] > number[d] is joined to d by a bridge. A child c with low[c] >=
- * number[d] is separated from the rest if d is removed. The first document of a component has no
- * documents above it, so its removal only separates its children from each other. Two pairs of the
- * same documents are two links, so neither is a bridge.
+ * Documents are numbered in the order in which they are met. low[d] is the least number that one
+ * link can reach from d, or from a document below d. The link by which d was met is excluded. If
+ * low[c] > number[d] for a child c of d, the link between them is a bridge. If low[c] >= number[d],
+ * removing d separates c from the rest. The first document of a component has no documents above
+ * it, so its removal only separates its children from each other. Two pairs of the same documents
+ * are two links, so neither is a bridge.
  *
  * Linear; 36 bytes a document. Pure. */
 
@@ -157,7 +160,8 @@ typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
     uint32_t *below; /* for each document: how many documents are below it, including itself */
-    uint32_t *parts; /* for each document: children that its removal separates from the rest */
+    uint32_t *parts; /* for each document: number of children that its removal separates from the
+                        rest */
     size_t *next;    /* for each document: its next link to follow */
     size_t *came_by; /* for each document: the pair by which it was met */
     uint32_t *stack;
@@ -181,7 +185,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* Update `doc` after the walk over its child `child` and all documents below the child. */
+/* Update `doc` after the walk over its child `child` and everything below the child. */
 static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;
@@ -222,7 +226,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
             break;
         BM_TRY(finish_child(v, doc, v->stack[--depth], err));
     }
-    /* The first document has no parent, so its children alone are the parts that it separates. */
+    /* Nothing is above the first document, so only its children are parts that it separates. */
     v->parts[first] -= v->parts[first] > 0;
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
         bm_bridge *bridge = &v->out->bridges[i];
@@ -302,18 +306,19 @@ void bm_bridges_reset(bm_bridges *bridges)
 
 /* === min cut ===
  *
- * Maximum flow with unit capacities (Dinic). The cut separates the documents that can still be
- * reached from `from` in the residual graph.
+ * Finds a maximum flow with unit capacities (Dinic). The cut separates the documents that can still
+ * be reached from `from` in the residual graph.
  *
- * A pair can carry one unit in either direction: flow +1 runs from a to b, -1 from b to a. Each
- * phase sets the level of a document to its distance from `from` in the residual graph. It then
- * sends a unit along chains that go up a level with each link, until no such chain is left. A link
- * that turned out to be a dead end is not tried again in that phase. With unit capacities there are
- * at most 2 sqrt(pairs) phases of linear work. The last phase reaches exactly the documents on the
- * near side of the cut nearest `from` (max-flow min-cut), whichever maximum flow was found.
+ * A pair can carry one unit in either direction: flow +1 runs from a to b, flow -1 from b to a.
+ * Each phase sets the level of a document to its distance from `from` in the residual graph. Then
+ * it looks for chains in which each link goes up one level, and sends a unit along each, until no
+ * such chain is left. A link that turned out to be a dead end is not tried again in that phase.
+ * With unit capacities there are at most 2 sqrt(pairs) phases of linear work. The last phase
+ * reaches exactly the documents on the near side of the cut nearest `from` (max-flow min-cut),
+ * whichever maximum flow was found.
  *
- * Chains are on an explicit stack, since a group may be a chain of a million links. 16 bytes a
- * document, 1 a pair. Pure. */
+ * Chains are on an explicit stack, because a group may be a chain of a million links. Needs 16
+ * bytes a document and 1 a pair. Pure. */
 
 typedef struct flow {
     const bm_link_graph *graph;
@@ -334,8 +339,8 @@ static void push_unit(const flow *f, uint32_t doc, size_t pair)
     f->of[pair] = (int8_t)(f->of[pair] + (f->graph->pairs[pair].a == doc ? 1 : -1));
 }
 
-/* Set the levels of all documents that can be reached from `from`, and *n_reached to the number of
- * documents that these represent. True: `to` is one of them. */
+/* Set the levels of all documents that can be reached from `from`. *n_reached becomes the number of
+ * documents that these represent. Returns true if `to` was reached. */
 static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reached)
 {
     const bm_link_graph *g = f->graph;
@@ -360,7 +365,8 @@ static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reac
     return f->level[to] != NOT_SEEN;
 }
 
-/* Move f->next[doc] to the next usable link that goes up a level. False: none is left. */
+/* Move f->next[doc] to the next usable link that goes up a level. Returns false if no such link is
+ * left. */
 static bool find_step(const flow *f, uint32_t doc)
 {
     const bm_link_graph *g = f->graph;
@@ -396,7 +402,7 @@ static void block(const flow *f, uint32_t from, uint32_t to)
     }
 }
 
-/* List the pairs between documents that can still be reached and those that cannot. */
+/* List the pairs between a document that can still be reached and one that cannot. */
 static bm_status collect_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
 {
     const bm_link_graph *g = f->graph;
@@ -445,14 +451,15 @@ void bm_cut_reset(bm_cut *cut)
  *
  * A breadth-first search from `to`, then one walk from `from`.
  *
- * far[d] is the number of links from d to `to`. wide[d] is the strength of the best of the shortest
- * chains from d to `to`, where a chain's strength is its weakest similarity: the greatest
- * min(similarity(d, u), wide[u]) over the neighbours u with far[u] = far[d] - 1. Documents leave
- * the queue in ascending order of `far`, so wide[u] is final when wide[d] is computed. At each
- * step, the walk from `from` takes the first neighbour from which a shortest chain of at least the
- * strength wide[from] leads on. So it never goes back.
+ * far[d] is the number of links from d to `to`. The strength of a chain is its weakest similarity.
+ * wide[d] is the strength of the strongest among the shortest chains from d to `to`. It is the
+ * greatest min(similarity(d, u), wide[u]) over the neighbours u with far[u] = far[d] - 1. Documents
+ * leave the queue in ascending order of `far`, so wide[u] is final when wide[d] is computed.
  *
- * Linear in the documents and pairs of the component; 16 bytes a document. Pure. */
+ * At each step, the walk from `from` takes the first neighbour that begins the rest of a shortest
+ * chain of at least the strength wide[from]. So the walk never goes back.
+ *
+ * Takes time linear in the documents and pairs of the component, and 16 bytes a document. Pure. */
 
 #define UNKNOWN (-1.0)
 
@@ -468,7 +475,7 @@ static double strength(const search *s, size_t pair)
     return isnan(similarity) ? UNKNOWN : similarity;
 }
 
-/* The strength of the best shortest chain that begins with `link`. */
+/* Return the strength of the strongest of the shortest chains that begin with `link`. */
 static double through(const search *s, const bm_link *link)
 {
     double own = strength(s, link->pair), rest = s->wide[link->doc];
@@ -503,7 +510,8 @@ static void measure(const search *s, uint32_t from, uint32_t to)
     }
 }
 
-/* The first link of `doc` that continues a shortest chain of at least the strength `wanted`. */
+/* Return the first link of `doc` that continues a shortest chain of at least the strength
+ * `wanted`. */
 static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
 {
     const bm_link_graph *g = s->graph;
@@ -513,7 +521,7 @@ static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
             through(s, link) >= wanted)
             return link;
     }
-    return NULL; /* never reached: wide[doc] came from one of the links */
+    return NULL; /* never reached, because wide[doc] came from one of the links */
 }
 
 /* List the documents and pairs of the best chain. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefix_index.c -- makes the prefixes of a block of documents, then lists the documents of each
+/* prefix_index.c -- makes the prefixes of a block of documents, then lists the documents for each
  * key.
  *
  *     1. prefixes    made in ranges of 16 documents, on all threads, until `memory` is used up
@@ -15,11 +15,11 @@
  * A part has about 2,048 entries, which fit into a core's cache, so the order of their keys does
  * not matter. A part is longer if many documents share a key; the work is still linear.
  *
- * Memory, at most: 8 bytes for each key of a prefix to probe; for each entry 64 while the index is
- * built, then 16 and a slot; 13 for each document. This is estimated beforehand: a group of ranges
- * is begun only if all of its documents would fit even if every shingle needed a key. The next
- * group may use the memory that a group did not need. Limit: 2^32 - 2 entries, enforced by a bound
- * on the bytes.
+ * Memory, at most: 8 bytes for each key of a prefix to probe; for each entry 64 bytes while the
+ * index is built, then 16 and a slot; 13 bytes for each document. The memory is estimated
+ * beforehand. A group of ranges is begun only if its documents would fit even if every shingle
+ * needed a key. Memory that a group did not need is used for the next group. The limit of 2^32 - 2
+ * entries is enforced by a bound on the bytes.
  *
  * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_rare_prefix.c */
 #include "lsh/prefix_index.h"
@@ -35,7 +35,7 @@
  * Ranks a document's shingles by rarity and returns the rarest.
  *
  * The prefix filter: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
- * data cleaning" (ICDE 2006); a shorter prefix in the index: Xiao, Wang, Lin and Yu, "Efficient
+ * data cleaning" (ICDE 2006); the shorter prefix in the index: Xiao, Wang, Lin and Yu, "Efficient
  * similarity joins for near duplicate detection" (WWW 2008).
  *
  * A shingle's key is
@@ -44,27 +44,27 @@
  *
  * and keys ascend, so the rarest come first. Two shingles may have the same key; the proof allows
  * that. Let x and y share c shingles, and let k be the least key of these. In x, all c shared
- * shingles have keys >= k, so the first key k is among the first |x| - c + 1 keys of x; the same
- * holds for y. So k is in both lists of keys when these are cut there. No shingle with a key below
- * k is shared. So if i keys of x come before its first k, at most |x| - i of its shingles are
- * shared; the same holds for y. The first key that is found in both prefixes is the least of their
- * common keys, and that is at most k.
+ * shingles have keys >= k, so the first key k is among the first |x| - c + 1 keys of x. The same is
+ * true of y. So k is in both prefixes if they are cut after so many keys. No shingle with a key
+ * below k is shared. So if i keys of x come before its first k, at most |x| - i of its shingles are
+ * shared. The same is true of y. The first key that is found in both prefixes is the least of their
+ * common keys, and is at most k.
  *
  * The threshold T implies a lower bound for c, which holds for rounded doubles too, not only for
- * real numbers. Similarity is c / u, rounded, with u = |x or y|, and rounding is monotone. Since
- * u >= |x|, similarity <= c / |x| rounded. So a pair reaches T only if c >= least_share(|x|). For
- * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded, and so
- * c >= bm_jaccard_least_common(|y|, |y|).
+ * real numbers. Similarity is c / u, rounded, with u = |x or y|, and rounding is monotone. Since u
+ * >= |x|, similarity <= c / |x| rounded. So a pair reaches T only if c >= least_share(|x|). For |x|
+ * >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded, and so c >=
+ * bm_jaccard_least_common(|y|, |y|).
  *
  * Containment is c / |y| for |x| >= |y|, so c >= least_share(|y|), whatever |x| is. So n - c + 1
  * keys of y are in the index as above, and all keys of x are looked up. No document that has
  * shingles is excluded because it is small.
  *
  * A shingle with a count of 1 is in this document only. It counts towards the length of the prefix
- * but needs no key. In real text most shingles have a count of 1, often the whole prefix: then
- * nothing is sorted. */
+ * but needs no key. In real text most shingles have a count of 1. Often the whole prefix consists
+ * of such shingles, and then nothing is sorted. */
 
-#define BLOCK 32u /* counters that are prefetched */
+#define BLOCK 32u /* counters that are prefetched at once */
 
 static size_t length_for(size_t n, size_t least)
 {
@@ -83,10 +83,10 @@ size_t bm_prefix_to_probe(bm_join_rule rule, size_t n)
     return length_for(n, bm_least_share(n, rule.threshold));
 }
 
-/* How many of the rarest shingles of a document of n shingles are in the index, if only documents
- * of n or more shingles look them up: n - c + 1. For Jaccard, c is the least number of common
- * shingles with which two documents of n shingles each reach the threshold; for containment,
- * bm_least_share(n). Never more than bm_prefix_to_probe. */
+/* Return how many of the rarest shingles of a document of n shingles are in the index: n - c + 1.
+ * Only documents of n or more shingles look them up. For Jaccard, c is the least number of common
+ * shingles with which two documents of n shingles each reach the threshold. For containment, c is
+ * bm_least_share(n). The result is never more than bm_prefix_to_probe. */
 static size_t prefix_to_index(bm_join_rule rule, size_t n)
 {
     if (n == 0)
@@ -165,12 +165,12 @@ typedef struct build {
     const bm_sized_sets *docs; /* block->docs */
     size_t group;              /* first position of the current group */
     size_t end;
-    /* SLICES rows with a column for each part: first the number of entries of the slice in the
-     * part, later the index of the next entry to write */
+    /* SLICES rows, with a column for each part: first the number of entries that the slice has in
+     * the part, later the index of the next such entry to write */
     uint32_t *counts;
 } build;
 
-/* The end of the range that begins at `at`. */
+/* Return the end of the range that begins at `at`. */
 static size_t range_end(size_t at, size_t end)
 {
     return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
@@ -248,7 +248,7 @@ static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
                         : fn(b, 0, 0, n, err);
 }
 
-/* How many of a document's keys are in the index, from the first one on. Sets *keys and
+/* Count the document's keys that are in the index. They are its first keys. Sets *keys and
  * *n_alone. */
 static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
 {
@@ -259,7 +259,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
     return left < n_keys ? left : n_keys;
 }
 
-/* Bytes of the group's documents, now that it is known which shingles have keys. */
+/* Return the bytes of the group's documents. By now it is known which shingles have keys. */
 static uint64_t bytes_used(const build *b)
 {
     uint64_t bytes = 0;
@@ -289,7 +289,7 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
            (to_index < n_keys ? to_index : n_keys) * BYTES_PER_ENTRY;
 }
 
-/* The end of a group that begins at `at` and may need `memory` bytes. `beside`: as in
+/* Return the end of a group that begins at `at` and may need `memory` bytes. `beside` is that of
  * bm_prefix_block. */
 static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t memory, uint64_t beside)
 {
@@ -355,7 +355,8 @@ static size_t slice_begin(const build *b, size_t slice)
     return b->index->begin + (b->index->end - b->index->begin) * slice / SLICES;
 }
 
-/* For each entry of a slice: if where == NULL, count it in its part; else store it there. */
+/* For each entry of a slice: if where == NULL, count the entry in its part; else store the entry
+ * there. */
 static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
 {
     const bm_prefix_index *index = b->index;
@@ -366,7 +367,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
         size_t n_alone, n = to_index(b, position, &keys, &n_alone);
         for (size_t i = 0; i < n; i++) {
             if (i > 0 && keys[i] == keys[i - 1])
-                continue; /* only the first of equal keys counts */
+                continue; /* of equal keys, only the first is an entry */
             uint32_t *count =
                 &counts[(keys[i] & ((UINT64_C(1) << 48) - 1)) >> (48 - index->part_bits)];
             if (where != NULL)
@@ -377,7 +378,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
     }
 }
 
-/* Slices of longer documents come later in the block, and are started first. */
+/* Start with the last slices. They come later in the block, so their documents are longer. */
 static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
@@ -397,7 +398,7 @@ static bm_status scatter_slices(void *ctx, uint32_t thread, size_t begin, size_t
     return BM_OK;
 }
 
-/* Turn counts into the indexes where each slice's entries of each part begin, and set where each
+/* Turn the counts into indexes: where each slice's entries of each part begin. Also set where each
  * part begins. */
 static void lay_out(build *b)
 {
@@ -417,12 +418,12 @@ static void lay_out(build *b)
 /* --- 3. parts --- */
 
 typedef struct group {
-    /* n: number of entries; first: index of the first entry, and while entries are grouped, index
-     * of the next one to write */
+    /* n: number of entries; first: index of the first entry. While entries are grouped, `first` is
+     * the index of the next entry to write */
     uint32_t first, n;
 } group;
 
-/* The entries of a part, grouped by key. All arrays have room for n. */
+/* The entries of a part, grouped by key. Each array has room for n elements. */
 typedef struct grouped {
     bm_prefix_entry *entries; /* a copy, in the order in which they were scattered */
     group *groups;
@@ -463,7 +464,7 @@ static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Group the entries of the part by key, and put the index of each key's first entry into the part's
+/* Group the entries of the part by key. The index of each key's first entry is stored in the part's
  * table. */
 static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, bm_error *err)
 {

@@ -10,8 +10,8 @@
 #include "base/threads.h"
 #include "lsh/shingle_counts.h"
 
-/* rare_prefix -- the rarest shingles of a document. Two documents that reach the threshold share
- * one of them. */
+/* rare_prefix -- makes the prefix of a document: its rarest shingles. If two documents reach the
+ * threshold, their prefixes share a key. */
 
 /* The measure and the threshold that a pair must reach. */
 typedef struct bm_join_rule {
@@ -19,16 +19,17 @@ typedef struct bm_join_rule {
     double threshold; /* above 0, at most 1 */
 } bm_join_rule;
 
-/* The least size of a document that can reach the threshold with a document of n shingles. */
+/* Return the least size of a document that can reach the threshold with a document of n
+ * shingles. */
 size_t bm_least_size(bm_join_rule rule, size_t n);
-/* How many shingles a document of n shingles looks up, the rarest ones: n - bm_least_share(n) + 1;
- * for containment, n. */
+/* Return how many of its rarest shingles a document of n shingles looks up: n - bm_least_share(n) +
+ * 1 or, for containment, n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
 
-/* Two documents x and y with |x| >= |y| that reach the threshold have a key in common among the
- * first bm_prefix_to_probe(|x|) of x and the first prefix_to_index(|y|) of y. If the first such
- * key is preceded by i keys of x and j keys of y, the two share at most min(|x| - i, |y| - j)
- * shingles. */
+/* Let two documents x and y, |x| >= |y|, reach the threshold. Then the first
+ * bm_prefix_to_probe(|x|) keys of x and the first prefix_to_index(|y|) keys of y have a key in
+ * common. If i keys of x and j keys of y come before the first common key, the two documents share
+ * at most min(|x| - i, |y| - j) shingles. */
 
 typedef struct bm_rare_prefix_buffers {
     uint64_t *keys;    /* room for all shingles of the document; may be the array of its set */
@@ -36,31 +37,32 @@ typedef struct bm_rare_prefix_buffers {
 } bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
-    size_t n_keys;  /* keys in buffers.keys[0 …], ascending */
-    size_t n_alone; /* shingles that no other document has; they are the rarest and have no key */
+    size_t n_keys;  /* number of keys in buffers.keys, ascending */
+    size_t n_alone; /* number of shingles that no other document has; they are the rarest, and have
+                       no key */
 } bm_rare_prefix_size;
 
-/* Take the `length` rarest shingles of a document of n shingles, and make a key for each of them
- * that another document also has. Those that no other document has are the rarest of all and get no
- * key. `set` need not be in any order. */
+/* Take the `length` rarest shingles of a document of n shingles. If another document also has a
+ * shingle, make a key for it. Shingles that no other document has are the rarest of all, and get no
+ * key. `set` may be in any order. */
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
                                    size_t length, bm_rare_prefix_buffers buffers);
 
-/* The same in two steps, for counts from elsewhere. First make the key of each shingle that is in
- * `count` documents, for counts of 2 and more. */
+/* The same in two steps, for counts that come from elsewhere. The first step makes the key of each
+ * shingle that `count` documents have, count >= 2. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {
     return (uint64_t)count << 48 | mixed >> 16;
 }
-/* Then sort the n_keys keys of a document of n shingles, and cut them to the `length` rarest
- * shingles. Returns how many keys are left. `scratch` has room for n_keys. */
+/* The second step sorts the n_keys keys of a document of n shingles, and cuts them to the `length`
+ * rarest shingles. Returns how many keys are left. `scratch` has room for n_keys. */
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 
 #define BM_PREFIX_RANGE 16u /* documents whose prefixes share one array */
 
-/* Prefixes to probe, made beforehand for sets that are not in memory. A record has the prefixes of
- * a range of positions (16 k … 16 k + 15):
+/* Prefixes to probe that were made beforehand, because the sets are not in memory. A record has the
+ * prefixes of a range of positions (16 k … 16 k + 15):
  *
  *     [ 16 heads | keys of the first | keys of the second | … ]
  *
@@ -70,7 +72,7 @@ typedef struct bm_prefix_store {
     /* Read the record of range number `range`. Any thread may call this. */
     bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
     void *ctx;
-    const uint32_t *n_keys; /* keys of each range */
+    const uint32_t *n_keys; /* number of keys of each range */
     size_t most;            /* greatest number in n_keys */
 } bm_prefix_store;
 
@@ -81,7 +83,7 @@ static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
 
 /* All documents in order of size. The position of a document is its index in `order`. */
 typedef struct bm_sized_sets {
-    const bm_set_list *sets; /* with a store, `docs` of it is NULL */
+    const bm_set_list *sets; /* with a store, sets->docs is NULL */
     const uint32_t *order;   /* n documents by size, then by number */
     size_t n;
     const bm_shingle_counts *counts; /* NULL if there is a store */
@@ -89,9 +91,9 @@ typedef struct bm_sized_sets {
     bm_join_rule rule;
 } bm_sized_sets;
 
-/* Fill `order` with the documents that have shingles and are not skipped, by size, then by number,
- * and set *n to how many they are. `order` has room for sets->n_docs. Needs 16 bytes a document of
- * scratch. */
+/* Fill `order` with the documents that have shingles and are not skipped, ordered by size, then by
+ * number. *n becomes their number. `order` has room for sets->n_docs. Needs 16 bytes a document of
+ * work memory. */
 bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err);
 
 static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
@@ -104,8 +106,8 @@ static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
     return docs->sets->sizes[docs->order[position]];
 }
 
-/* A key, the position of a document that has it, and the rank of the key: how many of the
- * document's shingles are rarer. */
+/* A key, the position of a document that has it, and the key's rank: the number of the document's
+ * shingles that are rarer. */
 typedef struct bm_prefix_entry {
     uint64_t key;
     uint32_t position, rank;
@@ -118,14 +120,14 @@ typedef struct bm_prefix_part {
 
 typedef struct bm_prefix_index {
     size_t begin, end; /* positions of the block's documents */
-    /* For each range of BM_PREFIX_RANGE documents, their prefixes to probe: the keys that they look
-     * up. */
+    /* For each range of BM_PREFIX_RANGE documents: their prefixes to probe, which are the keys that
+     * they look up. */
     uint64_t **ranges;
     size_t *key_ends;  /* where each document's keys end in the array of its range */
-    uint32_t *n_alone; /* for each document: shingles that no other document has */
+    uint32_t *n_alone; /* for each document: number of shingles that no other document has */
     size_t cap_ranges;
-    /* The prefixes to index, by which documents are found. Entries of one key are adjacent and in
-     * ascending order of positions. */
+    /* The entries of the prefixes to index. Looking up a key finds documents by them. Entries of
+     * one key are adjacent, in ascending order of positions. */
     bm_prefix_entry *entries;
     size_t n_entries;
     bm_prefix_part *parts;
@@ -135,11 +137,11 @@ typedef struct bm_prefix_index {
 
 /* The most bytes that a document of n shingles can need. */
 uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
-/* The most bytes that the documents of the range that begins at position `at` can need. With a
- * store, its number of keys is used. */
+/* The most bytes that a range of documents can need. The range begins at position `at`. With a
+ * store, the number of keys of the range is used. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 
-/* The documents to index, as many as fit. */
+/* Which documents to index: as many as fit. */
 typedef struct bm_prefix_block {
     const bm_sized_sets *docs;
     size_t begin;    /* first position */
@@ -149,13 +151,13 @@ typedef struct bm_prefix_block {
 } bm_prefix_block;
 
 /* Build the index of the positions from block->begin on: as many as certainly fit into
- * block->memory, but at least BM_PREFIX_RANGE documents, or all that are left. The index is the
+ * block->memory, but at least BM_PREFIX_RANGE documents (fewer if fewer are left). The index is the
  * same for any pool. */
 bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
                                 bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);
 
-/* The keys of the document at `position`, which is in the block. */
+/* Return the keys of the document at `position`. It must be in the block. */
 static inline const uint64_t *bm_prefix_index_keys(const bm_prefix_index *index, size_t position,
                                                    size_t *n_keys, size_t *n_alone)
 {
@@ -187,7 +189,7 @@ static inline bool bm_prefix_has_key(const void *entries, uint32_t place, const 
     return ((const bm_prefix_entry *)entries)[place].key == *(const uint64_t *)key;
 }
 
-/* The index of the first entry of `key`; n_entries if there is none. */
+/* Return the index of the first entry of `key`, or n_entries if there is none. */
 static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
 {
     const bm_hash_table *table = &bm_prefix_index_part(index, key)->table;

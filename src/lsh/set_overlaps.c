@@ -6,9 +6,9 @@
  *     hashes   number -> range in `list`
  *     list     [ sets with hash a | sets with hash b | … ]
  *
- * A look-up is exact whatever the similarity. It takes a step for each hash, and one for each pair
- * of a hash and a set that has it, so it is cheap where sets have little in common. Hashes are
- * mixed once more, since hashes made elsewhere may be unevenly distributed.
+ * A look-up is exact at any similarity. It takes one step for each hash, and one for each set that
+ * has the hash. So it is cheap if sets have little in common. Hashes are mixed once more, because
+ * hashes made elsewhere may be unevenly distributed.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"
@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t hash)
     return hash * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* The least b with 2^b >= n, at least 6. */
+/* Return the least b with 2^b >= n, but at least 6. */
 static unsigned bits_for(uint64_t n)
 {
     unsigned bits = 6;
@@ -49,13 +49,13 @@ static bool has_hash(const void *owner, uint32_t number, const void *key)
     return ((const bm_overlap_index *)owner)->hashes[number].key == *(const uint64_t *)key;
 }
 
-/* The hash that the table uses: `mixed`, or another one if the table drew a seed. */
+/* Return the hash that the table uses: `mixed`, or another hash if the table drew a seed. */
 static uint64_t table_hash(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
 {
     return index->table.seed == 0 ? mixed : bm_hash_seeded(hash, 0, index->table.seed);
 }
 
-/* The entry of the hash; NULL: the index does not have it. */
+/* Return the entry of the hash, or NULL if the index does not have it. */
 static bm_overlap_hash *look_up(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
 {
     const size_t at =
@@ -163,7 +163,7 @@ void bm_overlaps_close(bm_overlaps *overlaps)
     *overlaps = (bm_overlaps){0};
 }
 
-/* The *n sets that have a hash, ascending. NULL: none. */
+/* Return the sets that have a hash, ascending; *n becomes their number. NULL: no set has it. */
 static const uint32_t *overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n)
 {
     const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_counts.c -- counters without keys.
+/* shingle_counts.c -- counts shingles in counters without keys.
  *
  * Shingles share a counter if their mixed hashes agree in the leading bits, so a count may be too
  * high but never too low. Callers only need an order of the shingles that is the same for all
- * documents. Any counts define one; counts that are too high only cost time. A counter is one byte,
- * since nearly all shingles of real text are in few documents. When it is full, further shingles
- * are counted in a second, smaller array of 32-bit counters.
+ * documents. Any counts define such an order, and counts that are too high only cost time. A
+ * counter is one byte, because nearly all shingles of real text are in few documents. When it is
+ * full, further shingles are counted in a second, smaller array of 32-bit counters.
  *
  *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits: 1 to 2 for each shingle counted (with repeats)
  *     high  [ 0 | 71030 | ... ]         2^high_bits: 1 for 256 adjacent counters of `low`
  *
  * Both counters are selected by leading bits of the mixed hash. So the hashes with the same first p
- * bits use a separate part of the table. A table with p fewer bits, which counts these hashes
- * shifted left by p bits, has the same values as that part. A table can therefore be made and read
- * part by part.
+ * bits use a part of the table of their own. If these hashes are shifted left by p bits and counted
+ * in a table with p fewer bits, that table has the same values as the part. So a table can be made
+ * and read part by part.
  *
  * Threads count at the same time by atomic additions. Sums do not depend on the order of additions,
  * and a full counter stays full. Counts beyond 255 are added up for 256 adjacent counters, so they
- * do not depend on the order either. A table with keys would need 12 bytes a slot and a chain of
- * misses where it grows; here each counter is prefetched. Two or four times as many counters were
- * no faster: 1 % fewer comparisons, more misses. */
+ * do not depend on the order either. A table with keys would need 12 bytes a slot, and a chain of
+ * cache misses when it grows. Here each counter is prefetched. Two or four times as many counters
+ * were no faster: 1 % fewer comparisons, more misses. */
 #include "lsh/shingle_counts.h"
 
 #include "base/error.h"
@@ -30,7 +30,7 @@
 #define HIGH_SHIFT   8u
 #define HIGH_FULL    ((uint32_t)1 << 30)
 #define GRAIN        64u /* documents of a task */
-#define BLOCK        32u /* shingles that are prefetched */
+#define BLOCK        32u /* shingles that are prefetched at once */
 
 uint64_t bm_shingle_counts_bytes(unsigned bits)
 {
@@ -56,8 +56,8 @@ static void bump(bm_shingle_counts *counts, uint64_t mixed)
     *high += *high < HIGH_FULL;
 }
 
-/* Like bump, while other threads count too. Each thread may exceed HIGH_FULL by one, which is
- * harmless. */
+/* Like bump, but other threads count at the same time. Each thread may exceed HIGH_FULL by one,
+ * which is harmless. */
 static void bump_shared(bm_shingle_counts *counts, uint64_t mixed)
 {
     uint8_t *low = &counts->low[mixed >> (64 - counts->low_bits)];

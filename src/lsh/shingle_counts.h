@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shingle_counts.h -- approximate numbers of documents that have a shingle. Their memory depends on
- * the number of all shingles, not of distinct ones. */
+/* shingle_counts.h -- counts approximately how many documents have a shingle. The memory depends on
+ * the number of all shingles, not on the number of distinct ones. */
 #pragma once
 
 #include <bandmill/status.h>
@@ -28,21 +28,21 @@ typedef struct bm_shingle_counts {
     unsigned low_bits, high_bits;
 } bm_shingle_counts; /* {0} is empty */
 
-/* log2 of the number of counters for n_shingles shingles (with repeats): one to two counters for
- * each, at least 65,536. */
+/* Return log2 of the number of counters for n_shingles shingles (with repeats). There are one to
+ * two counters for each, but at least 65,536. */
 unsigned bm_shingle_counts_bits(uint64_t n_shingles);
 /* Bytes of 2^bits counters: 2^bits and 1/64 more. */
 uint64_t bm_shingle_counts_bytes(unsigned bits);
-/* Open 2^bits counters of zero; 9 <= bits <= 40. */
+/* Open 2^bits counters, all 0; 9 <= bits <= 40. */
 bm_status bm_shingle_counts_open(bm_shingle_counts *out, unsigned bits, bm_error *err);
-/* Count n mixed hashes. `shared`: other threads may do so at the same time. */
+/* Count n mixed hashes. `shared`: other threads may count at the same time. */
 void bm_shingle_counts_add(bm_shingle_counts *counts, const uint64_t *mixed, size_t n, bool shared);
 /* Count the shingles of all documents. The counts are the same for any pool, which may be NULL. */
 bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, bm_pool *pool,
                                  bm_error *err);
 void bm_shingle_counts_reset(bm_shingle_counts *counts);
 
-/* Mix a hash for counters and keys: one to one, and evenly spread for any hashes. */
+/* Mix a hash for counters and keys. Mixing is one to one, and spreads any hashes evenly. */
 static inline uint64_t bm_shingle_mix(uint64_t hash)
 {
     hash *= UINT64_C(0x9E3779B97F4A7C15);
@@ -56,8 +56,8 @@ static inline const uint8_t *bm_shingle_counts_at(const bm_shingle_counts *count
     return &counts->low[mixed >> (64 - counts->low_bits)];
 }
 
-/* At least the number of documents that have the shingle, or 65,535 if that is less. A result of 1
- * is exact. */
+/* Return a number that is at least the number of documents that have the shingle, or 65,535 if that
+ * is less. If the result is 1, it is exact. */
 static inline uint32_t bm_shingle_counts_get(const bm_shingle_counts *counts, uint64_t mixed)
 {
     uint32_t low = *bm_shingle_counts_at(counts, mixed);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.c -- documents are compared by a function of verify.h, or by counting equal words. */
+/* similarity.c -- compares documents by a function of verify.h, or by counting equal words. */
 #include "lsh/similarity.h"
 
 #include <math.h>
 
-/* The share of the words on which two signatures agree. */
+/* Return the share of words in which two signatures agree. */
 static double agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
 {
     const uint32_t step = rows.word_bytes / (uint32_t)sizeof *x;

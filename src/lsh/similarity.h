@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* similarity.h -- how similar two documents are, by their sets or by their signatures. All
+/* similarity.h -- computes how similar two documents are, by their sets or by their signatures. All
  * comparisons of documents are made here.
  *
  * Pure functions; any thread. */
@@ -14,11 +14,12 @@
 typedef struct bm_similarity_rule {
     bm_verify verify;   /* EXACT and CONTAINED compare sets, SIGNATURE words; NONE: always NAN */
     bm_measure measure; /* for EXACT without weights */
-    bool weighted;      /* for EXACT: the sets have weights, and these are compared */
+    bool weighted;      /* for EXACT: the sets have weights, and the weighted similarity is
+                           computed */
     bm_word_rows words; /* for SIGNATURE: the form of both signatures */
-    double threshold;   /* a lower similarity becomes a negative number; not used by CONTAINED */
-    /* for CONTAINED: if neither document has this share of the other, the similarity becomes a
-     * negative number */
+    double threshold;   /* if a similarity is lower, the result is negative; not used by
+                           CONTAINED */
+    /* for CONTAINED: if neither document has this share of the other, the result is negative */
     bm_share share;
 } bm_similarity_rule;
 

@@ -14,11 +14,12 @@
 
 /* === common run ===
  *
- * Finds the longest common run by bisection on its length, since where a run of length n is common,
- * so is one of n - 1. To test a length, the windows of that length in b are sorted by a polynomial
- * hash modulo 2^61 - 1, computed from hashes of the list's prefixes (Karp and Rabin, 1987), and
- * each window of a is looked up. Runs with the same hash are compared number by number, so a
- * collision only costs time. About log2(n) rounds, each linear except for the look-ups. */
+ * Finds the longest common run by bisection on its length: if a run of length n is common, a run of
+ * n - 1 is too. To test a length, the windows of that length in b are sorted by their hash, and
+ * each window of a is looked up. The hash is polynomial modulo 2^61 - 1, and is computed from
+ * hashes of the list's prefixes (Karp and Rabin, 1987). Runs with the same hash are compared number
+ * by number, so a collision only costs time. There are about log2(n) rounds, each linear except for
+ * the look-ups. */
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 #define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
@@ -31,7 +32,7 @@ typedef struct list {
 
 typedef struct search {
     list a, b;
-    /* for each window of b: the upper bits of its hash, and its index; then scratch */
+    /* for each window of b: the upper bits of its hash, and its index; work memory follows */
     uint64_t *sorted;
 } search;
 
@@ -68,7 +69,8 @@ static uint64_t key_of(uint64_t hash, size_t at)
     return hash >> 29 << 32 | at;
 }
 
-/* Find the first common run of this length: the first in a, then in b. False: there is none. */
+/* Find a common run of this length: the first in a, and its first occurrence in b. Returns false if
+ * there is none. */
 static bool find(search *s, size_t length, bm_common_run *out)
 {
     const size_t n = s->b.n - length + 1;
@@ -99,7 +101,7 @@ bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, s
                              bm_common_run *out, bm_error *err)
 {
     search s = {.a = {.numbers = a, .n = n_a}, .b = {.numbers = b, .n = n_b}};
-    /* bisection for the least length that no common run has */
+    /* the bisection finds the least length that no common run has */
     bm_bisect length = {1, (n_a < n_b ? n_a : n_b) + 1};
     *out = (bm_common_run){0};
     bm_status status = BM_OK;
@@ -128,29 +130,29 @@ out:
  *        strip 1   [     +====|==============+       ]     left of it:  from above, one more a row
  *        strip 2   [          +====|==============+  ]     above the right end: one more a column
  *
- * A path of k steps lies between two diagonals (Ukkonen 1985). The values assumed for cells outside
- * the band are costs of some path, so never less than the distance. Hence the result is never too
- * small, and if it is at most k, it is the distance. Otherwise k is doubled. For very similar
- * texts, the work is their length times a few words.
+ * A path of k steps stays between two diagonals (Ukkonen 1985). The values assumed for cells
+ * outside the band are costs of some path, so they are never less than the distance. Hence the
+ * result is never too small. If it is at most k, it is the distance; otherwise k is doubled. For
+ * very similar texts, the work is their length times a few words.
  *
- * Strips are computed one after the other, each for all its columns. So the table of the rows that
- * have each symbol needs only 64 rows, and memory does not depend on how many different symbols
- * there are. This is why edlib, the usual library, is not used: its symbols are bytes, and two
- * texts in Chinese or Korean often have more than 256 different characters. */
+ * Strips are computed one after the other, each for all its columns. So the table that tells which
+ * rows have a symbol needs only 64 rows, and its memory does not depend on the number of different
+ * symbols. This is why edlib, the usual library, is not used: its symbols are bytes, and two texts
+ * in Chinese or Korean often have more than 256 different characters. */
 
 #define STRIP     64u
 #define K_LEAST   64u
 #define NO_SYMBOL UINT32_MAX
 
 typedef struct problem {
-    bm_points rows, columns; /* the shorter and the longer text, without their common ends */
+    bm_points rows, columns; /* the shorter and the longer text, without common prefix and suffix */
     bm_hash_table symbols;   /* the different code points of the rows */
     uint32_t *of_row;        /* for each row: the number of its symbol */
     /* for each column: the number of its symbol; NO_SYMBOL: no row has it */
     uint32_t *of_column;
-    /* bottom row of the strip above: the distance at each column, 0 ... n */
+    /* bottom row of the strip above: the distance at each column 0 … n */
     uint32_t *bottom;
-    uint64_t *has;   /* for each symbol: bits of the strip's rows that have it */
+    uint64_t *has;   /* for each symbol: one bit for each row of the strip, set if the row has it */
     uint32_t *first; /* for each symbol: a row that has it */
 } problem;
 
@@ -223,7 +225,7 @@ static void fill_strip(problem *p, const strip *s)
 {
     const unsigned last = (unsigned)s->n - 1;
     uint64_t up = ~UINT64_C(0),
-             down = 0; /* rows whose cell is one more (up), one less (down) than the cell above */
+             down = 0; /* up: rows whose cell is one more than the cell above; down: one less */
     uint32_t above = p->bottom[s->left], here = above + (uint32_t)s->n;
     p->bottom[s->left] = here;
     for (size_t j = s->left + 1; j <= s->right; j++) {
@@ -245,11 +247,11 @@ static void fill_strip(problem *p, const strip *s)
     }
 }
 
-/* The distance if it is at most k; else some number greater than k. */
+/* Return the distance if it is at most k, else some number greater than k. */
 static uint64_t within(problem *p, uint64_t k)
 {
     const size_t m = p->rows.n, n = p->columns.n;
-    /* widths of the band on both sides of the diagonal */
+    /* widths of the band before and after the diagonal */
     const uint64_t before = (k - (n - m)) / 2, behind = n - m + before;
     size_t right = behind < n ? (size_t)behind : n;
     for (size_t j = 0; j <= right; j++)

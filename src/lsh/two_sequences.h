@@ -6,8 +6,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* --- how many characters must be inserted, deleted and replaced: the distance of Levenshtein
- * (two_sequences.c) --- */
+/* --- edit distance: how many characters must be inserted, deleted and replaced (Levenshtein;
+ * two_sequences.c) --- */
 
 /* A text as fewer than 2^32 code points. */
 typedef struct bm_points {
@@ -23,10 +23,10 @@ bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_erro
 
 typedef struct bm_common_run {
     size_t n;    /* 0: nothing is common */
-    size_t a, b; /* indexes where it begins in each list */
+    size_t a, b; /* index at which the run begins in each list */
 } bm_common_run;
 
-/* Find the longest common run. Of several, choose the first in `a`, and of that the first
+/* Find the longest common run. Of several such runs, choose the first in `a`, and its first
  * occurrence in `b`. Each list has fewer than 2^32 numbers. BM_ERR_NOMEM: up to 24 bytes a number
  * are needed. */
 bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,

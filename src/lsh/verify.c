@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify.c -- how many hashes two sorted sets share, and whether that is enough.
+/* verify.c -- counts the hashes that two sorted sets share, and decides whether they are enough.
  *
  * The similarity of a pair is the double (double)common / (double)(n_x + n_y - common), and a pair
  * is accepted if that double is >= the threshold. Rounded division is monotone, so for given sizes
@@ -8,8 +8,8 @@
  * the hashes found, plus all that could still be found, are fewer than this number. So no pair is
  * lost to rounding.
  *
- * The merge is intersect. If one set is far longer than the other, each hash of the shorter set
- * is looked up in the longer by galloping instead.
+ * The merge is `intersect`. If one set is far longer than the other, there is no merge: each hash
+ * of the shorter set is looked up in the longer one by galloping.
  *
  * Pure functions; any thread.
  *
@@ -29,15 +29,15 @@
  *
  * Chooses the loop that counts the common elements of two sets.
  *
- * Galloping pays from a ratio of sizes of about 32 on. Such pairs occur only with low thresholds or
- * none. Vectors pay from a few elements on. */
+ * Galloping is faster if the ratio of sizes is about 32 or more. Such pairs occur only at low
+ * thresholds, or without a threshold. Vector loops are faster from a few elements on. */
 
 #define GALLOP_RATIO 32u
 #define VECTOR_MIN   8u
 
 /* If the sets have at least `least` hashes in common, returns true and sets *common to their
- * number. Else returns false, and *common is undefined. Chooses the fastest loop for these sizes
- * and this processor; the result does not depend on that choice. */
+ * number. Otherwise returns false, and *common is undefined. The fastest loop for the sizes and the
+ * processor is chosen; the result does not depend on it. */
 static bool intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
 {
     size_t shorter = x.n < y.n ? x.n : y.n, longer = x.n < y.n ? y.n : x.n;
@@ -54,7 +54,7 @@ static bool intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *co
 
 /* === weighted jaccard ===
  *
- * One merge of two sorted lists, two sums.
+ * One merge of two sorted lists adds up two sums.
  *
  * Pure functions; any thread. */
 
@@ -93,8 +93,8 @@ double bm_weighted_sum(bm_weighted_set set)
  *
  * The least number is estimated in double, then moved until whole numbers confirm it.
  *
- * If either of two sets is held by the other, the smaller one is, since it needs fewer hashes in
- * common.
+ * If either of two sets is held by the other, the smaller set is, because it needs fewer hashes in
+ * common. ("Held" is defined in verify.h.)
  *
  * Pure functions; any thread. */
 
@@ -106,8 +106,8 @@ bool bm_share_of(double share, bm_share *out)
         return false;
     uint64_t below = 1;
     for (unsigned decimals = 0; decimals <= BM_SHARE_DECIMALS; decimals++, below *= 10) {
-        /* `above` and `below` are less than 2^53, so their quotient is the double nearest to the
-         * decimal fraction. */
+        /* `above` and `below` are less than 2^53, so their quotient is the double that is nearest
+         * to the decimal fraction. */
         const double above = nearbyint(share * (double)below), nearest = above / (double)below;
         if (above >= 1 && nearest >= share && nearest <= share) {
             *out = (bm_share){(uint64_t)above, below};
@@ -148,19 +148,19 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  *
  * Sorts a document's shingle hashes, from a handful to ten million.
  *
- * Most significant digit first. One step finds the highest bit in which the hashes differ, takes
- * the digit of `width` bits that begins there, counts, and scatters the hashes into the other of
- * two arrays:
+ * Most significant digit first. A step finds the highest bit in which the hashes differ. The digit
+ * is the `width` bits from there on. The step counts the digits, and scatters the hashes from one
+ * array into another:
  *
  *     from  [ . . . . . . . . . . ]      count the digits, sum them up
  *     to    [ 00 | 01  | 10 |  11 ]      each part is sorted by the next digits, in turn
  *
  * `width` is chosen so that parts of evenly spread hashes have less than one element on average. So
- * the parts of a typical document (30 to 300 hashes) are finished by one insertion sort. A part
- * that is still long is split again. Because the digit begins at the highest differing bit, small
- * integers, or hashes with a common prefix, cause no useless steps. A digit has at least 4 bits,
- * unless fewer are left. So at most 16 steps of 8 KiB are on the stack (3 for ten million typical
- * hashes), and work is linear in n for any input.
+ * one insertion sort finishes the parts of a typical document (30 to 300 hashes). A long part is
+ * split again. Because the digit begins at the highest differing bit, small integers, or hashes
+ * with a common prefix, cause no useless steps. A digit has at least 4 bits, unless fewer are left.
+ * So at most 16 steps of 8 KiB are on the stack (3 for ten million typical hashes), and work is
+ * linear in n for any input.
  *
  * For n >= 2^17 the digit has 9 bits, so that the write streams stay within the caches and the TLB.
  * A set larger than the scratch is first partitioned in place: each hash is moved to the part of
@@ -170,7 +170,7 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  * The constants are the best of a few dozen tried: 5 ns a hash at n = 118, 6 at 3,000, 13 at 10^7.
  * No state; any thread. n is below 2^32. */
 
-#define SMALL      14u /* insertion sort up to this many hashes */
+#define SMALL      14u /* insertion sort is used up to this many hashes */
 #define WIDTH_MAX  11u
 #define WIDTH_LONG 9u
 #define LONG       ((size_t)1 << 17)
@@ -193,8 +193,8 @@ typedef struct digit {
     uint64_t mask;
 } digit;
 
-/* Choose the digit below the highest bit in which the hashes differ. False: all hashes are
- * equal. */
+/* Choose the digit that begins at the highest bit in which the hashes differ. Returns false if all
+ * hashes are equal. */
 static bool choose_digit(const uint64_t *v, size_t n, digit *out)
 {
     uint64_t differ = 0;
@@ -215,8 +215,8 @@ static bool choose_digit(const uint64_t *v, size_t n, digit *out)
     return true;
 }
 
-/* Count the digits in end[] and scatter the hashes. Then end[k] is the end of part k. Returns the
- * length of the longest part. */
+/* Count the digits in end[], and scatter the hashes. Afterwards end[k] is the end of part k.
+ * Returns the length of the longest part. */
 static uint32_t scatter(const uint64_t *from, uint64_t *to, size_t n, digit d, uint32_t *end)
 {
     memset(end, 0, d.n_values * sizeof *end);
@@ -234,7 +234,8 @@ static uint32_t scatter(const uint64_t *from, uint64_t *to, size_t n, digit d, u
     return longest;
 }
 
-/* Sort from[0 … n-1] into `from` itself or, if `swap`, into `to`; the other array is scratch. */
+/* Sort from[0 … n-1]. The result is in `from` or, if `swap`, in `to`. The other array is work
+ * memory. */
 static void sort_part(uint64_t *from, uint64_t *to, size_t n, bool swap)
 {
     digit d;
@@ -249,7 +250,8 @@ static void sort_part(uint64_t *from, uint64_t *to, size_t n, bool swap)
     uint32_t longest = scatter(from, to, n, d, end);
     if (d.shift == 0 || longest <= SMALL) {
         if (d.shift != 0)
-            insertion_sort(to, n); /* a hash moves at most by the length of its part */
+            insertion_sort(to, n); /* fast, because a hash moves at most by the length of its
+                                      part */
         if (!swap)
             memcpy(from, to, n * sizeof *from);
         return;
@@ -266,7 +268,7 @@ void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch)
     sort_part(hashes, scratch, n, false);
 }
 
-/* Partition the hashes by the digit in place. Then end[k] is the end of part k. */
+/* Partition the hashes by the digit in place. Afterwards end[k] is the end of part k. */
 static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
 {
     uint32_t next[1u << WIDTH_MAX], sum = 0;
