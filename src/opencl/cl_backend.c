@@ -5,11 +5,11 @@
  *     program: cache, else build | known answers | store in the cache
  *
  * A cached program that does not load or gives wrong answers is built again from source. A compiled
- * program is only used, and only stored, after it has given the known answers. If the compiler of a
- * device fails on the kernels (they do not build or give wrong answers, here or in the trial run),
- * the device is opened once more with the other shape of kernels before it is given up. A driver
- * that dies or hangs in the trial run is given up at once: the cause (such as PoCL's broken cache)
- * should be repaired, not worked around.
+ * program is used and stored only after it has given the known answers. The kernels may fail to
+ * build or give wrong answers, here or in the trial run. In that case the device is opened once
+ * more, with the other shape of kernels, before it is given up. If the driver dies or hangs in the
+ * trial run, the device is given up at once, because the cause (such as PoCL's broken cache) should
+ * be repaired, not worked around.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/shapes.sh */
 #include "opencl/cl_backend.h"
@@ -46,7 +46,7 @@ typedef struct cl_backend {
     /* During open only: */
     const bm_device_settings *settings; /* NULL: the defaults */
     const bm_callbacks *callbacks;
-    bool compiling; /* the failure was due to the compiler and these kernels */
+    bool compiling; /* the compiler and these kernels caused the failure */
 } cl_backend;
 
 static bm_cl_target target_of(const cl_backend *be)
@@ -71,7 +71,7 @@ static void warn(const cl_backend *be, const char *what, const bm_error *why)
     log_message(be, BM_LOG_WARNING, what, why);
 }
 
-/* Load the program from the cache. BM_NOT_FOUND: it must be built. */
+/* Load the program from the cache. BM_NOT_FOUND: the program must be built. */
 static bm_status program_from_cache(cl_backend *be, bm_cl_key key)
 {
     void *binary = NULL;
@@ -231,7 +231,7 @@ static uint32_t perms_used(const bm_backend_cfg *cfg)
     return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
 }
 
-/* Choose the kernel parameters, given or from the table, and compute the shape. */
+/* Take the given kernel parameters, or those of the table, and compute the shape. */
 static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
@@ -260,7 +260,7 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
     BM_TRY(bm_scheme_plan(&be->params, err));
-    be->params.perms = perms_used(cfg); /* only the first words may be in use */
+    be->params.perms = perms_used(cfg); /* perhaps only the first words are used */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
     if (be->params.ops->device.whole_hashes) {
@@ -270,9 +270,9 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
-/* Do the trial run. If the child cannot create a context, this process may still be able to: a
- * device may allow contexts to one process only (NVIDIA's compute mode), and this is that process
- * if it uses the device already. */
+/* Do the trial run. If the child cannot create a context, go on: this process may still be able to.
+ * A device may allow contexts to only one process (NVIDIA's compute mode), and if this process uses
+ * the device already, it is the one. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -281,7 +281,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     if (options->probing != NULL)
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    /* The child reported a failure; it neither died nor hung. */
+    /* True if the child reported a failure, and did not die or hang. */
     const bool reported = status == BM_ERR_DEVICE && err->code == 0;
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
@@ -294,7 +294,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     return status;
 }
 
-/* Do all steps before the context, including the trial run. */
+/* Do all steps before creating the context, including the trial run. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
@@ -333,7 +333,8 @@ out:
     return status;
 }
 
-/* Set *out to `cfg` with the other shape of kernels. false: `cfg` demands a certain shape. */
+/* Set *out to `cfg` with the other shape of kernels. Returns false if `cfg` demands a certain
+ * shape. */
 static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings *settings,
                         bm_backend_cfg *out)
 {
@@ -346,8 +347,8 @@ static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings 
     return true;
 }
 
-/* The compiler failed on the kernels of *be, which is closed: try the kernels of the other shape.
- * On entry `err` has the first failure; if these kernels fail too, it reports both. */
+/* Try the kernels of the other shape. The compiler failed on the kernels of *be, which was closed.
+ * On entry `err` has that failure. If the other kernels fail too, it reports both failures. */
 static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                             cl_backend **be, bm_error *err)
 {

@@ -8,12 +8,12 @@
 #include "model/backend.h"
 #include "opencl/cl_program.h"
 
-/* Options for opening a device, beyond bm_backend_cfg. {0}: the defaults. */
+/* Options for opening a device that bm_backend_cfg does not have. {0}: the defaults. */
 typedef struct bm_cl_open_options {
     bool no_probe;     /* this is the trial run */
-    bool no_zero_copy; /* copy all data, even where host and device share memory */
-    bool brief;        /* omit the long document from the known answers, because the device is an
-                          interpreter */
+    bool no_zero_copy; /* copy all data, even if host and device share memory */
+    bool brief;        /* leave the long document out of the known answers, because the device is an
+                          interpreter and therefore slow */
     /* Called when a trial run begins and when it ends; there may be two trial runs. NULL: not
      * called. */
     void (*probing)(void *ctx, bool begins);
@@ -26,8 +26,9 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
                              bm_backend **out, bm_error *err);
 /* The row of kernel parameters that the backend was opened with. */
 const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend);
-/* Describe the effect of a row on this backend's device: rows with the same description lead to the
- * same program, cutting and batches. Errors as when opening the device with the row. */
+/* Describe the effect of a row on this backend's device. If two rows have the same description,
+ * they lead to the same program, cutting and batches. Errors are those of opening the device with
+ * the row. */
 bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params *row, char *out,
                                size_t cap, bm_error *err);
 
@@ -39,7 +40,7 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
 
 extern const bm_backend_ops bm_backend_opencl;
 
-/* For the probe process (cl_child.h): open the device without a trial run and close it again, or
+/* For the probe process (cl_child.h). Open the device without a trial run and close it again, or
  * list the devices on stdout. `device` is the argument WHAT of the process. The error's message is
- * the line that the process must print; it includes the whole text of the error. */
+ * the line that the process must print, and includes the whole text of the error. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);

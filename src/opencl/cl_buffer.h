@@ -11,13 +11,13 @@
 
 #include "opencl/cl_load.h"
 
-/* Where buffers are created, and the queue on which they are filled and read. All is borrowed. */
+/* Where buffers are created, and the queue that fills and reads them. All members are borrowed. */
 typedef struct bm_cl_queue {
     const bm_cl_api *api;
     cl_context context;
     cl_command_queue commands;
-    uint64_t max_alloc;   /* the largest buffer in bytes; checked here, since not every driver
-                             checks it */
+    uint64_t max_alloc;   /* most bytes of a buffer; checked here, because not every driver checks
+                             it */
     cl_map_flags writing; /* bm_cl_map_writing */
 } bm_cl_queue;
 
@@ -30,10 +30,10 @@ typedef struct bm_cl_buffer {
     void *host;            /* NULL: not mapped at present */
     size_t bytes;
     bool unified;
-    bool write_only; /* the host never reads it */
+    bool write_only; /* the host never reads the buffer */
 } bm_cl_buffer;      /* empty if all but the last two members are 0 */
 
-/* Make space for `bytes`; the contents are lost when it grows. On failure the buffer is empty. */
+/* Make room for `bytes`. If the buffer grows, its contents are lost. On failure it is empty. */
 cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);
 void bm_cl_buffer_release(const bm_cl_queue *queue, bm_cl_buffer *buffer);
 
@@ -42,7 +42,7 @@ cl_int bm_cl_buffer_begin_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, 
 /* Transfer the first `bytes` to the device. `event` may be NULL. */
 cl_int bm_cl_buffer_end_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes,
                               cl_event *event);
-/* Begin to read bytes begin … end-1; they are at buffer->host + begin once `event` is complete. */
+/* Begin to read bytes begin … end-1. Once `event` is complete, they are at buffer->host + begin. */
 cl_int bm_cl_buffer_begin_read(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t begin,
                                size_t end, cl_event *event);
 cl_int bm_cl_buffer_end_read(const bm_cl_queue *queue, bm_cl_buffer *buffer);
@@ -58,8 +58,8 @@ typedef struct bm_cl_scratch {
 cl_int bm_cl_scratch_reserve(const bm_cl_queue *queue, bm_cl_scratch *scratch, size_t bytes);
 void bm_cl_scratch_release(const bm_cl_queue *queue, bm_cl_scratch *scratch);
 
-/* Host memory that the device uses directly (CL_MEM_USE_HOST_PTR), where the two share memory: zero
- * copy. {0}: none. */
+/* Host memory that the device uses directly, because the two share memory (CL_MEM_USE_HOST_PTR;
+ * zero copy). {0}: none. */
 typedef struct bm_cl_zero_copy {
     cl_mem mem;
     void *host; /* mapped for reading; NULL: not mapped */

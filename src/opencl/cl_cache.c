@@ -52,7 +52,7 @@ void bm_cl_cache_dir(const char *dir, char *out, size_t cap)
         snprintf(out, cap, "%s", "");
 }
 
-/* mkdir -p; existing folders are left as they are. */
+/* Like mkdir -p. Existing folders are left as they are. */
 static int make_parents(char *path)
 {
     for (char *p = path + 1;; ++p) {
@@ -118,7 +118,7 @@ static bool header_fits(const header *h, bm_cl_key key, const struct stat *st)
            (uint64_t)st->st_size == sizeof *h + h->len;
 }
 
-/* Read `len` bytes. Returns false if there are fewer. */
+/* Read `len` bytes. Returns false if the file has fewer. */
 static bool read_whole(int fd, void *data, size_t len, uint64_t offset)
 {
     size_t got;
@@ -174,7 +174,7 @@ bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void 
     memcpy(h.magic, MAGIC, sizeof h.magic);
     h.sum_lo = sum.low64;
     h.sum_hi = sum.high64;
-    /* The address distinguishes threads of one process. */
+    /* The address of a local variable distinguishes the threads of a process. */
     snprintf(temp, sizeof temp, ".%s.%ld.%zx", name, (long)getpid(), (size_t)(void *)&h);
     int fd = openat(cache->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)

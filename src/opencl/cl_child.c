@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_child.c -- runs a program and reads its output, with a time limit.
  *
- * The program is started by posix_spawn, since the parent may have threads. The child's stderr is
+ * The program is started by posix_spawn, because the parent may have threads. The child's stderr is
  * read through a pipe, until end of file, the child's end, or the deadline. Drivers write to stderr
- * too, so the message is the line with our mark, wherever it is; without such a line, the message
- * is the last line.
+ * too, so the program's message is the line with our mark, wherever the line is. If no line has the
+ * mark, the message is the last line.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_child.h"
@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "program/program.h"
 
-#define LONG_SECONDS       5   /* time after which the wait is logged */
+#define LONG_SECONDS       5   /* the wait is logged after this time */
 #define LAST_WORDS_SECONDS 0.3 /* time to read the last output of a child that is being killed */
 
 extern char **environ; /* the child inherits ours */
@@ -121,13 +121,13 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
     return BM_OK;
 }
 
-/* Lines that the child has written so far; long ones are truncated. */
+/* The lines that the child has written so far. Long lines are truncated. */
 typedef struct child_words {
     char line[BM_CL_WORDS]; /* the line being read */
     size_t len;
-    char ours[BM_CL_WORDS]; /* the text after our mark; "": no such line yet */
+    char ours[BM_CL_WORDS]; /* the text after our mark; "": no line had the mark yet */
     char driver[300];       /* the text after BM_PROBE_DRIVER_MARK: the library in use */
-    char last[BM_CL_WORDS]; /* the last other line that is not blank */
+    char last[BM_CL_WORDS]; /* the last other non-blank line */
 } child_words;
 
 static void end_line(child_words *words)
@@ -168,7 +168,7 @@ typedef struct running {
 static bool has_ended(running *r)
 {
     pid_t got = r->ended ? 0 : waitpid(r->pid, &r->status, WNOHANG);
-    if (got < 0 && errno != EINTR) { /* the program ignores SIGCHLD: the status is lost */
+    if (got < 0 && errno != EINTR) { /* if the program ignores SIGCHLD, the status is lost */
         r->status = 0;
         got = r->pid;
     }
@@ -176,8 +176,8 @@ static bool has_ended(running *r)
     return r->ended;
 }
 
-/* Read until end of file, or until the child has ended and nothing is left to read (processes
- * started by it may keep its stderr open). false: stop waiting. */
+/* Read until end of file, or until the child has ended and nothing is left to read. (Processes that
+ * the child started may keep its stderr open.) Returns false to stop waiting. */
 static bool read_words(running *r)
 {
     for (;;) {
@@ -199,8 +199,8 @@ static bool read_words(running *r)
     }
 }
 
-/* Wait until the child ends, at most for the time limit, after all of its stderr was read. false:
- * it has not ended. */
+/* After all of the child's stderr was read, wait until the child ends, at most for the time limit.
+ * Returns false if it has not ended. */
 static bool reap(running *r)
 {
     while (!has_ended(r)) {
@@ -211,7 +211,7 @@ static bool reap(running *r)
     return true;
 }
 
-/* SIGTERM first: the child may still report where it hangs. */
+/* Send SIGTERM first, because then the child may still report where it hangs. */
 static void kill_child(running *r)
 {
     bm_cl_patience little = {.seconds = LAST_WORDS_SECONDS};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_device.c -- lists OpenCL devices.
  *
- * Devices are numbered by platform and within the platform, in the order of the loader. A platform
- * that fails to answer or has no device gets a row of its own with the reason; the others are still
- * listed.
+ * Devices are numbered by platform and within the platform, in the order of the loader. If a
+ * platform fails to answer or has no device, it gets a row of its own with the reason. Other
+ * platforms are still listed.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
 #include "opencl/cl_device.h"
@@ -17,7 +17,7 @@
 
 #define MAX_PLATFORMS 64
 #define MAX_DEVICES   64
-#define MAX_CLAIMED   65536u /* a larger number cannot be true */
+#define MAX_CLAIMED   65536u /* a larger number is nonsense */
 
 static void platform_text(const bm_cl_api *api, cl_platform_id platform, cl_platform_info what,
                           char *out, size_t cap)
@@ -39,13 +39,13 @@ static void device_text(const bm_cl_api *api, cl_device_id id, cl_device_info wh
 static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_info what,
                               size_t size)
 {
-    uint64_t value = 0; /* correct on little-endian hosts only, like all of src/opencl */
+    uint64_t value = 0; /* correct only on little-endian hosts, like all of src/opencl */
     if (api->clGetDeviceInfo(id, what, size, &value, NULL) != CL_SUCCESS)
         return 0;
     return value;
 }
 
-/* --- the address of a device: from extensions, if it names them --- */
+/* --- the address of a device: from extensions that the device has --- */
 
 #define PCI_BUS_INFO_KHR    0x410F
 #define DEVICE_UUID_KHR     0x106A
@@ -54,7 +54,7 @@ static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_i
 #define PCI_DOMAIN_ID_NV    0x400A
 #define DEVICE_TOPOLOGY_AMD 0x4037
 #define TOPOLOGY_PCIE_AMD   1u
-#define EXTENSIONS_MAX      8192 /* bytes of their names; the longest lists have about 3,000 */
+#define EXTENSIONS_MAX      8192 /* bytes of a list; the longest known ones have about 3,000 */
 
 static bool has_extension(const char *names, const char *name)
 {
@@ -75,7 +75,7 @@ static bool device_value(const bm_cl_api *api, cl_device_id id, cl_device_info w
 
 static void write_address(char *out, size_t cap, const uint32_t at[4])
 {
-    /* Drivers that do not know the address return all ones. */
+    /* If a driver does not know the address, it returns all ones. */
     if (at[0] <= 0xFFFFFF && at[1] <= 0xFF && at[2] <= 0x1F && at[3] <= 7)
         snprintf(out, cap, "%04x:%02x:%02x.%u", at[0], at[1], at[2], at[3]);
 }
@@ -179,7 +179,7 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
     judge(api, id, info);
 }
 
-/* Help for platforms that list no device although they could. */
+/* Advice for platforms that list no device although they could. */
 static const struct {
     const char *platform, *help;
 } helps[] = {
@@ -189,7 +189,7 @@ static const struct {
     {"rusticl", "; rusticl has only those that RUSTICL_ENABLE names"},
 };
 
-/* The row of platform number `p`, which returned `code` and no device. */
+/* Make the row of platform number `p`, which has no device; listing its devices returned `code`. */
 static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uint p, cl_int code,
                            bm_device_info *out)
 {
@@ -208,17 +208,17 @@ static void describe_empty(const bm_cl_api *api, cl_platform_id platform, cl_uin
 }
 
 typedef struct visiting {
-    /* Called with each device. For an empty platform, called with a device that has only `platform`
-     * and `info`, of kind BM_DEVICE_CL_NONE. Returns false to stop. */
+    /* Called with each device. For an empty platform, the device has only `platform` and `info`,
+     * and its kind is BM_DEVICE_CL_NONE. Returns false to stop. */
     bool (*visit)(void *ctx, const bm_cl_device *device);
     void *ctx;
     char *note; /* receives the note; `cap` bytes */
     size_t cap;
-    bool sane; /* output: false if the drivers' answers are nonsense, see the note */
+    bool sane; /* output: false if the drivers' answers are nonsense; the note has the details */
 } visiting;
 
-/* Visit the devices of platform number `p`. false: v->visit returned false, or the driver's answers
- * are nonsense (then v->sane is false). */
+/* Visit the devices of platform number `p`. Returns false if v->visit returned false, or if the
+ * driver's answers are nonsense. In the latter case v->sane becomes false. */
 static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
 {
     char name[128];
@@ -275,9 +275,10 @@ static void visit_devices(const bm_cl_api *api, visiting *v)
 typedef struct search {
     const char *spec;
     bm_cl_device *out;
-    uint32_t n; /* devices */
+    uint32_t n; /* number of devices */
     bool found;
-    bm_device_info none; /* the row of the wanted device's platform, if that has no devices */
+    bm_device_info none; /* if the platform of the wanted device has no devices: the row of the
+                            platform */
 } search;
 
 static bool visit_search(void *ctx, const bm_cl_device *device)

@@ -13,9 +13,9 @@ typedef struct bm_cl_device {
     bm_device_info info;
     char vendor[128], platform_version[128];
     char version[32]; /* CL_DEVICE_VERSION: "OpenCL 1.2 ..." */
-    uint32_t lanes;   /* native vector width for 32-bit integers */
+    uint32_t lanes;   /* native width of vectors of 32-bit integers */
     size_t max_group; /* the most work-items in a group */
-    bool unified;     /* shares the host's memory: buffers are mapped, not copied */
+    bool unified;     /* the device shares the host's memory, so buffers are mapped, not copied */
 } bm_cl_device;
 
 /* Find the device that `spec` names. BM_ERR_DEVICE: there is no such device, or it is unusable. */

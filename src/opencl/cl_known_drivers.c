@@ -2,10 +2,10 @@
 /* cl_known_drivers.c -- see the header.
  *
  * The environment's key is a sum of hashes, so the order of variables and of files in a folder does
- * not matter. The dynamic linker decides which file a bare name in an .icd file means. This depends
- * on LD_LIBRARY_PATH, so each name is looked up in those folders, and on the linker's own cache, so
- * ld.so.cache counts as a whole. An entry has the paths of the files that were loaded, and one hash
- * of their stat values.
+ * not matter. If an .icd file has a bare name, the dynamic linker decides which file it means. The
+ * decision depends on LD_LIBRARY_PATH, so each name is looked up in the folders listed there. It
+ * also depends on the linker's own cache, so the whole of ld.so.cache counts. || An entry has the
+ * paths of the files that were loaded, and one hash of their stat values.
  *
  * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_known_drivers.h"
@@ -29,15 +29,15 @@
 #define ENDING "known"
 #define HUNG   "hung"
 #define FRESH_FOR                                                                                  \
-    600.0 /* seconds for which a hang is remembered, and rows need not be listed again */
+    600.0 /* for so many seconds, a hang is remembered and rows need not be listed again */
 #define N_PLACES  16u
-#define MAX_ICD   4096 /* bytes read of an .icd file */
-#define MAX_FILES 256  /* files read of a folder */
+#define MAX_ICD   4096 /* most bytes that are read of an .icd file */
+#define MAX_FILES 256  /* most files that are read of a folder */
 #define MAX_BLOB  ((size_t)256 << 10)
 
 extern char **environ;
 
-/* Variables that loaders, drivers and the dynamic linker read. */
+/* Prefixes of the variables that loaders, drivers and the dynamic linker read. */
 static const char *const prefixes[] = {
     "LD_",  "OCL_",      "OPENCL_", "POCL_", "CUDA_",        "NVIDIA_", "ROC",
     "HIP_", "HSA_",      "AMD_",    "GPU_",  "ZE_",          "ZES_",    "INTEL_",
@@ -71,7 +71,7 @@ static bm_cl_key hash_of_stat(bm_cl_key key, const struct stat *st)
     return bm_cl_key_add(key, words, sizeof words);
 }
 
-/* The hash of a file; it need not exist. */
+/* Return the hash of a file. The file need not exist. */
 static bm_cl_key hash_of_file(const char *path)
 {
     struct stat st;
@@ -81,8 +81,8 @@ static bm_cl_key hash_of_file(const char *path)
 
 /* --- the environment --- */
 
-/* Add the library `name` to the sum: the file, if `name` is a path; else the file of that name in
- * each folder of LD_LIBRARY_PATH. */
+/* Add the library `name` to the sum. If `name` is a path, this is the file there; else the file of
+ * that name in each folder of LD_LIBRARY_PATH. */
 static void add_library(bm_cl_key *sum, const char *name)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
@@ -118,7 +118,7 @@ static void add_icd(bm_cl_key *sum, const char *path)
     close(fd);
 }
 
-/* Add the libraries named by OCL_ICD_FILENAMES. */
+/* Add the libraries that OCL_ICD_FILENAMES names. */
 static void add_named(bm_cl_key *sum, const char *names)
 {
     char name[PATH_MAX];
@@ -130,7 +130,7 @@ static void add_named(bm_cl_key *sum, const char *names)
     }
 }
 
-/* Add a folder of .icd files, or a single one, as OCL_ICD_VENDORS may name. */
+/* Add a folder of .icd files, or a single .icd file. OCL_ICD_VENDORS may name either. */
 static void add_vendors(bm_cl_key *sum, const char *folder)
 {
     char path[PATH_MAX];
@@ -158,7 +158,7 @@ static void add_variables(bm_cl_key *sum)
             }
 }
 
-/* Add the boot id, which identifies the machine and its boot. */
+/* Add the boot id. It identifies the machine and its last start. */
 static void add_start(bm_cl_key *sum)
 {
     char id[64];
@@ -170,8 +170,8 @@ static void add_start(bm_cl_key *sum)
         close(fd);
 }
 
-/* Add device nodes, which appear and vanish with devices and kernel drivers, and the groups, which
- * decide who may open them. */
+/* Add the device nodes, because they appear and vanish with devices and kernel drivers. Add the
+ * user's groups, because they decide which nodes the user may open. */
 static void add_nodes(bm_cl_key *sum)
 {
     char path[PATH_MAX];
@@ -221,7 +221,7 @@ static bm_cl_key environment_key(void)
 typedef struct entry_head {
     /* environment: hash of the environment; files: hash of the files */
     bm_cl_key environment, files;
-    double at; /* bm_clock_seconds() when it was written */
+    double at; /* bm_clock_seconds() when the entry was written */
     uint64_t row_bytes, n_rows;
     char note[sizeof((bm_cl_listing *)0)->note];
 } entry_head;
@@ -232,7 +232,7 @@ static bool is_fresh(double at)
     return age >= 0 && age < FRESH_FOR;
 }
 
-/* The cache key for an entry of this environment. */
+/* Return the cache key for an entry of this environment. */
 static bm_cl_key cache_key_of(bm_cl_key environment)
 {
     char text[16];
@@ -263,7 +263,7 @@ static bool cl_drivers_short_of_space(void)
            getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Parse an entry. false: it does not describe the drivers of this environment as they are now. */
+/* Parse an entry. Returns false if it does not describe the present drivers of this environment. */
 static bool read_entry(const char *data, size_t len, bm_cl_key environment, bm_cl_listing *out,
                        bool *fresh)
 {
@@ -322,7 +322,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
     bm_buf *blob = ctx;
     (void)size;
     if (info->dlpi_name == NULL || info->dlpi_name[0] != '/')
-        return 0; /* the program itself, and the kernel's vdso */
+        return 0; /* skips the program itself, and the kernel's vdso */
     return bm_buf_add(blob, info->dlpi_name, strlen(info->dlpi_name) + 1, NULL) != BM_OK;
 }
 
@@ -332,7 +332,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
     entry_head head;
     const size_t rows_len = listing->n * sizeof *listing->rows;
     bm_buf blob = {.max = MAX_BLOB};
-    memset(&head, 0, sizeof head); /* also the padding */
+    memset(&head, 0, sizeof head); /* clears the padding too */
     head.environment = environment_key();
     head.at = bm_clock_seconds();
     head.row_bytes = sizeof *listing->rows;
@@ -355,7 +355,7 @@ void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing)
 
 /* --- hangs --- */
 
-/* All hangs have one cache key, so checking is cheap if none was recorded. */
+/* All hangs have one cache key, so if no hang was recorded, the check is cheap. */
 typedef struct hang_entry {
     bm_cl_key environment;
     bm_cl_hang hang;
@@ -365,7 +365,7 @@ void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang)
 {
     bm_cl_cache cache;
     hang_entry entry;
-    memset(&entry, 0, sizeof entry); /* also the padding */
+    memset(&entry, 0, sizeof entry); /* clears the padding too */
     if (cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
         return;
     cache.ending = HUNG;
@@ -402,7 +402,8 @@ bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
 
 /* --- for messages --- */
 
-/* Write the names of the .icd files of a folder, at most three; returns how many there are. */
+/* Write the names of the .icd files of a folder, at most three. Returns how many .icd files there
+ * are. */
 static unsigned icd_names(const char *folder, char *out, size_t cap)
 {
     unsigned n = 0;

@@ -53,7 +53,7 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
     bm_cl_queue queue = {.api = api,
                          .max_alloc = device->info.max_alloc_bytes,
                          .writing = bm_cl_map_writing(device->version)};
-    bm_cl_buffer buffer = {.unified = false}; /* with a pinned twin, whatever the device */
+    bm_cl_buffer buffer = {.unified = false}; /* every device gets a buffer with a pinned twin */
     queue.context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
     if (code == CL_SUCCESS) {
         call = "clCreateCommandQueue";
@@ -64,7 +64,7 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
         code = bm_cl_buffer_reserve(&queue, &buffer, bytes);
     }
     if (code == CL_SUCCESS) {
-        memset(buffer.host, 0x5A, bytes); /* so that the pages exist */
+        memset(buffer.host, 0x5A, bytes); /* makes the pages exist */
         call = "clEnqueueWriteBuffer";
         code = median_rate(&queue, &buffer, bytes, true, &rates[0]);
     }

@@ -11,11 +11,11 @@
  *     less than ten minutes ago
  *     anything else                           by a child process, with a time limit
  *
- * The thread costs no more than the listing, the child one process more. Both list the devices that
- * are present now. Returning old rows loads no driver into this process: that saves 50 MB of memory
- * and 50 ms for libraries that a job would not use (PoCL loads LLVM). A driver that once listed its
- * devices may still hang, if its device is lost. Its thread then remains, with all memory that it
- * may use, and is counted (bm_device_settings.n_stuck).
+ * The thread costs nothing beyond the listing; the child costs one process more. Both list the
+ * devices that are present now. If old rows are returned, no driver is loaded into this process.
+ * This saves 50 MB of memory and 50 ms, for libraries that a job would not use (PoCL loads LLVM).
+ * || A driver that once listed its devices may still hang if its device is lost. In that case its
+ * thread remains, with all memory that it may use, and is counted (bm_device_settings.n_stuck).
  *
  * Tests: tests/fault/icd/drivers.sh, tests/unit/opencl/test_cl_list.c */
 #include "opencl/cl_list.h"
@@ -42,7 +42,7 @@
 #include "program/program.h"
 
 /* cl_list_answer -- see the header. Both processes run on the same machine, and mostly the same
- * program, so structs are passed as they are; values that a bool or an enum cannot have are
+ * program, so structs are passed as they are. Values that a bool or an enum cannot have are
  * rejected. */
 
 #define MAGIC       "BMCLLST1"
@@ -54,7 +54,7 @@ typedef struct header {
     char note[sizeof((bm_cl_listing *)0)->note];
 } header;
 
-/* Write the listing to the file. false: the write failed (errno). */
+/* Write the listing to the file. Returns false if the write failed (errno). */
 static bool cl_list_answer_write(int fd, const bm_cl_listing *listing)
 {
     header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
@@ -113,7 +113,7 @@ static bm_status cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
     return BM_OK;
 }
 
-#define LIST_SECONDS 60.0 /* the limit if none is set; short, since nothing is compiled */
+#define LIST_SECONDS 60.0 /* the time limit if none is set; short, because nothing is compiled */
 
 /* --- in this process --- */
 
@@ -121,7 +121,7 @@ typedef struct asking {
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t answered;
     bool done;
-    bool alone; /* nobody is waiting any more */
+    bool alone; /* no thread is waiting for the answer any more */
     bm_status status;
     bm_error error;
     bm_cl_listing listing;
@@ -134,7 +134,7 @@ static void asking_close(asking *a)
     bm_free(a);
 }
 
-/* Runs on a thread of its own. This thread or the waiting one, whichever finishes last, closes
+/* Runs on a thread of its own. Either this thread or the waiting thread finishes last, and closes
  * `asking`. */
 static void *ask(void *ctx)
 {
@@ -182,7 +182,8 @@ static asking *start(pthread_t *thread, bm_error *err)
     return NULL;
 }
 
-/* BM_NOT_FOUND: no answer within the time limit. */
+/* List the devices on a thread of this process. BM_NOT_FOUND: there was no answer within the time
+ * limit. */
 static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_error *err)
 {
     pthread_t thread;
@@ -214,8 +215,8 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
 
 /* --- in a child --- */
 
-/* Report that a driver is broken. `driver`: the library to blame; "": unknown, and all are
- * named. */
+/* Report that a driver is broken. `driver`: the library to blame. "": it is unknown, so the message
+ * names all drivers. */
 static void report_broken(bm_cl_listing *out, const char *what, const char *driver,
                           const char *words)
 {
@@ -265,8 +266,8 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         status = cl_list_answer_read(child->answer, out, err);
     }
     if (status == BM_NOT_FOUND) {
-        bm_cl_patience_left(&child->patience); /* calls `cancelled`: a signal that ended the child
-                                                * may be meant for us too */
+        bm_cl_patience_left(&child->patience); /* calls `cancelled`, because a signal that ended the
+                                                * child may be meant for this process too */
         judge(&ending, child->patience.seconds, out);
         out->late = ending.late;
         status = BM_OK;
@@ -298,7 +299,7 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
 
 /* --- choosing how to list --- */
 
-/* Report a recorded hang; its time limit was at least as long as the present one. */
+/* Report a recorded hang. Its time limit was at least as long as the present limit. */
 static void report_hung(const bm_cl_hang *hang, bm_cl_listing *out)
 {
     *out = (bm_cl_listing){.broken = true};
@@ -346,7 +347,8 @@ static bool has_gpu(const bm_cl_listing *listing)
     return false;
 }
 
-/* Are these the same devices of the same kinds? Clock rates and free memory may differ. */
+/* Do two listings have the same devices of the same kinds? Clock rates and free memory may
+ * differ. */
 static bool same_rows(const bm_cl_listing *before, const bm_cl_listing *now)
 {
     bool same = before->n == now->n;

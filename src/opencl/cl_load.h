@@ -48,11 +48,11 @@ typedef struct bm_cl_api {
 } bm_cl_api;
 
 /* Open libOpenCL.so.1 for the life of the process, and fill the table. BM_ERR_UNSUPPORTED, with the
- * linker's message and an empty table: there is no loader, or it lacks a function. */
+ * linker's message: there is no loader, or it lacks a function. The table is then empty. */
 bm_status bm_cl_load(bm_cl_api *api, bm_error *err);
 
-/* "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
+/* Return the name of a code, such as "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
 const char *bm_cl_code_name(cl_int code);
-/* Report a failed call as "CALL: NAME (CODE)": BM_ERR_NOMEM for the codes that mean a lack of
- * memory, else BM_ERR_DEVICE. */
+/* Report a failed call as "CALL: NAME (CODE)": The status is BM_ERR_NOMEM if the code means a lack
+ * of memory, else BM_ERR_DEVICE. */
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);

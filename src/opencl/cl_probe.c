@@ -65,7 +65,8 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     bm_callbacks calls = {0};
     if (!bm_cl_child_init(&child, cfg->settings, cfg->cache_dir, device))
         return BM_OK;
-    if (cfg->callbacks != NULL) /* no `log`: its message would be about listing devices */
+    if (cfg->callbacks != NULL) /* `log` is not passed on, because its message would be about
+                                   listing devices */
         calls = (bm_callbacks){.ctx = cfg->callbacks->ctx, .cancelled = cfg->callbacks->cancelled};
     child.patience.callbacks = &calls;
     cl_probe_device(cfg, row, device);

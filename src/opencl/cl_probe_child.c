@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_probe_child.c -- the child's side of cl_child.h: parse which device to open, open it and close
- * it; or list the devices.
+/* cl_probe_child.c -- the child's side of cl_child.h. It parses which device to open, opens it and
+ * closes it, or it lists the devices.
  *
- * If address space or data is limited (ulimit -v, -d), the child lowers its own limit: by the
- * memory that a small job maps, and for listing also by what its parent, which has not loaded the
- * drivers yet, has mapped beyond the child. So whatever can be loaded here can be loaded in the
- * parent too.
+ * If address space or data is limited (ulimit -v, -d), the child lowers its own limit by the memory
+ * that a small job maps. For listing, the parent has not loaded the drivers yet, so the child also
+ * subtracts what the parent has mapped beyond the child. So whatever the child can load, the parent
+ * can load too.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>
@@ -82,7 +82,7 @@ static bm_status try_it(const char *device, const char *cache_dir, bm_error *err
     return status;
 }
 
-/* Bytes that a process has mapped, or only its data; 0: unknown. */
+/* Return the bytes that a process has mapped or, with `data`, the bytes of its data. 0: unknown. */
 static uint64_t mapped_bytes(const char *statm, bool data)
 {
     unsigned long pages = 0, data_pages = 0;
@@ -95,7 +95,7 @@ static uint64_t mapped_bytes(const char *statm, bool data)
     return (uint64_t)(data ? data_pages : pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Lower one limit: of data, or of the address space. */
+/* Lower one limit: with `data` that of data, else that of the address space. */
 static void reserve_below(bool data, bool to_list)
 {
     char parent[40];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_program.c -- kernel parameters, the shape of kernels, and building programs.
  *
- * The files are passed to the compiler as separate strings, each after a #line directive, so that
- * its log names them. Programs of the same files differ only in their options.
+ * The files are passed to the compiler as separate strings. Each follows a #line directive, so that
+ * the compiler's log names the files. Programs that are built from the same files differ only in
+ * their options.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_params.c,
  *        tests/unit/opencl/test_cl_kernel_tune.c */
@@ -22,11 +23,12 @@
 #include "base/files.h"
 #include "base/memory.h"
 
-/* cl_kernel_params -- reading, writing and looking up rows of parameters. See cl_program.h.
+/* cl_kernel_params -- reads, writes and looks up rows of parameters. See cl_program.h.
  *
- * A file has comments (#), empty lines, rows, and header lines with the names of the columns, which
- * are skipped anywhere, so files can be concatenated. A bad row in our own file is reported as a
- * bug. The user's file is read each time a device is opened, before anything is built. */
+ * A file has comments (#), empty lines, rows, and header lines with the names of the columns.
+ * Header lines are skipped wherever they are, so files can be concatenated. A bad row in our own
+ * file is reported as a bug. The user's file is read each time a device is opened, before anything
+ * is built. */
 
 #define TUNING_FILE "opencl.csv"
 #define MAX_BYTES   ((size_t)1 << 20) /* most bytes of the user's file */
@@ -82,7 +84,7 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
         n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
 }
 
-/* Copy a name up to a comma, which a field cannot have. */
+/* Copy a name up to its first comma, because a field cannot have commas. */
 static void name_part(char *field, size_t cap, const char *name)
 {
     const size_t len = strcspn(name, ",\r\n");
@@ -108,8 +110,9 @@ void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info)
 
 typedef struct search {
     bm_kernel_params_search what;
-    bool any_type; /* with a family: a row for all devices and vendors matches, whatever its type */
-    int best;      /* 0: none yet */
+    bool any_type; /* if a family is set: a row for all devices and vendors matches, whatever its
+                      type */
+    int best;      /* 0: no row matched yet */
     bm_kernel_params *out;
 } search;
 
@@ -118,7 +121,7 @@ static bool contains(const char *text, const char *part)
     return strcmp(part, "*") == 0 || strcasestr(text, part) != NULL;
 }
 
-/* How well a row matches: 0 not at all; a higher number is more specific. */
+/* Return how well a row matches. 0: not at all. A higher number is more specific. */
 static int fit(const search *s, const bm_kernel_params *row)
 {
     const bm_kernel_params_search *what = &s->what;
@@ -134,8 +137,8 @@ static int fit(const search *s, const bm_kernel_params *row)
     return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
 }
 
-/* Store the best row of `text` in *s->out, if it beats s->best. Returns the number of the first bad
- * line; 0: none. */
+/* If the best row of `text` is better than s->best, store it in *s->out. Returns the number of the
+ * first bad line, or 0. */
 static uint64_t look_up(search *s, const char *text)
 {
     const size_t header = strlen(bm_kernel_params_header);
@@ -252,7 +255,7 @@ static void fit_cpu(bm_cl_shape *s, const bm_cl_device *device)
     s->group = s->text_group = 1;
 }
 
-/* The number of work-items that run in lockstep: a warp, or a wave. */
+/* Return the number of work-items that run in lockstep: a warp, or a wave. */
 static uint32_t warp_of(const bm_cl_device *device)
 {
     return strcasestr(device->vendor, "AMD") != NULL ||
@@ -261,8 +264,8 @@ static uint32_t warp_of(const bm_cl_device *device)
                : 32;
 }
 
-/* The work-items of a team with `each` words per item: a divisor of a warp, or whole warps. With
- * `two`, two teams together have whole warps, and may share the warp in the middle. */
+/* Return the work-items of a team with `each` words per item: a divisor of a warp, or whole warps.
+ * If `two` is set, two teams together are whole warps, and may share the warp in the middle. */
 static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
 {
     const uint32_t items = ceil_div(perms, each);
@@ -276,8 +279,8 @@ static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
     return two && half < whole ? half : whole;
 }
 
-/* Choose `each`, from 2 … 7 and the row's own value, and the team so that the fewest words are
- * computed, including those of idle lanes. The row's value is kept unless another saves a
+/* Choose `each`, from 2 … 7 and the row's own value, and the team, so that the fewest words are
+ * computed. Words of idle lanes count. The row's value is replaced only if another value saves a
  * sixteenth. If no team fits into `most` work-items, `each` is 8. */
 static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
 {
@@ -301,7 +304,7 @@ static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint3
 }
 
 /* Bytes of local memory for a unit of the tile: tables and counts of kernels/text_count.cl. bm_sign
- * uses less than half of it, which leaves as much for the data that teams exchange. */
+ * uses less than half of this, so as much is left for the data that teams exchange. */
 #define TILE_BYTES 36u
 
 static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
@@ -311,14 +314,15 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     uint32_t most = device->max_group > 1024 ? 1024 : (uint32_t)device->max_group;
     if (most == 0)
         most = 1;
-    /* With few permutations, use more items with fewer words each, up to 32 items in a team. */
+    /* If there are few permutations, use more items with fewer words each, up to 32 items in a
+     * team. */
     const uint32_t few = s->group / 8 < 32 ? s->group / 8 : 32;
     while (t->each > 1 && ceil_div(s->perms, t->each - 1) <= few)
         --t->each;
     const bm_cl_teams best = best_team(s->perms, t->each, warp, most);
     t->each = best.each;
-    /* Keep an iteration of the loop no longer than the row demands: Intel's compiler for CPUs fails
-     * on longer ones. */
+    /* Keep an iteration of the loop no longer than the row demands, because Intel's compiler for
+     * CPUs fails on longer ones. */
     while (t->unroll > 2 && t->each * t->unroll > turn)
         t->unroll /= 2;
     t->team = best.team;
@@ -329,7 +333,8 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     while (t->teams > 1 &&
            (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
         --t->teams;
-    /* Many teams need more documents at once, so that fewer teams are idle in the last round. */
+    /* If there are many teams, take more documents at once, so that fewer teams are idle in the
+     * last round. */
     if (t->teams > 4 && warp == 32 && t->tile <= s->chunk.pack) {
         t->tile *= 2;
         s->chunk.pack *= 2;
@@ -342,8 +347,9 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     s->coef_words = t->each * t->team;
     s->group = t->team * t->teams;
     /* The kernels of texts wait for memory, so they need many waves. bm_text_count has a table in
-     * local memory, and a compute unit of AMD has 64 KiB of that for four SIMDs. With groups of
-     * four waves sharing a table, 28 waves run at once (of 32); with groups of one wave, 7. */
+     * local memory, and a compute unit of AMD has 64 KiB of local memory for four SIMDs. If groups
+     * of four waves share a table, 28 of 32 waves run at once. With groups of one wave, only 7
+     * do. */
     s->text_group = warp == 64 && s->group < 256 && most >= 256 ? 256 : s->group;
 }
 
@@ -399,7 +405,7 @@ typedef struct source {
     cl_uint n;
 } source;
 
-/* List the files of a program in order; returns how many. */
+/* List the files of a program, in order. Returns their number. */
 static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
 {
     const bm_scheme_device *scheme = &shape->scheme->device;

@@ -2,18 +2,19 @@
 /* cl_same_gpu.c -- recognizes a GPU that two platforms list, and devices that only emulate a GPU.
  *
  * A GPU has two rows if two drivers list it: the vendor's and Mesa's rusticl, or two versions of
- * the vendor's. Used twice it would be slower than once, so all rows but one are marked.
+ * the vendor's. A GPU that is used twice is slower than if it is used once, so all its rows but one
+ * are marked.
  *
  *     both rows have a PCI address   one GPU exactly where the addresses are equal
  *     else both have a UUID          one GPU exactly where the UUIDs are equal
  *     else                           one GPU if name, units and memory are equal: the first such
  *                                    row of one platform and the first of the other, and so on
  *
- * The address takes precedence, since drivers make UUIDs in different ways. Rows of one platform
+ * The address takes precedence, because drivers make UUIDs in different ways. Rows of one platform
  * are always different devices: parts of one GPU (MIG, tiles, partitions) share its address.
  *
- * The row that stays unmarked is the first usable one of the vendor's own platform, else the first
- * usable one of a layer above other drivers.
+ * One row stays unmarked: the first usable row of the vendor's own platform or, if there is none,
+ * the first usable row of a layer above other drivers.
  *
  * Tests: tests/unit/opencl/test_cl_same_gpu.c, tests/fault/icd/same_gpu.sh */
 #include "opencl/cl_listing.h"
@@ -22,7 +23,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Parts of the names of platforms that are no vendor's own, and of emulated devices. */
+/* Parts of names: of platforms that are no vendor's own, and of emulated devices. */
 static const char *const layers[] = {"rusticl", "Clover", "Portable Computing Language", "clvk",
                                      "OpenCLOn12"};
 static const char *const emulators[] = {"Oclgrind", "Emulat", "Simulat"};
@@ -54,7 +55,7 @@ static bool may_be_one(const bm_device_info *row)
     return row->kind == BM_DEVICE_CL_GPU && !bm_cl_is_emulator(row);
 }
 
-/* Do both have the same "opencl:P."? */
+/* Do both rows have the same "opencl:P."? */
 static bool same_platform(const bm_device_info *a, const bm_device_info *b)
 {
     const size_t len = strcspn(a->spec, ".");
@@ -67,7 +68,7 @@ static bool alike(const bm_device_info *a, const bm_device_info *b)
            a->memory_bytes == b->memory_bytes;
 }
 
-/* How many earlier rows of the same platform have the same name, units and memory. */
+/* Count the earlier rows of the same platform that have the same name, units and memory. */
 static size_t rank_among_alike(const bm_device_info *rows, const bm_device_info *row)
 {
     size_t n = 0;
@@ -76,7 +77,7 @@ static size_t rank_among_alike(const bm_device_info *rows, const bm_device_info 
     return n;
 }
 
-/* The property that shows that the two rows are one GPU; NULL: they are not. */
+/* Return the property that shows that the two rows are one GPU, or NULL if they are not. */
 static const char *same_by(const bm_device_info *rows, const bm_device_info *a,
                            const bm_device_info *b)
 {

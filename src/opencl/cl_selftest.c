@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_selftest.c -- checks a program before it is used. A driver may compile wrong code, and a
- * cached binary may be of another kernel: then every call succeeds and the words are wrong. So the
- * program signs documents, and the results are compared with the scalar reference.
+ * cached binary may belong to another kernel. In both cases every call succeeds, but the words are
+ * wrong. So the program signs documents, and the results are compared with the scalar reference.
  *
  * The batch is small (a few thousand shingles, made by a fixed generator) and covers every path: no
  * shingle, incomplete quads, several documents in a chunk, one document in a chunk, and a document
- * in parts. For the last, the limits of cutting are lowered during the test.
+ * in parts. To get a document in parts, the limits of cutting are lowered during the test.
  *
- * One more document is as long as the most that a work-group signs at once, since Mesa's llvmpipe
- * leaves loops after 65,535 iterations in total. It repeats a few distinct shingles, and ends with
- * one that occurs nowhere else and changes its words. So the right answer is cheap to compute, and
- * a loop that ends too early cannot give it.
+ * One more document has as many shingles as a work-group can sign at once, because Mesa's llvmpipe
+ * leaves loops after 65,535 iterations in total. The document repeats a few distinct shingles. It
+ * ends with a shingle that occurs nowhere else and changes its words. So the right answer is cheap
+ * to compute, and a loop that ends too early cannot give it.
  *
- * Texts are made by a fixed generator from a small alphabet, so that shingles repeat. Their
- * shingles are cut here exactly as model/batches.h defines, and hashed by the xxHash library. They
- * have code points of one to four bytes. The documents have up to a few thousand units; one has
- * none, and one is shorter than a shingle.
+ * Texts are made by a fixed generator from a small alphabet, so that shingles repeat. They have
+ * code points of one to four bytes. Their shingles are cut here exactly as model/batches.h defines,
+ * and are hashed by the xxHash library. The documents have up to a few thousand units. One document
+ * has none, and one is shorter than a shingle.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c,
  *        tests/parity/test_oclgrind.c, tests/fault/device/answers.sh, tests/parity/test_mesa.sh */
@@ -41,15 +41,15 @@ enum { N_DOCS = sizeof sizes / sizeof *sizes, LONGEST = 65536, DISTINCT = 64 };
 typedef struct answers {
     const uint32_t *sizes;
     size_t n_docs;  /* at most N_DOCS */
-    bool repeating; /* its single document is made by make_long */
+    bool repeating; /* make_long makes its only document */
     uint64_t offsets[N_DOCS + 1];
     uint64_t *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
 } answers;
 
-/* Make a document of n shingles, of which DISTINCT are different (n > DISTINCT). It repeats all but
- * one of them in turn and ends with the remaining one, which is chosen so that the signature
- * depends on it. The last DISTINCT shingles contain each of them once. */
+/* Make a document of n shingles with DISTINCT different ones, n > DISTINCT. The document repeats
+ * all but one of these in turn, and ends with the remaining one. The signature depends on the
+ * remaining one. The last DISTINCT shingles are all different. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;
@@ -131,7 +131,7 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
     return BM_OK;
 }
 
-/* Sign the documents with the stream's present cutting, and compare. */
+/* Sign the documents with the present cutting of the stream, and compare the results. */
 static bm_status check(bm_cl_stream *stream, answers a, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
@@ -151,8 +151,8 @@ out:
 
 /* --- texts --- */
 
-/* How many units each document has after its first shingle. The longest document fits into the
- * smallest buffer limit, but is still split while the limits of cutting are lowered. */
+/* For each document, how many units follow its first shingle. The longest document fits into the
+ * smallest buffer limit, but is split while the limits of cutting are lowered. */
 static const uint32_t text_sizes[] = {0, 0, 0, 1, 2, 17, 118, 0, 5, 1000, 33, 3, 1500, 64};
 enum { N_TEXTS = sizeof text_sizes / sizeof *text_sizes, EMPTY = 1, SHORT = 2 };
 
@@ -250,7 +250,8 @@ static uint64_t hash_slot(const bm_text_batch *text, size_t at, uint64_t i)
     return XXH3_64bits(data + begin, (size_t)(end - begin));
 }
 
-/* The content hash of a document. For characters, slots within a code point do not count. */
+/* The content hash of a document. If shingles are cut by characters, slots within a code point do
+ * not count. */
 static bm_hash128 content_of(const text_answers *a, size_t doc, size_t n_slots, uint64_t *run)
 {
     const char *text = a->text.bytes.data + a->text.docs[doc].begin;
@@ -374,7 +375,7 @@ static void lower_cut(bm_cl_stream *stream)
     stream->cut.part_units = bm_cl_part_units(shape, 300);
 }
 
-/* The most shingles that a work-group signs at once, if they fit into a batch. */
+/* Return the most shingles that a work-group signs at once, or as many as fit into a batch. */
 static uint32_t longest_of(const bm_cl_stream *stream)
 {
     const bm_cl_chunk_units *chunk = &stream->shape->chunk;

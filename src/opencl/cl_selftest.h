@@ -6,6 +6,7 @@
 
 /* Sign a fixed batch of documents of 0, 1, 2, 17, 118, 1000, 3001 … shingles on the stream, and
  * compare every word and key with the scalar reference. If the program takes texts, do the same
- * with a few texts, and also compare their counts and content hashes. BM_ERR_SELFTEST names the
- * first difference. *n_checks (may be NULL): the number of words and keys compared. */
+ * with a few texts, and also compare their counts and content hashes. BM_ERR_SELFTEST: the error
+ * names the first difference. *n_checks becomes the number of compared words and keys; `n_checks`
+ * may be NULL. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);

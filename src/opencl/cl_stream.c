@@ -4,12 +4,12 @@
  *     submit   plan a batch | copy hashes to staging | enqueue upload, kernels, one read-back
  *     wait     wait for the oldest slot's last event | copy to the task's words and keys
  *
- * Keys and words are read back as one range: keys come first in `out`, so keys alone are a prefix.
- * A CPU uses the task's own hashes, words and keys, so nothing is copied (zero copy); only offsets
- * and chunks are staged. Texts are always staged: they take about a byte per shingle, and hashing
- * them takes longer than copying. Buffers are kept between batches, and grow. When memory runs out,
- * all work in progress is finished, all buffers are released, the limit is halved, and the batch is
- * planned again, down to BM_CL_MIN_LIMIT.
+ * Keys and words are read back as one range. Keys come first in `out`, so they are a prefix if only
+ * keys are needed. A CPU uses the task's own hashes, words and keys, so these are not copied (zero
+ * copy), and only offsets and chunks are staged. Texts are always staged: they take about a byte
+ * per shingle, and hashing them takes longer than copying them. || Buffers are kept between
+ * batches, and grow. When memory runs out, all work in progress is finished, all buffers are
+ * released, the limit is halved (down to BM_CL_MIN_LIMIT), and the batch is planned again.
  *
  * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
  *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_stream.c */
@@ -26,12 +26,13 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-/* cl_chunks -- cuts the work; independent of devices, so that it can be tested alone.
+/* cl_chunks -- cuts the work. It does not depend on devices, so that it can be tested alone.
  *
- * Documents are cut in one pass. Short ones are packed into a chunk of at most pack_units. One of
- * up to whole_units is a chunk of its own. A longer one is cut into parts of part_units and listed
- * in `split`. A document larger than a batch is cut into slices, one for each batch. The host
- * merges the words of the slices or, if the scheme cannot merge, signs the document itself. */
+ * Documents are cut in one pass. Short documents are packed into a chunk of at most pack_units. A
+ * document of up to whole_units is a chunk of its own. A longer document is cut into parts of
+ * part_units, and listed in `split`. A document larger than a batch is cut into slices, one for
+ * each batch. The host merges the words of the slices or, if the scheme cannot merge, signs the
+ * document itself. */
 
 #define MAX_PACKED_DOCS 4096u /* most documents in a chunk, if they have few or no hashes */
 
@@ -49,7 +50,7 @@ static bm_status add_chunk(bm_cl_plan *plan, bm_cl_chunk chunk, bm_error *err)
     return BM_OK;
 }
 
-/* Add a whole document, to the last chunk or as a chunk of its own. */
+/* Add a whole document to the last chunk, or as a chunk of its own. */
 static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
 {
     if (plan->n_chunks > 0) {
@@ -107,7 +108,7 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t u
     return status;
 }
 
-/* Bytes of the task's texts begin … end-1; 0 if it has no texts. */
+/* Return the bytes of the task's texts begin … end-1, or 0 if it has no texts. */
 static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
 {
     if (task->text == NULL)
@@ -169,7 +170,7 @@ static void cl_plan_reset(bm_cl_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* The first hash of the batch. A task without hashes may have no array. */
+/* Return the first hash of the batch. If a task has no hashes, it may have no array. */
 static const uint64_t *cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
 {
     const uint64_t first = task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
@@ -184,8 +185,9 @@ static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes,
         out[i] = (uint32_t)hashes[n - 1];
 }
 
-/* Copy the batch's hashes to `out`. Unit 4: their low halves, 16 bytes per unit; the last quad of
- * each document is filled with copies of its last hash. Unit 1: unchanged, 8 bytes per unit. */
+/* Copy the batch's hashes to `out`. Unit 4: the low halves of the hashes are copied, 16 bytes per
+ * unit, and the last quad of each document is filled up with copies of its last hash. Unit 1: the
+ * hashes are copied unchanged, 8 bytes per unit. */
 static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
 {
     const uint64_t *offsets = task->offsets + plan->first_doc;
@@ -202,7 +204,7 @@ static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void 
 
 /* cl_text -- kernels/text_hash.cl describes the layout.
  *
- * Starts of words are stored in 16 bits each, plus a 32-bit base for every 256 of them. No word
+ * The start of a word is stored in 16 bits, relative to a 32-bit base for every 256 words. No word
  * here is longer than a shingle, 240 bytes, so 256 words and their spaces span less than 2^16
  * bytes. */
 
@@ -210,14 +212,15 @@ static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void 
 #define RANKS      64u /* bytes of text between two counts of code points */
 #define ASCII      UINT32_MAX
 #define SUMS_BYTES sizeof(bm_content_sums)
-#define AHEAD      8u /* bytes after a text that kernels may read (kernels/xxh3.h) */
+#define AHEAD      8u /* bytes that kernels may read after the end of a text (kernels/xxh3.h) */
 
 static size_t quads(size_t bytes)
 {
     return (bytes + 15) / 16;
 }
 
-/* Texts that are cut into characters and are not pure ASCII need counts of code points. */
+/* Does the document need counts of code points? It does if it is cut into characters and is not
+ * pure ASCII. */
 static bool is_ranked(const bm_text_batch *text, size_t doc)
 {
     return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;
@@ -247,7 +250,7 @@ static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
     return e;
 }
 
-/* Compute the layout of the plan's texts; returns the quads they take. */
+/* Compute the layout of the plan's texts. Returns how many quads they take. */
 static size_t cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
 {
     const extent e = extent_of(plan, text);
@@ -329,7 +332,7 @@ static void cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, cons
         fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
 }
 
-/* The index of the sums of parts, after the sums of documents. */
+/* Return the index at which the sums of parts begin, after the sums of documents. */
 static size_t parts_at(const bm_cl_plan *plan)
 {
     return (plan->n_docs / 4 + 1) * 4;
@@ -341,7 +344,7 @@ static cl_int cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
     const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
     const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
     const cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
-    return code == CL_SUCCESS /* two 32-bit entries a slot */
+    return code == CL_SUCCESS /* a slot has two 32-bit entries */
                ? bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes)
                : code;
 }
@@ -401,22 +404,26 @@ static void cl_text_copy_out(const bm_cl_slot *slot)
         copy_content(slot);
 }
 
-/* How texts are cut into batches, so that each buffer stays within the stream's limit. */
+/* Return how texts are cut into batches: so that each buffer stays within the stream's limit. */
 static bm_cl_cut cl_text_cut(const bm_cl_stream *stream)
 {
     bm_cl_cut cut = stream->cut;
     const size_t limit = stream->limit_bytes;
-    cut.max_text_bytes = limit / 2; /* a word takes two bytes or more, and its start takes two */
-    if (cut.max_docs > limit / 64)  /* a quad each */
+    cut.max_text_bytes = limit / 2; /* a word takes at least two bytes, and its start takes two
+                                       more */
+    if (cut.max_docs > limit / 64)  /* each takes a quad */
         cut.max_docs = limit / 64;
     return cut;
 }
 
 #define MAX_LIMIT ((size_t)512 << 20)
-/* cl_launch -- a table has the arguments of each kernel; one loop sets them and starts it. A batch
- * starts at most seven kernels, in this order: one that sets the words of split documents to all
- * ones; those that make hashes of texts, their counts, and their content hashes; the one that signs
- * the chunks; for split documents, the fill of the scheme, and their keys. */
+/* cl_launch -- starts kernels. A table has the arguments of each kernel; one loop sets them and
+ * starts the kernel.
+ *
+ * A batch starts at most seven kernels, in this order: the kernel that sets the words of split
+ * documents to all ones; the kernels that make hashes of texts, their counts, and their content
+ * hashes; the kernel that signs the chunks; for split documents, the fill of the scheme, and then
+ * their keys. */
 
 typedef enum argument {
     ARG_HASHES,
@@ -450,8 +457,8 @@ static const struct {
     [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
 };
 
-/* The layout of a batch of `task` in its buffers: with texts, if the task has any, and with the
- * `parts`. */
+/* Return the layout of a batch of `task` in its buffers: with the `parts` and, if the task has
+ * texts, with these. */
 static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
                                  const bm_sign_task *task, bm_cl_parts parts)
 {
@@ -473,7 +480,8 @@ static bm_cl_layout cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shap
     return at;
 }
 
-/* The number of work-items of a kernel for this batch, and in a group. */
+/* Set *global to the number of work-items of a kernel for this batch, and *local to the number in a
+ * group. */
 static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
                     size_t *global, size_t *local)
 {
@@ -504,8 +512,8 @@ static cl_int set(const launch *l, cl_uint index, const void *value, size_t byte
     return l->stream->api->clSetKernelArg(l->kernel, index, bytes, value);
 }
 
-/* Pass `mem` as the argument `index`; if it is NULL, pass `other`, which holds the same part of the
- * batch. */
+/* Pass `mem` as the argument `index`. If `mem` is NULL, pass `other`, which has the same part of
+ * the batch. */
 static cl_int set_mem(const launch *l, cl_uint index, cl_mem mem, cl_mem other)
 {
     return set(l, index, mem != NULL ? &mem : &other, sizeof mem);
@@ -553,9 +561,10 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
     return CL_INVALID_VALUE;
 }
 
-/* PoCL before 6.0 keeps a loaded kernel for each size of grid, but counts down the users of the
- * first one that it finds, whatever its size. If two grids of one kernel overlap, a count drops
- * below zero and the process aborts. So there each kernel waits for the one before it. */
+/* PoCL before 6.0 keeps a loaded kernel for each size of grid. But when a grid ends, it counts down
+ * the users of the first loaded kernel that it finds, whatever its size. If two grids of one kernel
+ * overlap, a count drops below zero and the process aborts. So with such a PoCL each kernel waits
+ * for the one before it. */
 static bool kernels_may_overlap(const bm_device_info *info)
 {
     unsigned major = 0;
@@ -617,10 +626,10 @@ static cl_int cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layo
     return code;
 }
 
-/* The most hashes of a launch: systems that draw on a GPU kill work that keeps it busy for some
- * seconds, and more hashes with many words each could take that long on a small GPU. */
+/* The most hashes of a launch. If a GPU also drives a screen, the system kills work that keeps it
+ * busy for some seconds. More hashes, with many words each, could take that long on a small GPU. */
 #define MAX_HASHES ((size_t)16 << 20)
-#define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */
+#define MAX_CHUNKS 32768u /* for grids of 65,536 and more, PoCL compiles another variant */
 
 void bm_cl_stream_cut(bm_cl_stream *stream)
 {
@@ -699,7 +708,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     return upload_coefficients(stream, err);
 }
 
-/* Refuse to give further places (bm_cl_place) to other threads. */
+/* Give no more places (bm_cl_place) to other threads. */
 static void shut(bm_cl_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
@@ -707,8 +716,8 @@ static void shut(bm_cl_stream *stream)
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* After a failure: wait until no queue is working, so that the caller's memory is not used any more
- * once the error is reported. Later kernels do not wait for one that failed. */
+/* Called after a failure: wait until no queue is working, so that the caller's memory is no longer
+ * used when the error is reported. (Kernels do not wait for an earlier kernel that failed.) */
 static void finish_all(bm_cl_stream *stream)
 {
     shut(stream);
@@ -726,7 +735,7 @@ static void release_place(const bm_cl_queue *queue, bm_cl_place *place)
     bm_cl_buffer_release(queue, &place->content);
 }
 
-/* Called after shut(): a free place stays free. */
+/* Is the place free? Called after shut(), so a free place stays free. */
 static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
 {
     pthread_mutex_lock(&stream->lock);
@@ -735,7 +744,8 @@ static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
     return free;
 }
 
-/* Release the buffers of slots and places. `all`: even of places that other threads have taken. */
+/* Release the buffers of slots and places. `all`: also the buffers of places that other threads
+ * have taken. */
 static void release_buffers(bm_cl_stream *stream, bool all)
 {
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
@@ -772,8 +782,8 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* Fill the staging buffer: with texts, or with hashes unless the task's own are used; and with
- * offsets, chunks and the list of split documents. */
+/* Fill the staging buffer with offsets, chunks and the list of split documents, and with texts or
+ * hashes. Hashes are left out if the device uses the task's own. */
 static void fill(const bm_cl_place *place, const bm_sign_task *task)
 {
     const bm_cl_plan *plan = &place->plan;
@@ -799,7 +809,8 @@ static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_ta
     const bm_cl_shape *shape = stream->shape;
     cl_int code = CL_SUCCESS;
     if (task->text == NULL) {
-        /* The kernels only read it; the cast is needed because clCreateBuffer takes no const. */
+        /* The kernels only read the hashes. The cast is needed because clCreateBuffer takes no
+         * const. */
         void *hashes = (void *)(uintptr_t)cl_plan_hashes(plan, task);
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_hashes, hashes,
                                      (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
@@ -878,7 +889,7 @@ static cl_int reserve(const bm_cl_queue *queue, bm_cl_place *place)
     return code == CL_SUCCESS ? bm_cl_buffer_reserve(queue, &place->content, e.content) : code;
 }
 
-/* Decide which parts of the batch use the buffers of `place`, and which the memory of `task`. */
+/* Decide for each part of the batch whether it uses a buffer of `place` or the memory of `task`. */
 static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sign_task *task)
 {
     const bool sliced = place->plan.sliced;
@@ -896,7 +907,7 @@ static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sig
     place->read_end = want_words && own_words ? layout.out_bytes : place->words_at;
 }
 
-/* Take a free place; NULL: there is none. *cut: how to cut the task. */
+/* Take a free place, or return NULL if there is none. *cut becomes how to cut the task. */
 static bm_cl_place *acquire_place(bm_cl_stream *stream, const bm_sign_task *task, bm_cl_cut *cut)
 {
     bm_cl_place *place = NULL;
@@ -945,7 +956,8 @@ void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
 }
 
 /* Enlarge a place that was too small for a task, so that tasks of that size fit. Only the thread of
- * the device may call it, since it calls the driver. No other thread uses a place in this state. */
+ * the device may call this, because it calls the driver. No other thread uses a place in this
+ * state. */
 static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, bm_error *err)
 {
     bm_cl_place *place = NULL;
@@ -961,7 +973,7 @@ static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, b
         shut(stream);
     set_place_state(stream, place, BM_CL_FREE);
     if (code == CL_SUCCESS || bm_cl_fail(err, code, "clCreateBuffer") == BM_ERR_NOMEM)
-        return BM_OK; /* when out of memory, the existing places must do */
+        return BM_OK; /* if memory runs out, the existing places must suffice */
     return BM_ERR_DEVICE;
 }
 
@@ -1058,7 +1070,7 @@ static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
     if (place->text)
         cl_text_copy_out(slot);
     if (place->read_end == place->read_begin)
-        return; /* everything is in the task's memory already */
+        return; /* the results are in the task's memory already */
     uint32_t *words = (uint32_t *)(void *)(host + place->words_at);
     if (plan->sliced) {
         merge_slice(stream, slot, words);
@@ -1121,7 +1133,7 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
         return BM_OK;
     bm_cl_fail(err, code, "clWaitForEvents");
     if (err != NULL)
-        err->status = BM_ERR_DEVICE; /* too late to plan again: the batch is lost */
+        err->status = BM_ERR_DEVICE; /* it is too late to plan again, so the batch is lost */
     return BM_ERR_DEVICE;
 }
 
@@ -1138,8 +1150,7 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
     }
 }
 
-/* End all work in progress without results, since these would be copied to tasks that are about to
- * be freed. */
+/* End all work in progress without copying results, because the tasks are about to be freed. */
 static void abandon(bm_cl_stream *stream)
 {
     finish_all(stream);
@@ -1156,8 +1167,8 @@ static void abandon(bm_cl_stream *stream)
     stream->n_busy = 0;
 }
 
-/* Can the coefficients still be read from the device? A lost context fails every call as if memory
- * had run out; NVIDIA's driver returns CL_OUT_OF_RESOURCES. */
+/* Can the coefficients still be read from the device? If the context is lost, every call fails as
+ * if memory had run out (NVIDIA's driver returns CL_OUT_OF_RESOURCES). */
 static bool is_alive(bm_cl_stream *stream)
 {
     uint32_t word;
@@ -1165,7 +1176,7 @@ static bool is_alive(bm_cl_stream *stream)
                                             0, sizeof word, &word, 0, NULL, NULL) == CL_SUCCESS;
 }
 
-/* There is less memory than expected (`err`): finish all work in progress, and make batches
+/* There is less memory than expected, as `err` shows: finish all work in progress, and make batches
  * smaller. */
 static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
 {
@@ -1202,8 +1213,8 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
             const bm_cl_cut cut = task->text != NULL ? cl_text_cut(stream) : stream->cut;
             next = at;
             const bm_status planned = cl_plan_next(&slot->own.plan, &cut, task, &next, err);
-            if (planned == BM_ERR_UNSUPPORTED) /* work in progress must not write to the task any
-                                                  more */
+            if (planned == BM_ERR_UNSUPPORTED) /* so that work in progress does not write to the
+                                                  task any more */
                 BM_TRY(bm_cl_stream_wait(stream, task, err));
             BM_TRY(planned);
         }

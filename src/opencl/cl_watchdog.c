@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_watchdog.c -- bm_backend_opencl: watches an OpenCL device, which may stop answering.
  *
- * A call into a driver cannot be given a time limit, nor ended from outside. So a separate thread
- * makes all calls for a device, and the caller waits for the answer up to a limit:
+ * A call into a driver cannot have a time limit, and cannot be ended from outside. So a separate
+ * thread makes all calls for a device, and the caller waits for each answer up to a limit:
  *
  *     caller   post a call | wait until answered, or the limit
  *     thread   take the call | call cl_backend.c, and the driver | answer
  *
- * A device that has not answered within the limit is stuck: the caller gets BM_ERR_DEVICE, for this
- * call and all later ones, and goes on. The thread remains, and so does everything that it or the
- * device may still use: the watchdog, the backend inside, and all memory of the tasks in progress,
- * which the caller must not free either (bm_backend.stuck). This is leaked on purpose. A process
- * with such threads should end by _exit, since a driver's exit handlers may wait for them
- * (bm_device_settings.n_stuck counts them).
+ * If a device has not answered within the limit, it is stuck. The caller gets BM_ERR_DEVICE, for
+ * this call and all later ones, and goes on. The thread remains, and so does everything that the
+ * thread or the device may still use: the watchdog, the backend inside, and all memory of the tasks
+ * in progress. It is leaked on purpose. The caller must not free memory of these tasks either
+ * (bm_backend.stuck). bm_device_settings.n_stuck counts the remaining threads. If there are any,
+ * the process should end by _exit, because a driver's exit handlers may wait for them.
  *
- * The limit is bm_device_settings.call_seconds; else 120 s, plus 1 us for each hash in progress,
- * plus 20 times the time that these hashes would take at the slowest rate seen. Opening a device
- * includes its trial run (or two), which has its own limit; the limit of the call starts again when
- * a trial run ends.
+ * The limit is bm_device_settings.call_seconds. If that is not set, the limit is 120 s, plus 1 us
+ * for each hash in progress, plus 20 times the time that these hashes would take at the slowest
+ * rate so far. Opening a device includes one or two trial runs, which have a limit of their own.
+ * When a trial run ends, the limit of the call starts again.
  *
- * Used by one thread at a time, as bm_backend is. */
+ * Used by one thread at a time, like bm_backend. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -35,12 +35,13 @@
 #define DEFAULT_SECONDS 120.0
 #define HASH_SECONDS    1e-6
 #define PATIENCE        20.0
-#define SMALL_TASK      100000.0 /* hashes: a smaller task shows little of the rate */
+#define SMALL_TASK      100000.0 /* hashes; a smaller task does not show the rate well */
 #define N_STRINGS       7
 
 typedef enum what { NOTHING, OPEN, SUBMIT, WAIT, DRAIN, CLOSE } what;
 
-/* A task in progress: a copy of the caller's, so that it lives as long as the device may use it. */
+/* A task in progress. It is a copy of the caller's task, so that it exists as long as the device
+ * may use it. */
 typedef struct under_way {
     bm_sign_task task;
     const bm_sign_task *from;
@@ -48,7 +49,7 @@ typedef struct under_way {
     struct under_way *next;
 } under_way;
 
-/* Copies of the configuration for opening the backend, which the thread may use for ever. */
+/* Copies of the configuration for opening the backend. The thread may use them for ever. */
 typedef struct opening {
     bm_backend_cfg cfg;
     bm_text_options text;
@@ -62,7 +63,7 @@ typedef struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t posted, answered;
-    what call; /* the call to be answered; NOTHING: no call is open */
+    what call; /* the call that waits for an answer; NOTHING: no call does */
     under_way *subject;
     bm_status status;
     bm_error error;
@@ -70,7 +71,7 @@ typedef struct watchdog {
     struct timespec deadline; /* deadline of the call */
     bm_backend *inner;
     opening with;
-    const bm_callbacks *outer; /* the caller's, valid until open returns */
+    const bm_callbacks *outer; /* the caller's callbacks, valid until open returns */
     /* Used only by the caller. */
     under_way *tasks; /* oldest first */
     double slowest;   /* seconds per hash */
@@ -102,8 +103,8 @@ static bool is_over(const struct timespec *deadline)
                                           : now.tv_nsec >= deadline->tv_nsec;
 }
 
-/* Set a new deadline when a trial run begins or ends: the limit of the call, counted from now, plus
- * the trial run's own limit if it begins. */
+/* Set a new deadline, when a trial run begins or ends. It is the limit of the call, counted from
+ * now. If a trial run begins, its own limit is added. */
 static void probing(void *ctx, bool begins)
 {
     watchdog *w = ctx;
@@ -158,7 +159,7 @@ static void *serve(void *ctx)
         w->error = error;
         w->call = NOTHING;
         if (w->stuck || call == CLOSE)
-            break; /* too late: nobody waits */
+            break; /* too late, because the caller no longer waits */
         pthread_cond_signal(&w->answered);
     }
     if (known)
@@ -252,9 +253,10 @@ static bm_status watchdog_submit(bm_backend *backend, bm_sign_task *task, bm_err
     *end = one;
     bm_status status = ask(w, SUBMIT, one, err);
     if (status == BM_ERR_NOMEM && ask(w, DRAIN, NULL, NULL) != BM_OK)
-        return status; /* its work stays in progress */
+        return status; /* the work of the task stays in progress */
     if (status == BM_ERR_NOMEM || status == BM_ERR_UNSUPPORTED)
-        forget(w, one); /* its work has ended, and the caller may submit it again */
+        forget(w, one); /* the work of the task has ended, and the caller may submit the task
+                           again */
     return status;
 }
 
@@ -284,7 +286,7 @@ static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
     return BM_OK;
 }
 
-/* Runs on the caller's own thread, since no driver is called. The place belongs to the inner
+/* Runs on the caller's own thread, because no driver is called. The place belongs to the inner
  * backend. */
 static bm_staged *watchdog_stage(bm_backend *backend, const bm_sign_task *task)
 {
@@ -314,7 +316,7 @@ static void watchdog_close(bm_backend *backend)
         return;
     ask(w, CLOSE, NULL, NULL);
     if (w->stuck)
-        return; /* the thread remains, and everything it may use */
+        return; /* the thread remains, with everything that it may use */
     pthread_join(w->thread, NULL);
     watchdog_free(w);
 }

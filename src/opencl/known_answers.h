@@ -8,7 +8,7 @@ typedef enum bm_answers {
     BM_ANSWERS_BELIEVED
 } bm_answers;
 
-/* BM_ANSWERS_CHECKED. Only a program that replaces this definition (the programs of bench/double,
- * which are never installed) accepts any answer of a device: it measures the host beside a device
- * that computes nothing. */
+/* BM_ANSWERS_CHECKED, unless a program replaces this definition. The programs of bench/double do,
+ * and are never installed. They accept any answer of a device, because they measure the host beside
+ * a device that computes nothing. */
 extern const bm_answers bm_device_answers;
