@@ -35,7 +35,7 @@ static double over(double amount, double rate)
 }
 
 /* Compute the answers from the measurements: part, binds, gb_s, documents_s, replaces, hours, cost
- * and kwh. `native` is the same job on the CPU, needed for `replaces`; NULL: there is none. */
+ * and kwh. `native` is the same job on the CPU; `replaces` needs it. NULL: it was not measured. */
 static void bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
                                  const bm_bench_job *native, bm_bench_job *job)
 {
@@ -56,7 +56,7 @@ static void bench_answer_compute(const bm_bench_options *options, const bm_bench
     const double seconds = job->seconds > disk ? job->seconds : disk;
     job->gb_s = over(job->bytes * 1e-9, seconds);
     job->documents_s = over(job->documents, seconds);
-    /* The cores that the job would keep busy on the CPU alone, minus those that it keeps busy
+    /* The job would keep some cores busy on the CPU alone. Subtract the cores that it keeps busy
      * beside the device. */
     job->replaces = native != NULL ? (native->cpu_seconds - job->cpu_seconds) / seconds : 0;
     job->hours = over(1e9, job->documents_s) / 3600;
@@ -107,8 +107,8 @@ static bm_status add_record(bm_json *json, bm_str text, bm_error *err)
                                  : bm_buf_add(&json->buf, "\n", 1, err);
 }
 
-/* Write `n` documents as JSON Lines; they are on the disk when it returns. *bytes: size of the
- * file. */
+/* Write `n` documents as JSON Lines. They are on the disk when the function returns. *bytes: size
+ * of the file. */
 static bm_status write_sample(const bm_bench_text *text, size_t n, const char *path, double *bytes,
                               bm_error *err)
 {
@@ -134,8 +134,9 @@ out:
     return status;
 }
 
-/* The rate of input or output in MB/s, from the time since `begin` (wall clock, the thread's CPU
- * clock) that the thread spent waiting. 0: hardly any, as with files in memory. */
+/* Return the rate of input or output in MB/s, over the time that the thread spent waiting. `begin`
+ * has the wall clock and the thread's CPU clock at the beginning. 0: there was hardly any waiting,
+ * as with files in memory. */
 static double wait_rate(double bytes, const double begin[2])
 {
     const double seconds = bm_clock_seconds() - begin[0];
@@ -143,8 +144,8 @@ static double wait_rate(double bytes, const double begin[2])
     return waited > seconds * .1 ? bytes * 1e-6 / waited : 0;
 }
 
-/* The rate at which a regular file is read, from the disk if the system drops it from the page
- * cache. 0: it cannot be read, or there was hardly any waiting. */
+/* Return the rate at which a regular file is read. The file comes from the disk if the system drops
+ * it from the page cache. 0: it cannot be read, or there was hardly any waiting. */
 static double read_rate(const char *path)
 {
     char *piece = bm_alloc(READ_PIECE, 1);
@@ -234,8 +235,8 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* Run each job once with one document and once with all. In the first round, later devices are left
- * out once the time is over, and *n becomes smaller. */
+/* Run each job once with one document and once with all documents. If the time ends during the
+ * first round, the remaining devices are left out, and *n becomes smaller. */
 static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)
 {
@@ -245,7 +246,7 @@ static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent
             *n = i;
             return BM_OK;
         }
-        if (first) { /* not measured: builds what is built only once */
+        if (first) { /* a run that is not measured builds what is built only once */
             BM_TRY(run_job(r, r->one, &jobs[i], &now[0], err));
             least[i][0] = least[i][1] = (spent){1e9, 1e9};
         }
@@ -263,7 +264,7 @@ static void set_spent(bm_bench_job *job, const spent least[2], uint32_t threads)
     const double cpu = least[1].cpu_seconds - least[0].cpu_seconds;
     job->opening = least[0].seconds;
     job->cpu_seconds = cpu > 0 ? cpu : 0;
-    /* At least the CPU time divided by the threads, in case the job of one document was
+    /* Use at least the CPU time divided by the threads, in case the job with one document was
      * disturbed. */
     job->seconds = seconds > job->cpu_seconds / threads ? seconds : job->cpu_seconds / threads;
 }
@@ -336,7 +337,7 @@ static bm_status add_billion(const bm_bench_options *options, bm_buf *out, const
     return options->watts > 0 ? bm_buf_add_format(out, err, ", %.3g kWh", job->kwh) : BM_OK;
 }
 
-/* Wrap into lines of at most LINE_CHARS, except for longer words. */
+/* Wrap the text into lines of at most LINE_CHARS. Only a longer word makes a longer line. */
 static void wrap(char *text)
 {
     char *line = text, *space = NULL;
@@ -375,7 +376,8 @@ bm_status bm_bench_answer_write(const bm_bench_options *options, const bm_bench_
         BM_TRY_OUT(add_job(&text, job, err));
     }
     BM_TRY_OUT(bm_buf_add_text(&text, ". A billion of them take", err));
-    for (size_t job = 0; job < 2; job++) { /* the first device (CPU if present) and the fastest */
+    for (size_t job = 0; job < 2; job++) { /* the first device, which is the CPU if present, and the
+                                              fastest */
         size_t best = job;
         for (size_t i = job; i < n; i += 2)
             best = jobs[i].gb_s > jobs[best].gb_s ? i : best;

@@ -12,11 +12,11 @@
  *                   text stopword:4; bag   shingles as long as word:5 in both
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
- * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
- * resident hashes and their limit are measured alternately. A GPU's limit is computed; if that is
- * not possible, its rows have no ratio. Each row has its threads and compute units. Without a
- * device list every usable device is measured, and a failure is only a warning; a device in the
- * list must work. */
+ * A ratio compares the shingles of a row with the arithmetic limit of the same device, on as many
+ * processors. The resident hashes and their limit are measured alternately. A GPU's limit is
+ * computed; if that is not possible, its rows have no ratio. Each row has its threads and compute
+ * units. If no devices are given, every usable device is measured, and a failure is only a warning.
+ * A given device must work. */
 #include <bandmill/device.h>
 #include <bandmill/version.h>
 #include <bandmill/option_names.h>
@@ -43,8 +43,8 @@
 #include "opencl/cl_link_rate.h"
 #include "sketch/scheme.h"
 
-/* bench_report -- the figures as JSON, together with machine, devices and settings, so that a
- * figure is never seen without the machine that it was measured on. */
+/* bench_report -- writes the figures as JSON, together with machine, devices and settings, so that
+ * no figure is seen without its machine. */
 
 typedef struct bm_bench_report {
     const bm_bench_options *options; /* with defaults filled in */
@@ -54,7 +54,7 @@ typedef struct bm_bench_report {
     size_t n_rows;
     const bm_bench_job *jobs;
     size_t n_jobs;
-    const bm_bench_rates *rates; /* of each device and of the disk */
+    const bm_bench_rates *rates; /* rates of each device and of the disk */
     size_t text_bytes, text_docs;
     bool text_made;
 } bm_bench_report;
@@ -148,7 +148,7 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
     bm_json_end_array(json);
 }
 
-/* Write one object and a newline. *json is the caller's (bm_string_free). */
+/* Write one object and a newline. The caller frees *json with bm_string_free. */
 static bm_status bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
 {
     const bm_version_info *version = bm_version();
@@ -175,14 +175,14 @@ out:
 }
 
 #define LINK_BYTES     ((size_t)64 << 20)
-#define LINK_SECONDS   120.0 /* most that the copies may take */
+#define LINK_SECONDS   120.0 /* most seconds that the copies may take */
 #define MEASURED_LIMIT "arithmetic limit"
 #define RESIDENT       "resident hashes"
 #define UPLOAD         "upload"
 #define READ_BACK      "read-back"
 #define ROWS_SHARE     .5 /* share of the time for rows; the rest is for jobs */
 #define COMPUTED_LIMIT "arithmetic limit, computed"
-#define LONG_DOC       3000u /* shingles, as in a long article or chapter */
+#define LONG_DOC       3000u /* shingles, as many as in a long article or chapter */
 
 typedef struct bench {
     bm_bench_options options; /* with defaults filled in */
@@ -191,7 +191,8 @@ typedef struct bench {
     bm_pool *pool;
     bm_bench_text text, foreign;
     bm_device_pick pick;
-    double min_seconds; /* least seconds of a run; fewer if the total time is limited */
+    double min_seconds; /* least seconds of a run; less than asked for if the total time is
+                           limited */
     double limit;       /* limit of the current device, M shingles/s; 0: unknown */
     const char *limit_name;
     bm_bench_row *rows;
@@ -199,7 +200,7 @@ typedef struct bench {
     uint64_t steps_done, steps;
     bm_bench_rates *rates; /* one for each device */
     double begin;
-    uint64_t left_out; /* rows without time for them */
+    uint64_t left_out; /* rows that were left out, because there was no time for them */
 } bench;
 
 /* Add a row with the device's names; the caller fills in the figures. */
@@ -253,7 +254,7 @@ static bm_bench_plan plan_of(const bench *b, uint32_t threads)
 typedef struct shingle_case {
     const char *what;
     const bm_bench_work *work;
-    uint32_t threads; /* host threads; 0: one, which only waits */
+    uint32_t threads; /* host threads; 0: a single thread, which only waits */
 } shingle_case;
 
 static bm_bench_series series_of(const bench *b, bm_bench_device *device, const shingle_case *c,
@@ -330,16 +331,16 @@ static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_cas
     return add_shingle_row(b, info, c, &rate, err);
 }
 
-/* A row from text in memory to words in memory. The documents are the caller's, unless
- * `foreign`. */
+/* A row that measures the way from text in memory to words in memory. The documents are the
+ * caller's, unless `foreign`. */
 typedef struct text_case {
     const char *what;
     bm_shingle_kind kind;
     uint32_t k;
-    bool plain;   /* not the caller's options: no normaliser, words between white space */
+    bool plain;   /* instead of the caller's options: no normaliser, words between white space */
     bool foreign; /* generated text that is not ASCII */
     bool bag;
-    bool native_only; /* measures the host alone */
+    bool native_only; /* measure only on the native CPU, because the row is about the host */
 } text_case;
 
 static const text_case text_cases[] = {
@@ -373,7 +374,7 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
         text.words = BM_WORDS_SPACE;
     }
     const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
-    text.stopwords = documents->common.data; /* NULL: the English list */
+    text.stopwords = documents->common.data; /* NULL: the English stop words */
     BM_TRY(bm_bench_device_set_text(device, &b->options, &text, documents, err));
     bm_bench_rate shingles = {0}, bytes = {0};
     bm_bench_work work = bm_bench_work_text;
@@ -392,7 +393,7 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
 typedef struct link_copies {
     char spec[sizeof((bm_device_info *)0)->spec];
     size_t bytes;
-    double rates[2]; /* up, down */
+    double rates[2]; /* upload, read-back */
     bm_status status;
     bm_error error;
 } link_copies;
@@ -453,7 +454,8 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-/* Hashes that are on the device already: timed by its own clock, if it has one. */
+/* A row for hashes that are on the device already. It is timed by the device's own clock, if there
+ * is one. */
 static shingle_case resident_case(const bench *b, const bm_device_info *info, const char *what)
 {
     if (info->kind == BM_DEVICE_NATIVE)
@@ -461,7 +463,7 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
     return (shingle_case){what, &bm_bench_work_kernel, 0};
 }
 
-/* Is this row wanted, although the answer does not need it, and is there time for it? */
+/* The answer does not need this row: is it wanted anyway, and is there time for it? */
 static bool wants_row(bench *b)
 {
     const double seconds = b->options.seconds * ROWS_SHARE;
@@ -492,7 +494,7 @@ out:
     return status;
 }
 
-/* Measure every scheme without weights; each one after the first gets its ratio to the first. */
+/* Measure every scheme without weights. Each scheme after the first gets its ratio to the first. */
 static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
     double first = 0, rate = 0;
@@ -530,7 +532,7 @@ static void note_rates(bench *b, const bm_device_info *info, bm_bench_rates *rat
     }
     rates->threads = b->options.threads;
     rates->cores = bm_bench_limit_threads(info, b->options.threads);
-    if (info->kind == BM_DEVICE_CL_CPU) /* it shares the host's memory */
+    if (info->kind == BM_DEVICE_CL_CPU) /* such a device shares the host's memory */
         rates->up_mb_s = rates->down_mb_s = 0;
 }
 
@@ -560,7 +562,7 @@ out:
     return long_rows(b, info, err);
 }
 
-/* Pick the devices; without a device list, every usable one. */
+/* Pick the given devices or, if none are given, every usable device. */
 static bm_status pick_devices(bench *b, bm_error *err)
 {
     const bool named = b->options.device.device != NULL;

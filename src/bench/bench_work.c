@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_work.c -- resident hashes, text and the arithmetic limit as repeatable work. See
+/* bench_work.c -- repeatable work on resident hashes, on text, and at the arithmetic limit. See
  * bench_work.h.
  *
  * Tests: tests/unit/bench/test_bench_limit.c, tests/unit/bench/test_bench_rate.c,
@@ -26,7 +26,7 @@
 #include "results/sign_dir.h"
 #include "sources/batch_sources.h"
 
-/* bench_text -- texts from files, through the readers of the jobs, or from a generator.
+/* bench_text -- gets texts from files, through the readers of the jobs, or from a generator.
  *
  * The generator draws a word of rank r with a probability of about 1/r (Zipf), and frequent words
  * are short, so shingles repeat about as they do in prose. A document has 40 to 240 words. */
@@ -34,8 +34,8 @@
 enum {
     VOCABULARY = 20000,
     COMMON = 64,    /* most frequent words; they make up two fifths of the text */
-    WORD_MAX = 14,  /* letters */
-    LETTER_MAX = 3, /* bytes */
+    WORD_MAX = 14,  /* most letters of a word */
+    LETTER_MAX = 3, /* most bytes of a letter */
     MADE_BYTES = 32000000,
     FOREIGN_BYTES = 16000000,
     READ_BYTES = 8 << 20
@@ -116,11 +116,12 @@ out:
 /* --- made --- */
 
 typedef struct text_word {
-    uint8_t len;                           /* bytes */
-    char bytes[WORD_MAX * LETTER_MAX + 1]; /* and the space after it */
+    uint8_t len;                           /* bytes of the word */
+    char bytes[WORD_MAX * LETTER_MAX + 1]; /* the word, and the space after it */
 } text_word;
 
-/* Letters as strings, drawn with equal probability: a frequent one may be listed several times. */
+/* Letters as strings. They are drawn with equal probability, so a frequent letter may be listed
+ * several times. */
 typedef struct script {
     const char *const *letters;
     uint32_t n_letters;
@@ -170,7 +171,8 @@ static void make_vocabulary(bm_random *random, const script *of, text_word *word
     }
 }
 
-/* List the commonest words as stop words (text/stop_words.h), in ascending order and each once. */
+/* List the commonest words as stop words (text/stop_words.h), in ascending order, each word
+ * once. */
 static bm_status list_common(const text_word *words, bm_buf *out, bm_error *err)
 {
     const text_word *before = NULL, *least;
@@ -195,16 +197,17 @@ static bm_status make_document(bm_random *random, const text_word *words, bool s
     uint64_t n = bm_random_range(random, 40, 241);
     BM_TRY(bm_buf_reserve(&text->bytes, (size_t)n * sizeof words[0].bytes, err));
     for (uint64_t i = 0; i < n; i++) {
-        double u = bm_random_u32(random) * 0x1p-32; /* exp of a uniform: density 1/rank */
+        double u = bm_random_u32(random) * 0x1p-32; /* exp of a uniform number: density 1/rank */
         const text_word *w = &words[(uint32_t)(exp(u * log(VOCABULARY + 1.0)) - 1)];
-        size_t len = (size_t)w->len + (spaced && i + 1 < n); /* no space after the last */
+        size_t len = (size_t)w->len + (spaced && i + 1 < n); /* the last word has no space after
+                                                                it */
         memcpy(text->bytes.data + text->bytes.len, w->bytes, len);
         text->bytes.len += len;
     }
     return end_document(text, err);
 }
 
-/* Generate documents in one script until there are `bytes` in all. */
+/* Generate documents in one script, until they have `bytes` bytes in all. */
 static bm_status make(const script *of, size_t bytes, bm_bench_text *text, bm_error *err)
 {
     text_word *words = NULL;
@@ -258,7 +261,7 @@ void bm_bench_text_reset(bm_bench_text *text)
     memset(text, 0, sizeof *text);
 }
 
-#define LIMIT_ROUNDS       200000u           /* about a millisecond */
+#define LIMIT_ROUNDS       200000u           /* takes about a millisecond */
 #define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* hashes in a task: fits in the L2 cache */
 #define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* hashes in a task: 16 MB, two tasks per thread */
 
@@ -293,7 +296,7 @@ void bm_bench_device_close(bm_bench_device *device)
         backend != NULL && backend->ops->drain(backend, NULL) != BM_OK && backend->stuck;
     bm_backend_close(backend);
     if (stuck)
-        device->workers = NULL; /* leaked, since the device may still write to them */
+        device->workers = NULL; /* leaked, because the device may still write to them */
     for (uint32_t w = 0; device->workers != NULL && w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler_close(worker->shingler);
@@ -307,7 +310,7 @@ void bm_bench_device_close(bm_bench_device *device)
     memset(device, 0, sizeof *device);
 }
 
-/* Make space for the words of the slot's documents, and set up the task. */
+/* Make room for the words of the slot's documents, and set up the task. */
 static bm_status set_task(const bm_bench_device *device, bm_bench_slot *slot, bm_error *err)
 {
     size_t n_docs = slot->batch.n_docs;
@@ -510,7 +513,7 @@ const bm_bench_work bm_bench_work_kernel = {.work = work_kernel, .finish = finis
 const bm_bench_work bm_bench_work_text = {.work = work_text, .finish = finish_thread};
 const bm_bench_work bm_bench_work_limit = {.work = work_limit};
 
-/* bench_limit -- the limits of devices. See bench_work.h. */
+/* bench_limit -- finds the limits of devices. See bench_work.h. */
 
 uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads)
 {
@@ -544,7 +547,8 @@ static bool names(const bm_device_info *info, const char *word)
     return false;
 }
 
-/* Compute units that the driver counts as one: for RDNA (gfx10 and later), ROCm counts pairs. */
+/* Return how many compute units the driver counts as one. For RDNA (gfx10 and later), ROCm counts
+ * pairs. */
 static unsigned units_of_one(const bm_device_info *info)
 {
     return strstr(info->platform, "AMD Accelerated Parallel Processing") != NULL &&
@@ -557,7 +561,7 @@ bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_benc
 {
     static const struct {
         const char *word;
-        unsigned least, most; /* multiply-adds of 32 bits in a clock of a compute unit */
+        unsigned least, most; /* 32-bit multiply-adds of a compute unit in a clock */
     } vendors[] = {{"NVIDIA", 64, 64}, {"AMD", 16, 64}, {"Advanced Micro Devices", 16, 64}};
     if (info->kind != BM_DEVICE_CL_GPU || perms == 0)
         return false;
@@ -573,7 +577,7 @@ bool bm_bench_limit_computed(const bm_device_info *info, uint32_t perms, bm_benc
     return false;
 }
 
-/* bench_rate -- runs on a pool, and their median. See bench_work.h. */
+/* bench_rate -- does runs on a pool, and computes their median. See bench_work.h. */
 
 /* One thread's results, in cache lines of its own. */
 typedef struct tally {
@@ -599,7 +603,7 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
     do
         status = r->work->work(r->work->ctx, thread, &mine->done, err);
     while (status == BM_OK && bm_clock_seconds() - r->begin < r->plan->min_seconds);
-    if (r->work->finish != NULL) { /* even after a failure: nothing may stay under way */
+    if (r->work->finish != NULL) { /* even after a failure, because no task may stay under way */
         bm_status last = r->work->finish(r->work->ctx, thread, status == BM_OK ? err : NULL);
         status = status == BM_OK ? last : status;
     }
@@ -642,7 +646,8 @@ static void summarise(double *rates, uint32_t n, bm_bench_rate *out)
     out->max = rates[n - 1];
 }
 
-/* The rates of a series' runs: n + 1 of shingles, then n + 1 of bytes, the warm-up's last. */
+/* The rates of the runs of a series: n + 1 rates of shingles, then n + 1 rates of bytes. In both,
+ * the warm-up comes last. */
 typedef struct found {
     tally *tallies;
     double *rates;

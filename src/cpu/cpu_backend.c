@@ -2,10 +2,10 @@
 /* cpu_backend.c -- the native CPU as a backend.
  *
  * The loops are chosen once, at open. submit computes in the calling thread. It only reads shared
- * data, and its scratch (a block of mixed hashes and one padded signature: 16 KiB) is on the stack,
- * so any number of threads may submit at once. Nothing is allocated, except the state that a scheme
- * keeps for each thread (native_row.h). A document's band keys are computed right after its minima,
- * while these are in the first-level cache. */
+ * data. Its work memory is 16 KiB on the stack: a block of mixed hashes, and one padded signature.
+ * So any number of threads may submit at once. Nothing is allocated, except the state that a scheme
+ * keeps for each thread (native_row.h). The band keys of a document are computed right after its
+ * minima, which are then still in the first-level cache. */
 #include "cpu/cpu_backend.h"
 
 #include <bandmill/option_names.h>
@@ -22,11 +22,11 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define BATCH_HASHES ((size_t)1 << 17) /* 1 MiB: the second-level cache of current processors */
+#define BATCH_HASHES ((size_t)1 << 17) /* 1 MiB, as the second-level cache of current processors */
 
 typedef struct cpu_backend {
     bm_backend base;
-    bm_scheme_params params; /* for the words in use */
+    bm_scheme_params params; /* only for the words in use */
     const bm_native_ops *ops;
     bm_native_choice choice;
     uint32_t word_bytes;
@@ -84,7 +84,7 @@ static void cpu_close(bm_backend *backend)
     bm_free(cpu);
 }
 
-/* Choose what signing needs: the scheme's coefficients and loops. */
+/* Choose what signing needs: the coefficients of the scheme, and its loops. */
 static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa, bm_error *err)
 {
     cpu->choice = (bm_native_choice){.loops = bm_sign_loops_find(isa), .params = &cpu->params};
@@ -124,19 +124,20 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     return BM_OK;
 }
 
-/* A block of a task's hashes, mixed. A block holds as many whole documents as fit, so that short
- * documents share vectors and the latency of mixing. A document longer than a block takes several
- * blocks. */
+/* A block of a task's hashes, mixed. It has as many whole documents as fit, so that short documents
+ * fill whole vectors and hide the latency of mixing. A document that is longer than a block takes
+ * several blocks. */
 typedef struct mixed {
     const cpu_backend *cpu;
     bm_native_choice choice; /* with this thread's own data */
     const bm_sign_task *task;
-    uint64_t begin, end; /* the block holds the task's hashes begin … end-1 */
+    uint64_t begin, end; /* the block has the task's hashes begin … end-1 */
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
 } mixed;
 
-/* Fill the block again, with hashes from `begin` on, which is in document `doc`: as many of that
- * document as fit and, if all do, the following documents that fit whole. */
+/* Fill the block again. The first hash is `begin`, in document `doc`. As many hashes of this
+ * document are taken as fit. If all fit, the following documents are taken, as far as they fit
+ * whole. */
 static void mix(mixed *m, size_t doc, uint64_t begin)
 {
     const uint64_t *offsets = m->task->offsets;
@@ -212,7 +213,7 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
     if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
-    mixed m = {.cpu = cpu, .choice = cpu->choice, .task = task}; /* an empty block */
+    mixed m = {.cpu = cpu, .choice = cpu->choice, .task = task}; /* begins with an empty block */
     if (cpu->ops->borrow != NULL)
         BM_TRY(cpu->ops->borrow(m.choice.kept, &m.choice.borrowed, err));
     sign_task(&m);
@@ -221,7 +222,7 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
     return BM_OK;
 }
 
-/* submit has already done the work. */
+/* Does nothing, because submit has already done the work. */
 static bm_status cpu_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
     (void)backend;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cws_few_lanes.h -- cws_lanes.h for instruction sets that cannot pack lanes or convert unsigned
- * words; cws_<set>.c defines LANES and `at_most`. */
+ * words. The file cws_<set>.c of the instruction set defines LANES and `at_most`. */
 #pragma once
 
 #define SHARES_BITS 31

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_kept.c -- memory for the elements that cws keeps; see cws_kept.h.
+/* cws_kept.c -- memory for what cws keeps of elements. See cws_kept.h.
  *
- * Slots are filled from the first on, so few different elements take few pages of memory.
+ * Slots are used in order, so few different elements take few pages of memory.
  *
  * Tests: tests/unit/cpu/test_cws_kept.c */
 #include "cpu/cws_kept.h"
@@ -20,7 +20,7 @@ static uint32_t padded(uint32_t n, uint32_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Coefficients of the complements of the words, ~w = -a e + ~b, for w_2 and w_3. */
+/* Compute the coefficients of the complements of the words w_2 and w_3: ~w = -a e + ~b. */
 static void fill_coefs(bm_cws_kept *kept)
 {
     const bm_scheme_params *params = kept->params;
@@ -33,7 +33,7 @@ static void fill_coefs(bm_cws_kept *kept)
         }
 }
 
-/* Bytes of a slot and of its part of the table. */
+/* Return the bytes of a slot, including its part of the table. */
 static size_t slot_bytes(const bm_cws_kept *kept)
 {
     return kept->stride + sizeof(bm_cws_slot) + 2 * sizeof(uint64_t);
@@ -114,7 +114,8 @@ void bm_cws_store_reserve(bm_cws_store *store, uint32_t n)
     const bool draw = store->table.patience < 0;
     if (n <= store->n_max - store->n && !draw)
         return;
-    (void)bm_hash_table_clear(&store->table, store->n_max, NULL); /* its memory suffices */
+    (void)bm_hash_table_clear(&store->table, store->n_max, NULL); /* cannot fail, because the
+                                                                     table's memory suffices */
     if (draw)
         store->table.seed = bm_hash_draw_seed();
     store->n = 0;

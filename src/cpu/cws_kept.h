@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cws_kept.h -- what cws keeps of elements from one document to the next, so that a repeated
- * element costs little arithmetic: e_0 … e_4, and for each permutation a byte that bounds its value
- * from below (cws_lanes.h). All of it depends only on the element and the coefficients, so it
- * changes no word.
+ * element costs little arithmetic: e_0 … e_4, and for each permutation a byte that bounds its
+ * value from below (cws_lanes.h). All of this depends only on the element and the coefficients, so
+ * it changes no word of a signature.
  *
  *     hash -> table (base/hash_table.h) -> slot: hash, e_0 … e_4 | bytes
  *
- * Slots are assigned in the order in which elements come, so documents with the same elements in
- * the same order, such as vectors of a fixed dimension, read slots one after another. A full store
- * is emptied; frequent elements soon return. One thread at a time uses a store: it borrows one to
- * sign and returns it, and there are as many stores as were ever borrowed at once.
+ * Slots are assigned in the order in which elements come. So if documents have the same elements in
+ * the same order, like vectors of a fixed dimension, slots are read one after another. A full store
+ * is emptied, and frequent elements soon get slots again. A thread borrows a store for signing, and
+ * then returns it. So a store is used by one thread at a time, and there are as many stores as were
+ * ever borrowed at once.
  *
  * Threads: any number may call bm_cws_kept_borrow and bm_cws_kept_return at once. Tests:
  * tests/unit/cpu/test_cws_kept.c */
@@ -19,7 +20,7 @@
 #include "base/idle.h"
 #include "cpu/cws_loops.h"
 
-#define BM_CWS_NONE UINT32_MAX /* no slot */
+#define BM_CWS_NONE UINT32_MAX /* the element has no slot */
 
 typedef struct bm_cws_slot {
     uint64_t hash;
@@ -30,30 +31,32 @@ typedef struct bm_cws_slot {
 typedef struct bm_cws_store {
     bm_hash_table table; /* from hashes to slots, with space for n_max */
     bm_cws_slot *slots;
-    uint8_t *bounds; /* `stride` bytes of each slot */
+    uint8_t *bounds; /* `stride` bytes for each slot */
     uint32_t stride, n, n_max;
 } bm_cws_store;
 
 /* The part that all threads share. */
 typedef struct bm_cws_kept {
     const bm_scheme_params *params; /* borrowed */
-    uint32_t *coefs;                /* as bm_cws_loops.bounds reads them, rows of `stride` */
-    uint32_t stride;                /* permutations, padded to BM_CWS_MASK */
-    uint32_t n_used;                /* permutations that are computed: padded to 2 * BM_CWS_LANES */
-    uint32_t n_slots;               /* size of a store */
+    uint32_t *coefs;                /* rows of `stride`, as bm_cws_loops.bounds reads them */
+    uint32_t stride;                /* number of permutations, padded to BM_CWS_MASK */
+    uint32_t n_used;                /* number of permutations that are computed, padded to 2 *
+                                       BM_CWS_LANES */
+    uint32_t n_slots;               /* number of slots of a store */
     bm_idle stores;                 /* stores that are not in use */
 } bm_cws_kept;
 
-/* Open *out, with stores of about `bytes` each; 0: the default. */
+/* Open *out, with stores of about `bytes` bytes each; 0: the default. */
 bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_kept **out,
                            bm_error *err);
 void bm_cws_kept_close(bm_cws_kept *kept); /* NULL is fine */
-/* A store for this thread alone, filled into *out. */
+/* Set *out to a store that only this thread uses. */
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err);
 void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store);
-/* Reserve space for n more elements, at most BM_CWS_BLOCK. All elements may be dropped for that. */
+/* Reserve room for n more elements, n <= BM_CWS_BLOCK. To make room, all elements may be
+ * dropped. */
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
-/* Add a slot for an element that has none, in reserved space. The caller fills in its words and
+/* Add a slot for an element that has none, in the reserved room. The caller fills in its words and
  * bounds. */
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
@@ -68,7 +71,7 @@ static inline bool bm_cws_slot_has(const void *slots, uint32_t slot, const void 
     return ((const bm_cws_slot *)slots)[slot].hash == *(const uint64_t *)hash;
 }
 
-/* The slot of an element, or BM_CWS_NONE. Slot `guess` is tried first. */
+/* Return the slot of an element, or BM_CWS_NONE. Slot `guess` is tried first. */
 static inline uint32_t bm_cws_store_find(const bm_cws_store *store, uint64_t hash, uint32_t guess)
 {
     if (guess < store->n && store->slots[guess].hash == hash)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_lanes.h -- the loops of cws for vectors of LANES doubles, or 2 LANES floats and words of 32
- * bits; for cws_<set>.c, which defines LANES and how bytes are compared (at_most).
+/* cws_lanes.h -- the loops of cws for vectors of LANES doubles, or of 2 LANES floats or words of 32
+ * bits. It is included by cws_<set>.c, which defines LANES and how bytes are compared (at_most).
  *
- * The vectors are the compiler's own (an extension that gcc and clang share): the same operations,
- * in the same order, become the instructions of each set. The operations on doubles are exactly
- * those of base/portable_log.h and sketch/cws_draws.h, so all bits are the same. A 32-bit number
- * becomes a double by putting it into the last bits of 2^52, which is exact.
+ * The vectors are an extension of the language that gcc and clang share. So the same operations, in
+ * the same order, become the instructions of each set. The operations on doubles are exactly those
+ * of base/portable_log.h and sketch/cws_draws.h, so all bits are the same. A 32-bit number becomes
+ * a double by putting it into the last bits of 2^52, which is exact.
  *
  * Floats only decide which elements are computed exactly. With u_j as in cws_draws.h,
  *
  *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2 + d^3/3) u_0 u_1,
  *     d = 1 - u_2 u_3 = p_2 + p_3 (1 - p_2),  p_j = 1 - u_j
  *
- * (the first terms of the series of -ln(1-d)). No term is negative, and 1 - p_2 is small only where
- * p_2 is most of d. So the roundings to 24 bits, fewer than twenty, raise the bound by less than
- * 2^-19 of itself, and native_cws.c raises its limits by more.
+ * (the first terms of the series of -ln(1-d)). No term is negative, and if 1 - p_2 is small, p_2 is
+ * most of d. So the roundings to 24 bits, of which there are fewer than twenty, raise the bound by
+ * less than 2^-19 of itself. native_cws.c raises its limits by more than that.
  *
- * Bounds and limits are reduced to a byte: the exponent and the first four bits after the point,
- * counted from 2^-15, and 0 or 255 outside that range. The byte never falls when the number grows,
- * so if a bound is within its limit, its byte is within the limit's byte. A limit that is infinite
- * or NaN has the byte 255, which lets everything pass. */
+ * Bounds and limits are reduced to a byte. The byte is the exponent and the first four bits after
+ * the point, counted from 2^-15; outside the range of a byte it is 0 or 255. If a number grows, its
+ * byte does not fall. So if a bound is within its limit, the byte of the bound is within the byte
+ * of the limit. A limit that is infinite or NaN has the byte 255, so that everything passes. */
 #pragma once
 
 #include "cpu/cws_loops.h"
@@ -36,22 +36,24 @@ typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
 #define SHARES ((float)(UINT64_C(1) << SHARES_BITS)) /* SHARES_BITS: in cws_<set>.c */
 
-/* w / 2^32 times SHARES, rounded to the nearest or down. */
+/* Return w / 2^32 times SHARES, rounded to the nearest or down. */
 static inline f32_lanes shares_of(u32_lanes w);
-/* A bit for each of 64 bytes: is it at most `limit`? An instruction set may let a few more pass. */
+/* Return one bit for each of 64 bytes: is the byte at most `limit`? For some instruction sets, a
+ * few higher bytes pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
-/* Fill `out` with first + more + byte * 2^16 for each of eight bytes, the lowest first; `more` is a
- * constant. */
+/* Fill `out` with first + more + byte * 2^16 for each of eight bytes, the lowest byte first. `more`
+ * must be a constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
-/* Fill `out`, which has space for all lanes, with first + i for each lane i with x at most `most`.
- * Returns how many. */
+/* Append first + i to `out` for each lane i in which x is at most `most`. `out` must have room for
+ * all lanes. Returns how many were appended. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
 #define TWO_52_BITS UINT64_C(0x4330000000000000) /* bits of the double 2^52 */
 #define LOW_52      ((UINT64_C(1) << 52) - 1)
 #define K_BIAS      UINT64_C(2048) /* makes exponents positive */
 
-/* bm_portable_log of the numbers with these bits, which are not subnormal, times 2^k. */
+/* Return bm_portable_log of the numbers with these bits, times 2^k. The numbers must not be
+ * subnormal. */
 static inline f64_lanes log_lanes(u64_lanes bits, u64_lanes k)
 {
     const u64_lanes above = bits - BM_LOG_SQRT_HALF + (K_BIAS << 52);
@@ -72,14 +74,14 @@ static inline f64_lanes log_of(f64_lanes x)
     return log_lanes((u64_lanes)x, (u64_lanes){0});
 }
 
-/* w + 1/2 */
+/* Return w + 1/2. */
 static inline f64_lanes half_lanes(u64_lanes w)
 {
     return (f64_lanes)(w | TWO_52_BITS) - (0x1p52 - 0.5);
 }
 
-/* bm_cws_floor, for |v| < 2^51: round to the nearest integer, and subtract 1 where that is above
- * v. */
+/* Compute bm_cws_floor for |v| < 2^51: round to the nearest integer, and subtract 1 in the lanes in
+ * which that is above v. */
 static inline f64_lanes floor_lanes(f64_lanes v)
 {
     const double shift = 0x1.8p52;
@@ -88,7 +90,8 @@ static inline f64_lanes floor_lanes(f64_lanes v)
     return nearest - (f64_lanes)((u64_lanes)(nearest > v) & (u64_lanes)one);
 }
 
-/* Pack words 0 and 1, and words 2 and 3; the second of each is the upper half. */
+/* Pack words 0 and 1 into one number, and words 2 and 3 into another. The second word of each is
+ * the upper half. */
 static inline void put_pairs(four_words w, uint64_t *first, uint64_t *second)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -100,7 +103,7 @@ static inline void put_pairs(four_words w, uint64_t *first, uint64_t *second)
 #endif
 }
 
-/* Pairs are gathered one after another, four words at once. */
+/* Gather the pairs one after another, four words at once. */
 static void gather(const bm_cws_block *block, const bm_scheme_params *params, const uint32_t *pairs,
                    size_t n, bm_cws_batch *batch)
 {
@@ -118,15 +121,15 @@ static void gather(const bm_cws_block *block, const bm_scheme_params *params, co
     }
 }
 
-/* r or c of these two words: -ln(u u') */
+/* Compute r or c from two words: -ln(u u'). */
 static inline f64_lanes gamma_of(u64_lanes words)
 {
     return -log_of(half_lanes(words & UINT32_MAX) * half_lanes(words >> 32) * 0x1p-64);
 }
 
-/* bm_cws_value, with each step done for all pairs before the next step: the steps of one pair
- * depend on each other, and a processor looks only some hundred operations ahead. Lanes after the
- * last pair, up to the end of its register, are computed too, and dropped. */
+/* Compute bm_cws_value for all pairs. Each step is done for all pairs before the next step, because
+ * the steps of one pair depend on each other, and a processor looks only some hundred operations
+ * ahead. The last register may have lanes without a pair. These are computed too, and dropped. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
 {
@@ -155,8 +158,8 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
 #define STEP_BITS 19 /* bits of a float after the exponent and the first four bits */
 #define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* the step of 2^-15 SHARES^2 */
 
-/* Reduce numbers, which are in units of SHARES^2, to bytes (see above). The sign of a NaN does not
- * matter. */
+/* Reduce numbers to bytes (see above). The numbers are in units of SHARES^2. The sign of a NaN does
+ * not matter. */
 static inline u8_lanes bytes_of(f32_lanes x)
 {
     const i32_lanes step = (i32_lanes)((u32_lanes)x >> STEP_BITS) - LOW_STEP;
@@ -182,7 +185,7 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
     }
 }
 
-/* For each byte: the numbers of its set bits, a byte each, the lowest first. */
+/* For each byte value: the positions of its set bits, the lowest first, one byte for each. */
 #define BIT(b, i)   ((uint64_t)(b) >> (i)&1)
 #define BELOW(b, i) __builtin_popcount((b) & ((1u << (i)) - 1))
 #define PLACE(b, i) (BIT(b, i) * (i) << 8 * BELOW(b, i))
@@ -195,9 +198,9 @@ static void bounds(const uint32_t *coefs, uint32_t stride, uint32_t n, const uin
 static const uint64_t places_of_bits[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128),
                                              PLACES_64(192)};
 
-/* Fill `out` with first + i * 2^16 for each set bit i; returns the end of these numbers. Eight
- * words are written for each byte of `bits`, since a branch on their number would often be
- * mispredicted, which costs more. */
+/* Fill `out` with first + i * 2^16 for each set bit i. Returns the end of the filled part. Eight
+ * words are always written for each byte of `bits`, because a branch on the number of set bits
+ * would often be mispredicted, which costs more. */
 static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out)
 {
 #pragma GCC unroll 8
@@ -209,8 +212,8 @@ static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out
     return out;
 }
 
-/* Store the non-empty masks of the next elements in `scan`, as many as fit. All masks are read
- * first, so that the loads of rows overlap. */
+/* Store the non-empty masks of the next elements in `scan`, for as many elements as fit. All masks
+ * are read first, so that the loads of several rows overlap. */
 static inline void look_at_rows(const bm_cws_block *block, const bm_cws_open *open,
                                 bm_cws_scan *scan)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cws_scalar.c -- the loops of cws for any processor. The compiler makes registers of SSE2, or
- * scalar code, of vectors of two doubles.
+/* cws_scalar.c -- the loops of cws for any processor. The compiler turns vectors of two doubles
+ * into registers of SSE2, or into scalar code.
  *
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
 #define LANES 2
@@ -9,7 +9,7 @@
 #define EACH UINT64_C(0x0101010101010101)
 
 /* Compares eight bytes at a time, but only the upper 7 bits of each, so that no subtraction borrows
- * from the next byte. A byte that is one above `limit` may therefore pass too. */
+ * from the next byte. Therefore a byte that is one above `limit` may pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
 {
     const uint64_t all = (limit >> 1 | 0x80) * EACH;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_loops.c -- powers of the multiplier, and keys by the scalar reference. Instruction sets
- * without 64-bit vector multiplies use these: their scalar multiplier is as fast as 64-bit products
- * made of 32-bit vector multiplies. */
+/* key_loops.c -- computes powers of the multiplier, and keys by the scalar reference. Instruction
+ * sets without 64-bit vector multiplies use the scalar keys. Their scalar multiplier is as fast as
+ * 64-bit products that are combined from 32-bit vector multiplies. */
 #include "cpu/key_loops.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_loops.h -- band keys right after the minima.
+/* key_loops.h -- computes band keys right after the minima.
  *
  * The key of a band is a polynomial in the multiplier: k = (band+1)*M^r + w0*M^(r-1) + … + w(r-1)
- * mod 2^64. With precomputed powers its terms are independent, and the sum may be taken in any
- * order: eight words at a time. */
+ * mod 2^64. With precomputed powers the terms are independent, and may be added in any order. So
+ * eight words are processed at a time. */
 #pragma once
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_KEY_LANES 8u /* words taken at once; this many may be read past the last band */
+#define BM_KEY_LANES 8u /* words taken at once; as many may be read past the last band */
 
 typedef struct bm_key_plan {
     uint32_t bands, rows;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* key_loops_avx512.c -- band keys with AVX-512 DQ, which multiplies 64-bit lanes.
  *
- * Eight bands are computed at a time. The words of each are multiplied by the powers, eight lanes
- * at once; lanes past the band are multiplied by zero. The eight vectors are added up crosswise
- * into one vector of eight sums, which is then mixed. For 16 bands of 8 rows, about 100 vector
- * operations replace 128 scalar multiplies in chains of 8.
+ * Eight bands are computed at a time. The words of each band are multiplied by the powers, eight
+ * lanes at once. Lanes past the end of the band are multiplied by zero. The eight vectors are added
+ * up crosswise into one vector of eight sums, which is then mixed. For 16 bands of 8 rows, about
+ * 100 vector operations replace 128 scalar multiplies in chains of 8.
  *
  * Tests: tests/unit/cpu/test_key_loops.c */
 #include <immintrin.h>
@@ -21,20 +21,21 @@ static inline __m512i fmix64_lanes(__m512i k)
     return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
 }
 
-/* In each quarter, lane 0 is the sum of the two lanes of x, lane 1 the sum of the two lanes of
- * y. */
+/* In each quarter of the result, lane 0 is the sum of the two lanes of x, and lane 1 the sum of the
+ * two lanes of y. */
 static inline __m512i add_pairs(__m512i x, __m512i y)
 {
     return _mm512_add_epi64(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* The quarters are sums of neighbouring quarters: the first two of x, the last two of y. */
+/* Add neighbouring quarters. The first two quarters of the result come from x, the last two from
+ * y. */
 static inline __m512i add_quarters(__m512i x, __m512i y)
 {
     return _mm512_add_epi64(_mm512_shuffle_i64x2(x, y, 0x88), _mm512_shuffle_i64x2(x, y, 0xDD));
 }
 
-/* Lane i: the sum of the lanes of v[i]. */
+/* Lane i of the result is the sum of the lanes of v[i]. */
 static inline __m512i sums_of_eight(const __m512i v[8])
 {
     __m512i low = add_quarters(add_pairs(v[0], v[1]), add_pairs(v[2], v[3]));
@@ -42,7 +43,7 @@ static inline __m512i sums_of_eight(const __m512i v[8])
     return add_quarters(low, high);
 }
 
-/* The terms of one band, not yet added up. */
+/* Return the terms of one band, not added up yet. */
 static inline __m512i terms(const bm_key_plan *plan, const uint32_t *words)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -61,7 +62,8 @@ void bm_band_keys_avx512(const bm_key_plan *plan, const uint32_t *words, uint64_
     for (uint32_t band = 0; band < plan->bands; band += 8) {
         __m512i v[8];
 #pragma GCC unroll 8
-        for (uint32_t i = 0; i < 8; i++) { /* past the end: the last band again, not stored */
+        for (uint32_t i = 0; i < 8; i++) { /* past the end, the last band is computed again and not
+                                              stored */
             uint32_t at = band + i < plan->bands ? band + i : plan->bands - 1;
             v[i] = terms(plan, words + (size_t)at * plan->rows);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native.c -- the schemes on the native CPU: a row of functions for each.
+/* native.c -- signs on the native CPU: a row of functions for each scheme.
  *
  * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include <string.h>
@@ -10,8 +10,8 @@
 
 /* === native affine32 ===
  *
- * Affine32 and nemo on the native CPU. Each mixes a block in its own way; then both take the minima
- * of a*h + b. */
+ * affine32 and nemo on the native CPU. Each scheme mixes a block in its own way. Then both take the
+ * minima of a*h + b. */
 
 static void affine32_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n,
                          void *block)
@@ -42,8 +42,8 @@ const bm_native_ops bm_native_nemo = {
 
 /* === native oph ===
  *
- * oph on the native CPU: one hash a shingle, the least of each bin, and donors for the bins that
- * stay empty (oph_bins.c). */
+ * oph on the native CPU. A shingle has one hash, and each bin keeps the least of its hashes. Bins
+ * that stay empty get a word from a donor (oph_bins.c). */
 
 static void oph_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {
@@ -111,7 +111,7 @@ static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t
     choice->loops->wide->fmix64(hashes, n, block);
 }
 
-/* Narrow 64-bit values to 32-bit words, in the same memory. */
+/* Narrow 64-bit values to 32-bit words, in place. */
 static void narrow(const bm_native_choice *choice, void *words)
 {
     const bm_scheme_params *params = choice->params;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_cws.c -- cws on the native CPU: a weighted document at a time.
+/* native_cws.c -- signs by cws on the native CPU, one weighted document at a time.
  *
  *     elements -> block: logarithms and limits of the weights (cws_loops.h)
  *              -> numbers of each element, computed once and then kept (cws_kept.h)
@@ -13,32 +13,32 @@
  * computes the elements that may have an a as small as level/W. If the least a of a permutation is
  * larger, another scan follows with a higher level. The last level includes every element.
  *
- * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not. As
- * for rounding, floats make the bound larger by 2^-19 at most, and ln a, made of numbers below 2^11
- * by some ten operations in double, is off by less than 2^-36. To allow for that, the limit of an
- * element, level S/W, is made larger by 2^-14. Comparing both as bytes only lets more pass
- * (cws_lanes.h). The order of the candidates does not matter either: of equal values, the one with
- * the lower hash is chosen.
+ * Nothing is lost: elements passed over have an a above level/W, and the chosen one does not.
+ * Rounding: floats make the bound larger by 2^-19 at most. ln a is computed from numbers below 2^11
+ * by some ten operations in double, so its error is less than 2^-36. To allow for both, the limit
+ * of an element, level S/W, is made larger by 2^-14. Bounds and limits are compared as bytes, which
+ * only lets more elements pass (cws_lanes.h). The order of the candidates does not matter: of two
+ * equal values, the one with the lower hash is chosen.
  *
  * The bound c exp(-r) of an element is the same in every document. Its byte for each permutation is
- * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta
- * are not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
+ * kept. So if an element comes again, one comparison covers 64 permutations. r, c and beta are not
+ * kept, because 24 bytes for each permutation would fill the caches, and few of them are needed.
  *
- * Other scratch is on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
+ * Other work memory is on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
 #include "cpu/cws_kept.h"
 #include "cpu/native_row.h"
 
 #define SLACK (1.0 + 0x1p-14)
 #define EVERY __builtin_inf()
 
-/* Every first level from 2 to 3 is equally fast: a higher level gives more candidates, a lower
- * level more second scans. A document of several blocks begins with the second level, since a
- * second scan would fetch them again. */
+/* Any first level from 2 to 3 is equally fast: a higher level gives more candidates, and a lower
+ * level more second scans. A document of several blocks begins with the second level, because a
+ * second scan would fetch its blocks again. */
 static const double levels[] = {2.5, 7.0, 16.0, EVERY};
 #define N_LEVELS (sizeof levels / sizeof levels[0])
 
 typedef struct choice {
-    double value; /* the least so far */
+    double value; /* the least value so far */
     uint64_t hash;
 } choice;
 
@@ -48,21 +48,21 @@ typedef struct chooser {
     const bm_cws_loops *loops;
     const bm_cws_kept *kept;
     bm_cws_store *store;
-    const uint64_t *hashes; /* the document's hashes; `weights` too */
+    const uint64_t *hashes; /* hashes of the whole document, like `weights` */
     const double *weights;
     size_t n;
     double greatest, sum; /* the greatest weight; the sum of all weights, divided by `greatest` */
     double most;          /* the logarithm of level/W */
-    bm_cws_open open;     /* permutations in which the least may not have been found */
+    bm_cws_open open;     /* permutations whose least value may not have been found yet */
     choice best[BM_PERMS_MAX];
     bm_cws_batch batch;
     bm_cws_block block;
     bm_cws_scan scan; /* the scan of the block's elements */
-    size_t fetched;   /* the end of the block in the document; 0: none yet */
+    size_t fetched;   /* index in the document at which the block ends; 0: no block was fetched */
 } chooser;
 
-/* There is no branch on which value is less, since it would often be mispredicted. Equal values are
- * very rare. */
+/* Keep the lesser value. There is no branch on the comparison, because it would often be
+ * mispredicted. Equal values are very rare. */
 static inline void keep_less(choice *best, double value, uint64_t hash)
 {
     if (value == best->value && hash < best->hash)
@@ -72,8 +72,8 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Compute the pairs of the batch, BM_CWS_BATCH at a time, and with `all` also the rest. A pair with
- * a value above `most` is never chosen. */
+/* Compute the pairs of the batch, BM_CWS_BATCH at a time. With `all`, the rest is computed too.
+ * Pairs with a value above `most` are never chosen. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -91,7 +91,7 @@ static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
         memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
 }
 
-/* Add a slot for `hash` to the store, and fill it; returns its number. */
+/* Add a slot for `hash` to the store, and fill it. Returns the number of the slot. */
 static uint32_t keep(const chooser *c, uint64_t hash)
 {
     const bm_cws_kept *kept = c->kept;
@@ -103,8 +103,8 @@ static uint32_t keep(const chooser *c, uint64_t hash)
     return slot;
 }
 
-/* Get the words and rows of all elements of the block, and prefetch the rows before the first is
- * needed. */
+/* Get the words and the rows of bounds of all elements of the block. Prefetch the rows before the
+ * first one is needed. */
 static void fetch_block(chooser *c, const uint64_t *hashes)
 {
     bm_cws_store *store = c->store;
@@ -123,7 +123,7 @@ static void fetch_block(chooser *c, const uint64_t *hashes)
     }
 }
 
-/* Scan the elements from `begin` on, as many as a block holds; returns how many. */
+/* Scan the elements from `begin` on, as many as fit into a block. Returns how many. */
 static size_t scan_block(chooser *c, size_t begin, double level)
 {
     const size_t left = c->n - begin;
@@ -144,8 +144,9 @@ static size_t scan_block(chooser *c, size_t begin, double level)
     return block->n;
 }
 
-/* Scan all elements that may have an a as small as level/W. A permutation stays open if the least a
- * found is larger: store these in `open`, and return true if there are any. */
+/* Scan all elements that may have an a as small as level/W. If the least a of a permutation is
+ * larger, the permutation stays open. `open` becomes the open permutations. Returns true if there
+ * are any. */
 static bool scan_document(chooser *c, double level)
 {
     bool left = false;
@@ -163,7 +164,7 @@ static bool scan_document(chooser *c, double level)
     return left;
 }
 
-/* Four sums at a time, so that an addition need not wait for the one before. */
+/* Add up four sums at a time, so that an addition need not wait for the previous one. */
 static void sum_weights(chooser *c)
 {
     double greatest[4] = {0}, sum[4] = {0};

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_bins.c -- filling bins, and giving the empty ones their words.
+/* oph_bins.c -- fills bins, and gives words to the empty ones.
  *
- * Filling is bound by a load, a minimum and a store a shingle. There is a copy of the bins for even
- * and one for odd shingles, so that neighbours in one bin need not wait for each other's store.
+ * Filling is bound by a load, a minimum and a store a shingle. Even and odd shingles have separate
+ * copies of the bins, so that if two neighbouring shingles fall into one bin, the second need not
+ * wait for the store of the first.
  *
- * Donors are looked for without a branch that depends on the hashes, which a processor would
- * mispredict once for each empty bin. If many bins are filled, each empty one reads the next four
- * bins on its list at once, and goes on if all four are empty. That takes K / (filled bins) steps a
- * bin, so if few are filled the direction is reversed: each filled bin offers itself to all, by a
- * vector minimum over its row of offers, K / 32 operations with AVX-512. Both ways cost the same
- * near K / 2 filled bins. */
+ * The search for donors has no branch that depends on the hashes, because a processor would
+ * mispredict such a branch once for each empty bin. If many bins are filled, each empty bin reads
+ * the next four bins on its list at once, and goes on if all four are empty. This takes K / (filled
+ * bins) steps for each bin. If few bins are filled, the direction is reversed: each filled bin
+ * offers itself to all bins, by a vector minimum over its row of offers. This takes K / 32
+ * operations with AVX-512. Both ways cost the same near K / 2 filled bins. */
 #include <stdalign.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@
 #include "kernels/oph.h"
 
 #define PULL_PART   2u   /* empty bins read their lists if at least bins / PULL_PART are filled */
-#define SPLIT_LEAST 192u /* shingles from which two copies of the bins pay */
+#define SPLIT_LEAST 192u /* two copies of the bins are faster from so many shingles on */
 #define MASKS       (BM_PERMS_MAX / 64)
 
 static inline void put(uint32_t bins, uint32_t h, uint32_t *words)
@@ -45,7 +46,7 @@ void bm_oph_fill(uint32_t bins, const uint32_t *block, size_t n, uint32_t *words
         put(bins, block[s], words);
 }
 
-/* List the numbers of the set bits, in order; returns how many there are. */
+/* List the numbers of the set bits, in order. Returns how many there are. */
 static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
 {
     uint32_t n = 0;
@@ -55,15 +56,15 @@ static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
     return n;
 }
 
-/* x, or y if x is the word of an empty bin, all ones. Computed by arithmetic, since compilers turn
- * `?:` into a branch here. */
+/* Return x, or y if x is the word of an empty bin (all ones). It is computed by arithmetic, because
+ * compilers turn `?:` into a branch here. */
 static inline uint32_t first_of(uint32_t x, uint32_t y)
 {
     return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));
 }
 
-/* Each empty bin reads down its list. The words found are stored at the end, since a bin that gets
- * one still counts as empty. */
+/* Each empty bin searches its list for a filled bin. The words found are stored only at the end,
+ * because a bin that gets a word must still count as empty. */
 static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 {
     uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];
@@ -87,14 +88,15 @@ static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t
         words[bins[i]] = found[bins[i]];
 }
 
-/* Each filled bin offers itself to all bins. Words are stored at once, since donors are filled
- * bins, whose words do not change. */
+/* Each filled bin offers itself to all bins. Words can be stored at once, because donors are filled
+ * bins, and the words of filled bins do not change. */
 static void push_donors(const bm_oph_plan *plan, bm_oph_best_fn best_of, const uint16_t *filled,
                         uint32_t n_filled, uint32_t *words)
 {
     alignas(BM_ALIGNMENT) uint16_t best[BM_PERMS_MAX];
     best_of(plan, filled, n_filled, best);
-    const bm_oph_plan p = *plan; /* a copy, to which nothing else can point */
+    const bm_oph_plan p = *plan; /* a copy, so that the compiler knows that no other pointer leads
+                                    to it */
     for (uint32_t bin = 0; bin < p.bins; bin++)
         words[bin] = first_of(words[bin], words[bm_oph_donor_of(&p, bin, best[bin])]);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_avx2.c -- the loops with AVX2: 8 permutations a register.
  *
- * 16 registers hold the minima and both coefficients of 4 vectors (32 permutations a pass) beside
- * the broadcast shingle and temporaries; the premixed block is read again for each pass, one
- * broadcast load for 12 operations. The limits: Zen runs the 3 operations of a vector on 4 pipes,
- * in 0.75 cycles. Intel's multiply is two operations on ports 0 and 1, so there are 4 operations on
- * 3 ports.
+ * 16 registers are enough for the minima and both coefficients of 4 vectors (32 permutations a
+ * pass), the broadcast shingle and temporaries. The premixed block is read again for each pass,
+ * with one broadcast load for 12 operations. The limits: Zen runs the 3 operations of a vector on 4
+ * pipes, in 0.75 cycles. Intel's multiply is two operations on ports 0 and 1, so a vector takes 4
+ * operations on 3 ports.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>
@@ -26,12 +26,13 @@ static inline __m256i fmix32_lanes(__m256i h)
     return _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
 }
 
-/* The low halves of 8 hashes. */
+/* Return the low halves of 8 hashes. */
 static inline __m256i low_halves(const uint64_t *hashes)
 {
     __m256 first = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)hashes));
     __m256 second = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(hashes + 4)));
-    /* in each half, the even words of `first`, then of `second`; then put the quarters in order */
+    /* in each half of x: the even words of `first`, then those of `second`; the permutation puts
+     * the quarters in order */
     __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(first, second, 0x88));
     return _mm256_permute4x64_epi64(x, 0xD8);
 }
@@ -45,7 +46,7 @@ static void avx2_premix(const uint64_t *hashes, size_t n, uint32_t *block)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
 
-/* Fold one shingle, which all lanes of `h` hold, into `count` registers of minima. */
+/* Fold one shingle, which is in all lanes of `h`, into `count` registers of minima. */
 static inline __attribute__((always_inline)) void
 fold(__m256i *m, const __m256i *va, const __m256i *vb, __m256i h, const uint32_t count)
 {
@@ -64,8 +65,8 @@ static inline __attribute__((always_inline)) __m256i shingle(__m256i h, const ui
 }
 
 /* `count` and `still` are constants in each copy, so the arrays become registers. An iteration
- * takes two shingles: with one, an iteration is as long as a line of the cache of decoded
- * instructions, and on Zen 4 some addresses of the loop make it 16 % slower. */
+ * takes two shingles. With one shingle, an iteration would be as long as a line of the cache of
+ * decoded instructions, and on Zen 4 the loop is 16 % slower at some addresses. */
 static inline __attribute__((always_inline)) void
 minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
 {
@@ -109,7 +110,8 @@ static void avx2_oph_hash(const bm_scheme_params *params, const uint64_t *hashes
         block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
 }
 
-/* Four registers of bins at a time; each donor is a load and a minimum for each. */
+/* Process four registers of bins at a time. Each donor takes a load and a minimum for each
+ * register. */
 static void avx2_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
                           uint16_t *best)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_avx512.c -- the loops with AVX-512 F and BW: 16 permutations a register.
  *
- * A pass holds up to 8 registers each of minima and of both coefficients (128 permutations in one
- * pass: 24 of the 32 registers); a shingle costs one broadcast load and 8 x (multiply, add,
- * minimum). Only the minimum is carried from shingle to shingle, one cycle, so the multiplier's
- * latency is hidden. b cannot be folded away: a*h + b = a*(h + b/a), which trades one add for
- * another; nor does IFMA help: its 52-bit lanes are half as many. The limits: Zen 4 runs a 512-bit
- * operation as two halves, and multiplies on two of its four vector pipes, so a register takes 6
- * halves on 4 pipes, 1.5 cycles. Intel issues the multiply as two operations on port 0, so a
- * register takes 4 operations on ports 0 and 5, 2 cycles.
+ * A pass uses up to 8 registers for minima, and 8 for each of the two coefficients: 128
+ * permutations in 24 of the 32 registers. A shingle costs one broadcast load and 8 x (multiply,
+ * add, minimum). Only the minimum is carried from shingle to shingle, which takes one cycle, so the
+ * multiplier's latency is hidden. b cannot be saved: a*h + b = a*(h + b/a) only replaces one
+ * addition by another. IFMA does not help either, because it has half as many lanes, of 52 bits.
+ * The limits: Zen 4 runs a 512-bit operation as two halves, and multiplies on two of its four
+ * vector pipes, so a register takes 6 halves on 4 pipes, 1.5 cycles. Intel issues the multiply as
+ * two operations on port 0, so a register takes 4 operations on ports 0 and 5, 2 cycles.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>
@@ -29,7 +29,8 @@ static inline __m512i fmix32_lanes(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
 }
 
-/* The low halves of up to 16 hashes, those that `lanes` selects; 0 in the other lanes. */
+/* Return the low halves of those hashes, up to 16, that `lanes` selects, and 0 in the other
+ * lanes. */
 static inline __m512i low_halves(const uint64_t *hashes, __mmask16 lanes)
 {
     const __m512i low = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
@@ -49,7 +50,7 @@ static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         _mm512_store_si512(block + i, fmix32_lanes(low_halves(hashes + i, 0xFFFF)));
-    if (i < n) { /* reading back a masked store is slow, so only the last store is masked */
+    if (i < n) { /* only the last store is masked, because reading back a masked store is slow */
         __mmask16 lanes = lanes_of(n - i);
         _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(low_halves(hashes + i, lanes)));
     }
@@ -69,7 +70,7 @@ static void avx512_oph_hash(const bm_scheme_params *params, const uint64_t *hash
     }
 }
 
-/* Two registers of bins at a time; each donor is two loads and two minima. */
+/* Process two registers of bins at a time. Each donor takes two loads and two minima. */
 static void avx512_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
                             uint16_t *best)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_groups.h -- the loop over groups of permutations, for sign_avx2.c and sign_avx512.c. They
- * define LANES, GROUP_MAX (registers of minima in a pass, 4 or 8) and minima_group before it.
+/* sign_groups.h -- the loop over groups of permutations, for sign_avx2.c and sign_avx512.c. Before
+ * they include this file, they define LANES, GROUP_MAX (registers of minima in a pass, 4 or 8) and
+ * minima_group.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c */
 #pragma once
@@ -48,7 +49,8 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
     uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
     uint32_t *words = pass.words;
     for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
-        uint32_t groups_left = n_groups - g; /* even shares: 5 registers as 3 + 2, not 4 + 1 */
+        uint32_t groups_left = n_groups - g; /* groups get even shares: 5 registers are 3 + 2, not 4
+                                                + 1 */
         uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
         pass.a = params->a + (size_t)vector * LANES;
         pass.b = params->b + (size_t)vector * LANES;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_neon.c -- the loops with NEON (AArch64): 4 permutations a register.
  *
- * 32 registers hold the minima and both coefficients of 8 vectors (32 permutations a pass). The
- * multiply-add takes its shingle from a lane of a register that holds four of them, so a load
- * serves four shingles and nothing is broadcast.
+ * 32 registers are enough for the minima and both coefficients of 8 vectors (32 permutations a
+ * pass). The multiply-add takes its shingle from a lane of a register with four shingles. So one
+ * load serves four shingles, and nothing is broadcast.
  *
  * Tests: tests/cross/neon_check.c */
 #include <arm_neon.h>
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
         if (n_vectors - vector >= GROUP_MAX) {
             minima_group(&pass, GROUP_MAX, still);
             vector += GROUP_MAX;
-        } else { /* padded to 64 words, so a pair is always whole */
+        } else { /* words are padded to 64, so pairs are whole */
             minima_group(&pass, 2, still);
             vector += 2;
         }
@@ -123,7 +123,8 @@ static void neon_oph_hash(const bm_scheme_params *params, const uint64_t *hashes
         block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
 }
 
-/* Eight registers of bins at a time; each donor is a load and a minimum for each. */
+/* Process eight registers of bins at a time. Each donor takes a load and a minimum for each
+ * register. */
 static void neon_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
                           uint16_t *best)
 {
@@ -144,8 +145,8 @@ static void neon_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint3
     }
 }
 
-/* Four words at a time: each lane of the comparison gives its own bit, and the lanes are added
- * up. */
+/* Process four words at a time. Each lane of the comparison gives a bit of its own, and the lanes
+ * are added up. */
 static uint64_t neon_oph_empty(const uint32_t *words)
 {
     static const uint32_t bits[4] = {1, 2, 4, 8};

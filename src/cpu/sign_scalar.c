@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_scalar.c -- the loops in plain C, for any processor.
  *
- * 16 permutations a pass: their minima and coefficients are small arrays of constant length, which
- * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself.
+ * A pass computes 16 permutations. Their minima and coefficients are small arrays of constant
+ * length. A compiler keeps such arrays in registers and, if the baseline allows it, turns them into
+ * vectors by itself.
  *
  * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <string.h>
@@ -43,7 +44,8 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
                                                              bm_sign_pass pass, const bool still)
 {
     uint32_t *words = pass.words;
-    for (uint32_t i = 0; i < params->perms; i += GROUP) { /* padded to 64, so groups are whole */
+    for (uint32_t i = 0; i < params->perms; i += GROUP) { /* words are padded to 64, so groups are
+                                                             whole */
         pass.a = params->a + i;
         pass.b = params->b + i;
         pass.words = words + i;

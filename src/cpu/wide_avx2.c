@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A 64-bit product is made of
- * three 32-bit ones, or of two if one factor has 32 bits; lanes are compared as signed numbers.
+/* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A 64-bit product is combined
+ * from three 32-bit products, or from two if one factor has 32 bits. Lanes are compared as signed
+ * numbers.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #include <immintrin.h>

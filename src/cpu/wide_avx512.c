@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_avx512.c -- bm_wide_loops with AVX-512: 8 permutations a register. DQ multiplies lanes of
- * 64 bits, and minima of any kind are one instruction: a shingle costs a register 3 operations
- * under affine64, 8 with the prime.
+/* wide_avx512.c -- bm_wide_loops with AVX-512: 8 permutations a register. DQ multiplies lanes of 64
+ * bits, and a minimum of any kind is one instruction. For each register, a shingle costs 3
+ * operations with affine64, and 8 with the prime.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #include <immintrin.h>

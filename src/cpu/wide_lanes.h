@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_lanes.h -- bm_wide_loops (sign_loops_row.h) for vectors of LANES words of 64 bits; for
- * wide_<set>.c, which defines LANES, GROUP (how many vectors of minima a pass holds) and how lanes
- * are multiplied and compared.
+/* wide_lanes.h -- bm_wide_loops (sign_loops_row.h) for vectors of LANES words of 64 bits; it is
+ * included by wide_<set>.c, which defines LANES, GROUP (how many vectors of minima a pass has) and
+ * how lanes are multiplied and compared.
  *
- * A pass holds the minima of GROUP vectors in registers; coefficients that do not fit are read
- * again for each shingle, from the first-level cache.
+ * A pass keeps the minima of GROUP vectors in registers. Coefficients that do not fit into
+ * registers are read again for each shingle, from the first-level cache.
  *
- * For sets that only compare lanes as signed numbers, affine flips the uppermost bit of each value
- * (TURN): it is added to b, and once more at the end. Values mod 2^61 - 1 do not have that bit. */
+ * Some sets compare lanes only as signed numbers. For these, affine flips the uppermost bit of each
+ * value: TURN is added to b, and once more at the end. Values mod 2^61 - 1 do not have this bit. */
 #pragma once
 
 #include <string.h>
@@ -20,14 +20,14 @@ typedef uint64_t u64_lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t i64_lanes __attribute__((vector_size(8 * LANES)));
 
 static inline u64_lanes product(u64_lanes a, u64_lanes h);
-/* `product` for h < 2^32. */
+/* The same as `product`, for h < 2^32. */
 static inline u64_lanes product_narrow(u64_lanes a, u64_lanes h);
-/* The lesser of each pair of lanes. Where the instruction set compares only signed numbers, TURN
- * has already flipped the top bits of affine values. */
+/* Return the lesser of each pair of lanes. If the instruction set compares only signed numbers,
+ * TURN has already flipped the top bits of affine values. */
 static inline u64_lanes lesser(u64_lanes x, u64_lanes y);
-/* The lesser by the low 32 bits; upper halves are undefined. */
+/* Return the lane of each pair whose low 32 bits are less. Upper halves are undefined. */
 static inline u64_lanes lesser_low(u64_lanes x, u64_lanes y);
-/* sum, minus the modulus if it is at least the modulus. */
+/* Return sum, minus the modulus if sum is at least the modulus. */
 static inline u64_lanes reduced(u64_lanes sum);
 
 typedef enum wide_kind { AFFINE, PRIME, LOW } wide_kind;
@@ -46,7 +46,7 @@ typedef struct wide_pass {
     bool begun;
 } wide_pass;
 
-/* Above every value, whichever way lanes are compared. */
+/* Return a number that is above every value, in the order in which lanes are compared. */
 static inline u64_lanes no_value(const wide_kind kind)
 {
     return ~(u64_lanes){0} >> (kind == PRIME ? 1 : 0);
@@ -56,7 +56,7 @@ static inline u64_lanes no_value(const wide_kind kind)
 static inline __attribute__((always_inline)) void
 group_of(const wide_pass *pass, const uint32_t count, const wide_kind kind)
 {
-    const uint64_t turn = TURN * (kind == AFFINE); /* TURN may be 0 */
+    const uint64_t turn = TURN * (kind == AFFINE); /* no flip if TURN is 0 */
     u64_lanes a[GROUP], b[GROUP], m[GROUP];
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++) {
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
         pass.least = least + at;
         if (params->perms - at > (GROUP - 1) * LANES)
             group_of(&pass, GROUP, kind);
-        else /* the rest, a vector at a time */
+        else /* compute the rest, one vector at a time */
             for (uint32_t i = at; i < params->perms; i += LANES) {
                 group_of(&pass, 1, kind);
                 pass.a += LANES;

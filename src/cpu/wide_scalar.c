@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_scalar.c -- bm_wide_loops for any processor: two permutations at a time, for which the
- * compiler chooses instructions.
+/* wide_scalar.c -- bm_wide_loops for any processor. Two permutations are computed at a time, and
+ * the compiler chooses the instructions.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #define LANES 2
