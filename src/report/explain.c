@@ -24,11 +24,11 @@
 
 /* === explain sets ===
  *
- * Runs the ingest of the other jobs without signing, with a sink that keeps the wanted documents.
+ * Runs the ingest of other jobs without signing. Its sink keeps the wanted documents.
  *
- * Everything is read, even for few documents: a numbered id depends on all records before it, and
- * only a whole read shows that an input is unchanged. Sizes are compared first, so that most
- * changed inputs are refused before anything is read. */
+ * Everything is read even for few documents, because a numbered id depends on all earlier records,
+ * and because only a whole read shows that an input is unchanged. Sizes are compared first, so that
+ * most changed inputs are refused before anything is read. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -37,8 +37,8 @@
 #include "job/recipe.h"
 
 #define TEXT_SHARE                                                                                 \
-    64u /* a text may take 1/TEXT_SHARE of the memory: each of its bytes may become a unit, which
-         * takes this many bytes */
+    64u /* a text may take 1/TEXT_SHARE of the memory, because each of its bytes may become a unit,
+         * and a unit takes this many bytes */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -51,14 +51,14 @@ typedef struct collector {
                     * sets */
     size_t n_texts;
     const char *only;            /* name of the only input to read; NULL: read all */
-    bm_explain_record_fn record; /* if not NULL: called for every record, and the members above are
-                                  * not used */
+    bm_explain_record_fn record; /* if not NULL: called for every record; the members above are then
+                                  * unused */
     void *record_ctx;
-    const char *const **names; /* receives the inputs' names; NULL: not wanted */
+    const char *const **names; /* receives the names of the inputs; NULL: not wanted */
 } collector;
 
-/* Reserve one more document with n_hashes hashes. Arrays grow by half at a time, so they take at
- * most 1.5 times the memory counted here. */
+/* Reserve memory for one more document with n_hashes hashes. Arrays grow by half at a time, so they
+ * take at most 1.5 times the memory that is counted here. */
 static bm_status reserve(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
@@ -129,7 +129,7 @@ static bm_status check_text(const collector *k, const bm_record *record, bm_erro
                             record->text.len, k->memory);
 }
 
-/* Set *id to the record's id, with its number if repeated ids are numbered. */
+/* Set *id to the record's id. If repeated ids are numbered, the id includes its number. */
 static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_error *err)
 {
     bm_doc_table *docs = &k->context->docs;
@@ -214,7 +214,8 @@ out:
     return status;
 }
 
-/* Find the files of the manifest's inputs (or use `rows`, if not NULL), and read them. */
+/* Find the files of the manifest's inputs, and read them. If `rows` is not NULL, read these
+ * instead. */
 static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
                                bm_error *err)
@@ -247,9 +248,9 @@ out:
     return status;
 }
 
-/* Read the inputs of the manifest, and store the text of the document with number i in `wanted` in
- * texts[i] (empty on entry). *text: how the texts were cut into shingles. BM_ERR_INPUT: the inputs
- * have no texts. */
+/* Read the inputs of the manifest. The text of the document with number i in `wanted` is stored in
+ * texts[i], which must be empty. *text becomes how the texts were cut into shingles. BM_ERR_INPUT:
+ * the inputs have no texts. */
 static bm_status explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
                                     struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                     bm_buf *texts, bm_text_options *text, bm_error *err)
@@ -295,8 +296,8 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
 
 /* === explain run ===
  *
- * The texts of two documents are read again and cut into units (text/unit_text.h); then the longest
- * run common to both is found. */
+ * The texts of two documents are read again and cut into units (text/unit_text.h). Then the longest
+ * run that both texts have is found. */
 
 static bm_status find_run(const bm_text_units units[2], bm_common_run *run, bm_error *err)
 {
@@ -389,19 +390,19 @@ bm_status bm_explain_run(bm_explainer *e, bm_error *err)
 
 /* === explain pairs ===
  *
- * The verified pairs of one group.
+ * Finds the verified pairs of one group.
  *
- * If `dedup --pairs` wrote pairs.tsv, they are its rows for the group's documents. Otherwise, under
- * `verify` contained, they are the rows of removed.tsv; else the group's documents are read again,
- * signed and banded with the report's settings, and every candidate pair among them is verified
- * (finder.h).
+ * If `dedup --pairs` wrote pairs.tsv, the pairs are its rows about the group's documents.
+ * Otherwise, if `verify` was contained, they are the rows of removed.tsv. Otherwise the group's
+ * documents are read again, signed and banded with the report's settings, and every candidate pair
+ * among them is verified (finder.h).
  *
  * A group is refused if its pairs do not fit into the job's memory: 24 bytes per pair here, and 64
  * in the graph while it is built. */
 
 #define BYTES_A_PAIR 88u
 #define ROWS_A_LOOK  65536u
-#define SHARES_A_BIT 1e-300 /* a threshold that any shared shingle reaches */
+#define SHARES_A_BIT 1e-300 /* a threshold that two documents reach if they share a shingle */
 
 static bm_status too_many(const bm_explainer *e, bm_error *err)
 {
@@ -444,7 +445,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn. Used under `verify` contained, where a document is in its group only because
+/* A bm_result_row_fn. Used if `verify` is contained. A document is then in its group only because
  * the kept document contains it. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
@@ -472,13 +473,13 @@ static bm_status read_holders(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* --- two documents themselves --- */
+/* --- the two requested documents --- */
 
 /* The rows of removed.tsv about two copies. */
 typedef struct copy_rows {
     const bm_explainer *e;
-    uint32_t kept[2]; /* the kept documents of e->a and e->b; a document without a row is its own
-                       * kept document */
+    uint32_t kept[2]; /* the kept documents of e->a and e->b; if a document has no row, it is its
+                       * own kept document */
     bool same_text[2], known[2];
 } copy_rows;
 
@@ -536,8 +537,8 @@ static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_docum
     return BM_OK;
 }
 
-/* Measure the similarity of two sets as the directory's pairs were verified: exactly, or by the
- * agreement of their signatures. */
+/* Measure the similarity of two sets as the directory's pairs were measured: exactly, or by the
+ * agreement of signatures. */
 static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
 {
     const bm_explain_sets *s = &e->sets;
@@ -615,7 +616,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
     bm_job_context_stage(&e->context, "match", "pairs");
-    if (e->a != e->b) /* must run before bm_set_links drops the hashes of copies */
+    if (e->a != e->b) /* must come before bm_set_links, which drops the hashes of copies */
         BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
     bm_find_options options = e->find;
     options.resources.threads = e->settings->threads;
@@ -646,7 +647,7 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
 
 /* === explain group ===
  *
- * From a directory that dedup wrote to the members of one group.
+ * Finds one group in a directory that dedup wrote, and loads its members.
  *
  * groups.jsonl is walked once to find the group and once to load it. Ids are compared in place, so
  * only one group is ever in memory. */
@@ -689,7 +690,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (seed > UINT32_MAX)
         return bm_result_fact_unknown(manifest, "provenance.seed", err);
     if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* in this case no component was divided */
+        e->divided = 0; /* with this setting, no component was divided */
     e->star = f.cluster == BM_CLUSTER_STAR;
     e->find.verify = (bm_verify)f.verify;
     e->find.candidates = (bm_candidate_rule)f.candidates;
@@ -703,8 +704,8 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     return BM_OK;
 }
 
-/* BM_ERR_FORMAT unless groups.jsonl is the file that the report lists. Call before its ids are
- * searched. */
+/* Return BM_ERR_FORMAT unless groups.jsonl is the file that the report lists. Must be called before
+ * ids are searched in it. */
 static bm_status check_groups(const bm_explainer *e, bm_error *err)
 {
     char *path = NULL;
@@ -736,7 +737,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
 
 /* --- the groups --- */
 
-/* Ids, and the groups that contain them; 0: not found yet. */
+/* Ids, and for each the number of the group that contains it; 0: not found yet. */
 typedef struct search {
     const bm_str *ids;
     uint64_t *groups;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_overlap.c -- how a document contains an item, from a directory that `overlap` wrote.
+/* explain_overlap.c -- shows how a document contains an item, from a directory that `overlap`
+ * wrote.
  *
  *     items.tsv, overlap.tsv     the rows of the item, and of the item with the document
  *     the report's items         a manifest of the files of ITEMS, from which the item is read
  *     its inputs                 the files of TRAIN, from which the document is read
  *
  * Hits, coverage and the document's longest run come from overlap.tsv, so they are known even
- * without the texts. Of a document without a row, the shingles that it shares with the item are
- * counted in both texts. A run consists of shingles of the item in any order. In the item, the
- * longest stretch that it shares with the run is marked.
+ * without the texts. If the document has no row, the shingles that it shares with the item are
+ * counted in both texts. A run consists of shingles of the item in any order. The longest stretch
+ * of the run that also occurs in the item is marked there.
  *
  * Tests: tests/cli/cases/explain_overlap.sh */
 #include <inttypes.h>
@@ -80,8 +81,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_er
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* Read the text of the record. Only its input is read, unless its id is a numbered one: the number
- * of a repeated id depends on all inputs. */
+/* Read the text of the record. Only its input is read. If its id is numbered, all inputs are read,
+ * because the number of a repeated id depends on all of them. */
 static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                              bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -96,7 +97,7 @@ static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_
                                     "'%.300s' does not stand there", text->id);
 }
 
-/* Read the text. If it cannot be read again, mark it as unknown and go on. */
+/* Read the text of the record. If it cannot be read again, mark it as unknown and go on. */
 static bm_status read_text(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                            bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -149,10 +150,11 @@ out:
 
 /* --- the answer --- */
 
-/* How much of the item the document has, if overlap.tsv has no row for the two. */
+/* How much of the item the document has, for an item and a document without a row in
+ * overlap.tsv. */
 typedef struct below {
-    /* hits: how many shingles of the item the document has; shingles: how many the item has (0: not
-     * known). Stop shingles are counted too. */
+    /* hits: number of shingles of the item that the document has; shingles: number of shingles of
+     * the item, 0: not known. Stop shingles are counted too. */
     uint64_t hits, shingles;
 } below;
 
@@ -212,7 +214,8 @@ static bm_status fail_below(const bm_explained_overlap *o, const below *b, bm_er
                    o->item.id, how_much, o->threshold);
 }
 
-/* A bm_explain_record_fn: keep the text of the record with the id ctx->id, whatever its line. */
+/* A bm_explain_record_fn: keep the text of the record with the id ctx->id, on whatever line it
+ * is. */
 static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_explained_text *text = ctx;

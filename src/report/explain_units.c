@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_units.c -- a part that `dedup` cut out of a document, and its kept occurrence.
+/* explain_units.c -- shows a part that `dedup` cut out of a document, and its kept occurrence.
  *
  *     cuts.tsv     the cut that covers a byte of the document, and where the kept part begins
  *     the inputs   both texts
  *
- * cuts.tsv does not store where the kept part ends. It ends after the units with which the two
- * parts begin alike; a near part extends at least to the end of its line.
+ * cuts.tsv does not store where the kept part ends. The kept part ends after the units that both
+ * parts have in common at their beginning. If the part is only nearly alike, it extends at least to
+ * the end of its line.
  *
  * Tests: tests/cli/cases/explain_units.sh */
 #include <inttypes.h>
@@ -33,7 +34,8 @@ typedef struct search {
     uint64_t at;
 } search;
 
-/* A bm_result_row_fn. Cuts of spans may overlap: finds the first one that covers the byte. */
+/* A bm_result_row_fn. Cuts of spans may overlap, so this finds the first cut that covers the
+ * byte. */
 static bm_status find_cut(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     const search *s = ctx;
@@ -129,7 +131,7 @@ static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *optio
     if (n == units[0].n && kept.len - begin >= to - from &&
         memcmp(cut.data + from, kept.data + begin, to - from) == 0)
         end = begin + (to - from); /* the bytes after the last unit are equal too */
-    if (n < units[0].n) {          /* for a near part, extend it to the end of its line */
+    if (n < units[0].n) {          /* extend a near part to the end of its line */
         const char *newline = memchr(kept.data + begin, '\n', kept.len - begin);
         const size_t line = newline != NULL ? (size_t)(newline - kept.data) + 1 : kept.len;
         end = end > line ? end : line;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_write.c -- the answer of `explain`, in three forms; an overlap has no graph.
+/* explain_write.c -- writes the answer of `explain` as text, as JSON or as a graph. An overlap has
+ * no graph.
  *
- * Text and graph are read by people: hidden characters in ids (base/utf8.h) are shown as \xHH, so
- * that a hostile id cannot control a terminal or break out of a label. JSON writes ids like
- * groups.jsonl. Output is written line by line; only the longest line grows with the group.
+ * People read the text and the graph. So hidden characters in ids (base/utf8.h) are shown as \xHH,
+ * and a hostile id cannot control a terminal or break out of a label. In JSON, ids are as in
+ * groups.jsonl. Output is written line by line, so only the longest line grows with the group.
  *
  * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "report/explainer.h"
@@ -65,7 +66,7 @@ static void put_similarity(page *p, double similarity)
         p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
 }
 
-/* End a line, and write the buffer out if it is full. */
+/* End a line. If the buffer is full, write it out. */
 static void end_row(page *p)
 {
     put(p, "\n");
@@ -73,7 +74,7 @@ static void end_row(page *p)
         p->status = bm_rows_flush(p->rows, false, p->err);
 }
 
-/* Write text escaped as in our files; characters that terminals hide are escaped, too. */
+/* Write text escaped as in our files. Characters that terminals hide are escaped too. */
 static void put_escaped(page *p, bm_str text)
 {
     bm_buf escaped = {0};
@@ -108,7 +109,7 @@ out:
     p->status = status;
 }
 
-/* Write "1 copy", "3 copies": the documents that a node represents besides itself. */
+/* Write "1 copy" or "3 copies": the number of documents that a node represents besides itself. */
 static void put_copies(page *p, uint32_t doc)
 {
     const uint32_t n = p->e->copies.n[doc] - 1;
@@ -205,7 +206,7 @@ static void text_cut(page *p)
 static const char *const nouns[] = {" word", " character", " byte", " word"}; /* by
                                                                                * bm_shingle_kind */
 
-/* Write the longest run common to the two, in quotes, on its own line. */
+/* Write the longest run that the two documents have in common, in quotes, on a line of its own. */
 static void text_run(page *p)
 {
     const bm_shared_run *run = &p->e->answer.run;
@@ -325,7 +326,7 @@ static void put_left_out(page *p, size_t n_bytes)
     put(p, " ...]");
 }
 
-/* Write the text around the run, with the run in double brackets. */
+/* Write the text around the run. The run itself is in double brackets. */
 static void put_marked(page *p, const bm_explained_text *t, bool has_run)
 {
     const bm_str text = {t->text.data, t->text.len}, read = {t->as_read.data, t->as_read.len};
@@ -508,8 +509,8 @@ static int by_pair(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* List the links of the chain and the cut, in the order of the pairs, each once. Returns their
- * number. */
+/* List the links of the chain and of the cut in the order of the pairs, each link once. Returns
+ * their number. */
 static size_t shown_links(const bm_explainer *e, shown_link *links)
 {
     size_t n = 0, kept = 0;
@@ -527,8 +528,8 @@ static size_t shown_links(const bm_explainer *e, shown_link *links)
     return kept;
 }
 
-/* Write the chain (bold), the cut (red), and (dashed) the similarity of the two documents
- * themselves. */
+/* Write the chain in bold, the cut in red, and the similarity of the two requested documents as a
+ * dashed line. */
 static void dot_chain(page *p)
 {
     const bm_explainer *e = p->e;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_explain.c -- why two documents are in one group, or what holds a group together.
+/* job_explain.c -- explains why two documents are in one group, or what holds a group together.
  *
  *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer
  *
- * Everything works on one group: memory holds its ids and pairs, and its shingles if pairs must be
- * computed again. Threads are used while inputs are read and pairs verified.
+ * Only one group is in memory: its ids and pairs, and its shingles if pairs must be computed again.
+ * Threads are used while inputs are read and pairs are verified.
  *
- * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
- * Tests: tests/fault/explain_calls.c */
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh Tests:
+ * tests/fault/explain_calls.c */
 #include <bandmill/explain.h>
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
                                    err);
 }
 
-/* --- documents in no group, or in no group together --- */
+/* --- documents that are in no group, or in different groups --- */
 
 static const char *field_of(const bm_explainer *e, bm_str id)
 {
@@ -45,8 +45,8 @@ static const char *field_of(const bm_explainer *e, bm_str id)
     return b != NULL && strlen(b) == id.len && memcmp(b, id.data, id.len) == 0 ? "id_b" : "id_a";
 }
 
-/* Find out which ids are in no group, and whether they are documents at all (only the inputs show
- * that). */
+/* Find out which ids are in no group, and whether there are documents with these ids. Only the
+ * inputs show the latter. */
 static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, const uint64_t *groups,
                               bm_error *err)
 {
@@ -107,7 +107,8 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 
 /* --- the group --- */
 
-/* For one id: load the group; for a removed document, explain it together with the kept one. */
+/* Load the group of the only requested id. If its document was removed, explain it together with
+ * the kept document. */
 static bm_status load_one(bm_explainer *e, bm_error *err)
 {
     const bm_str id = {e->options->id_a, strlen(e->options->id_a)};
@@ -186,7 +187,8 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
     return bm_explain_run(e, err);
 }
 
-/* Merge copies into one node each. A requested document, or the kept one, represents its copies. */
+/* Merge copies into one node. If one of the copies was requested or is the kept document, it
+ * represents them. */
 static bm_status merge_copies(bm_explainer *e, bm_error *err)
 {
     const bm_pair_list list = {e->pairs, e->n_pairs, e->ids.n};

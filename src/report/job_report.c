@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_report.c -- turns a directory that dedup wrote, and its inputs, into one page.
+/* job_report.c -- turns a directory that dedup wrote and its inputs into one page.
  *
  *     report, tables, pairs -> facts to show -> inputs: digests, then texts -> the group
  *                           -> JSON or the page
  *
- * Files are walked, not loaded. Memory holds the parts shown, one group, and, if groups are
- * compared with groups at other thresholds, ids.
+ * Files are read row by row, not loaded. Memory has the parts that are shown and one group. If
+ * groups are compared with groups at other thresholds, memory also has ids.
  *
  * Tests: tests/unit/jobs/test_job_report.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -103,8 +103,8 @@ static bm_status check_outputs(const bm_page *p, bm_error *err)
     return status;
 }
 
-/* If unchanged inputs cannot be read (for example, because the table library is missing), the page
- * has no texts. */
+/* Read the texts. If unchanged inputs cannot be read, for example because the table library is
+ * missing, the page has no texts. */
 static bm_status read_texts(bm_page *p, bm_error *err)
 {
     bm_error why = {0};

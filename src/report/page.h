@@ -43,53 +43,57 @@ typedef struct bm_page_size { /* number of groups of this size */
 
 typedef struct bm_page_source { /* the manifest's input of the same number */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN: not known */
-    char *gone;             /* why its texts cannot be shown; NULL: they can */
-    char *path;             /* its current path; NULL: missing */
+    uint64_t removed_bytes; /* bytes of text of the removed documents; BM_COUNT_UNKNOWN: not
+                               known */
+    char *gone;             /* why texts of the input cannot be shown; NULL: they can be */
+    char *path;             /* the input's current path; NULL: it is missing */
 } bm_page_source;
 
-/* A row of the table of inputs: one input, or several together. */
+/* A row of the table of inputs. It is about one input, or about several together. */
 typedef struct bm_page_input {
     bm_str name;  /* name of the file, or of the folder with a trailing slash; borrowed */
-    size_t first; /* number of the first input */
+    size_t first; /* number of its first input */
     size_t n_files, n_gone;
     uint64_t bytes; /* total size of the files */
     uint64_t documents, skipped, removed;
-    uint64_t removed_bytes; /* bytes of text in removed documents; BM_COUNT_UNKNOWN: not known */
-    const char *gone;       /* why the first of the n_gone inputs has no texts to show */
+    uint64_t removed_bytes; /* bytes of text of the removed documents; BM_COUNT_UNKNOWN: not
+                               known */
+    const char *gone;       /* n_gone inputs have no texts to show: the reason for the first of
+                               them */
 } bm_page_input;
 
 typedef struct bm_page_inputs {
     bm_page_input *rows; /* freed with bm_free */
     size_t n;
     bool are_folders;
-    size_t n_others; /* inputs or folders combined in the last row; 0: not combined */
+    size_t n_others; /* number of inputs or folders that the last row combines; 0: it combines
+                        none */
 } bm_page_inputs;
 
 /* --- documents and pairs that are shown --- */
 
 typedef struct bm_page_doc {
-    bool found;          /* it was found in an unchanged input */
-    bool counted;        /* its shingles were counted */
+    bool found;          /* the document was found in an unchanged input */
+    bool counted;        /* the document's shingles were counted */
     char *text;          /* the first bytes of the text, after repair; valid UTF-8 */
     size_t held;         /* size of `text` */
     uint64_t text_bytes; /* size of the whole text */
     uint64_t *hashes;    /* its distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
-    /* file: number of its input in the manifest; line: where its record begins in that input */
+    /* file: number of the document's input in the manifest; line: line of this input on which its
+     * record begins */
     uint32_t file;
     uint64_t line;
 } bm_page_doc;
 
 #define BM_PAGE_NO_DOC UINT32_MAX
-/* Numbers from here on are known documents of an earlier collection. Other documents may have the
- * same ids, and their texts are not in the inputs. */
+/* Numbers from here on are known documents, which belong to an earlier collection. Their texts are
+ * not in the inputs, and other documents may have the same ids. */
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
-    uint32_t a, b;     /* numbers of shown documents; if b was removed, a is the document kept for
-                        * it */
+    uint32_t a, b;     /* numbers of shown documents; if b was removed, a is its kept document */
     double jaccard;    /* NAN: not known */
     const char *label; /* label of a sampled pair: "right" or "wrong"; NULL: not labelled */
 } bm_page_pair;
@@ -97,18 +101,18 @@ typedef struct bm_page_pair {
 typedef struct bm_page_pairs {
     bm_page_pair *rows;
     size_t n, cap;
-    uint64_t of; /* total number of pairs; 0: not known */
+    uint64_t of; /* number of pairs from which these were chosen; 0: not known */
 } bm_page_pairs;
 
 typedef struct bm_page_group {
     uint64_t number, size;
     uint64_t identical, equal, chained, removed; /* numbers of documents */
     uint32_t kept;                               /* document number; NO_DOC: none is kept */
-    /* the member least similar to the kept document; NO_DOC: there is none */
+    /* the member that is least similar to the kept document; NO_DOC: there is none */
     uint32_t least_doc;
     /* similarity of least_doc to the kept document; NAN: not known */
     double least;
-    bool known; /* the kept document is from an earlier collection */
+    bool known; /* the kept document is a known document */
 } bm_page_group;
 
 /* --- the results of other thresholds, and of stars --- */
@@ -121,8 +125,8 @@ typedef struct bm_page_choice {
 #define BM_PAGE_CHOICES 3u
 
 typedef struct bm_page_what_if {
-    const char *why_not;      /* why other thresholds cannot be evaluated; NULL: they can */
-    const char *why_no_stars; /* why stars cannot be evaluated; NULL: they can */
+    const char *why_not;      /* why other thresholds cannot be evaluated; NULL: they can be */
+    const char *why_no_stars; /* why stars cannot be evaluated; NULL: they can be */
     bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
     size_t n_thresholds;
     uint64_t budget;     /* memory in bytes for the members below */
@@ -130,43 +134,44 @@ typedef struct bm_page_what_if {
     bm_listed_docs docs; /* facts of the same documents */
     bm_pair *pairs;
     size_t n_pairs, cap_pairs;
-    uint64_t *lengths; /* lengths of the documents' texts, if stars begin with the longest or
-                        * shortest */
+    uint64_t *lengths; /* if stars begin with the longest or shortest texts: lengths of the
+                        * documents' texts */
 } bm_page_what_if;
 
 /* --- results of `overlap` --- */
 
-/* A text around a run. In an item, the parts that documents contain are marked; in a document, the
- * parts that it has from the item. */
+/* The text around a run, in an item or in a document. Marks in an item show the parts that
+ * documents contain. Marks in a document show the parts that it has from the item. */
 typedef struct bm_page_run {
-    bool found;     /* it was found in an unchanged input */
-    char *text;     /* the stored part; valid UTF-8 */
+    bool found;     /* the text was found in an unchanged input */
+    char *text;     /* the stored part of the whole text; valid UTF-8 */
     size_t held;    /* size of the stored part */
-    size_t from;    /* offset in `text` where the run begins */
-    size_t to;      /* offset in `text` where the run ends; equal to `from`: there is no run */
+    size_t from;    /* offset in `text` at which the run begins */
+    size_t to;      /* offset in `text` at which the run ends; equal to `from`: there is no run */
     uint64_t begin; /* bytes of the whole text before the part */
     uint64_t bytes; /* size of the whole text */
 } bm_page_run;
 
-/* An item that documents contain, and the document that contains most of it. */
+/* An item that documents contain, with the document that contains most of it. */
 typedef struct bm_page_item {
     bm_buf id, file;       /* id and file of the item */
     bm_item_line row;      /* text members are not set */
     bm_buf doc_id;         /* empty: no document contains it */
-    uint32_t doc;          /* its number among the shown documents */
+    uint32_t doc;          /* number of this document among the shown documents */
     bm_overlap_line holds; /* text members are not set */
     bm_page_run item, document;
 } bm_page_item;
 
 typedef struct bm_page_overlap {
-    bool is;               /* `overlap` wrote the directory; if not, all other members are empty */
+    bool is;               /* `overlap` wrote the directory; if false, all other members are
+                              empty */
     bm_manifest *manifest; /* manifest of the items */
-    bm_page_item *items;   /* sorted by coverage, then by number of documents (both falling), then
-                            * in file order */
+    bm_page_item *items;   /* those with the highest coverage first, then those with most documents,
+                            * then in file order */
     size_t n, cap;
-    uint64_t of;    /* number of items that documents contain */
+    uint64_t of;    /* number of all items that documents contain */
     bm_id_set ids;  /* ids of the shown items, with the same indexes */
-    char *no_texts; /* why the items' texts could not be read; NULL: they could */
+    char *no_texts; /* why the texts of the items could not be read; NULL: they could be */
 } bm_page_overlap;
 
 /* --- parts of documents --- */
@@ -182,26 +187,26 @@ typedef struct bm_page_cut {
     uint64_t hash; /* hash of the kept part */
 } bm_page_cut;
 
-/* A part of a document that was cut out of others. */
+/* A part of a document that was cut out of other documents. */
 typedef struct bm_page_unit {
     uint64_t hash, cuts;
-    uint64_t row; /* of cuts.tsv: the first one of its cuts, from 0 */
-    bm_buf kept;  /* the document that keeps it */
+    uint64_t row; /* number of the row of cuts.tsv with its first cut, counted from 0 */
+    bm_buf kept;  /* id of the document that keeps the part */
     uint64_t kept_from;
-    bm_buf id; /* the first document that it was cut out of */
+    bm_buf id; /* id of the first document from which the part was cut */
     uint64_t from, to, line;
-    uint32_t doc;    /* its number among the shown documents */
-    uint32_t *files; /* numbers of cuts per input */
-    size_t n_files;  /* inputs with any cuts */
+    uint32_t doc;    /* number of that document among the shown documents */
+    uint32_t *files; /* number of cuts in each input */
+    size_t n_files;  /* number of inputs that have cuts */
     bm_page_run run;
 } bm_page_unit;
 
-/* A stretch of a document, to be shown before and after cutting. */
+/* A stretch of a document that is shown before and after cutting. */
 typedef struct bm_page_shortened {
     bm_buf id;
     uint32_t doc;
     uint64_t line, cut_bytes;
-    bm_page_range *ranges; /* the cuts; relative to `text` once it is found */
+    bm_page_range *ranges; /* the cuts; relative to `text`, once the document is found */
     size_t n, cap;
     bool found;
     char *text;
@@ -213,9 +218,11 @@ typedef struct bm_page_shortened {
 typedef struct bm_page_units {
     bool is;             /* the directory has results for parts of documents */
     uint64_t of;         /* number of different parts cut out */
-    bm_page_unit *units; /* the parts cut most often; ties in file order */
+    bm_page_unit *units; /* the parts that were cut most often; equally frequent parts in file
+                            order */
     size_t n, cap;
-    bm_page_shortened *docs; /* documents that lost most, without those left empty */
+    bm_page_shortened *docs; /* the documents that lost most, without documents that were left
+                                empty */
     size_t n_docs;
 } bm_page_units;
 
@@ -223,30 +230,31 @@ typedef struct bm_page_units {
 
 typedef struct bm_page_node {
     uint32_t doc;      /* index among the group's members */
-    uint32_t n_copies; /* copies that it represents, besides itself */
-    uint32_t n_links;  /* number of links in the whole group */
-    uint32_t n_parts;  /* number of parts into which the group would fall without this node; 0: it
-                        * stays connected */
+    uint32_t n_copies; /* number of copies that the node represents, besides `doc` */
+    uint32_t n_links;  /* number of its links in the whole group */
+    uint32_t n_parts;  /* number of parts of the group without this node; 0: the group stays
+                        * connected */
     double x, y;       /* 0 to 1 */
 } bm_page_node;
 
 typedef struct bm_page_graph {
-    const char *why_not;  /* why there is no graph; NULL: there is one */
+    const char *why_not;  /* why there is no graph; NULL: there is a graph */
     uint64_t group, kept; /* kept: index of the kept document among the members */
-    bool known;           /* no member is kept */
+    bool known;           /* no member is kept, but a known document */
     bool from_inputs;     /* the pairs were computed from the inputs */
     bm_id_set ids;        /* the members, in input order */
-    bm_page_doc *members; /* the members' shingles, if pairs.tsv is missing and they are needed */
+    bm_page_doc *members; /* shingles of the members, if they are needed because pairs.tsv is
+                             missing */
     bm_pair *pairs;       /* pairs of member indexes, sorted by a, then b */
     size_t n_pairs, cap_pairs;
-    bm_copies copies; /* maps members to nodes, once these are drawn */
+    bm_copies copies; /* maps members to nodes, once the nodes are drawn */
     bm_bridges bridges;
-    size_t *bridge_order; /* indexes of bridges; those that separate most documents first */
-    size_t *point_order;  /* indexes of articulation points; those with most parts first */
+    size_t *bridge_order; /* indexes of bridges; bridges that separate most documents come first */
+    size_t *point_order;  /* indexes of articulation points; points with most parts come first */
     bm_page_node *nodes;  /* the drawn nodes, sorted by doc */
-    uint32_t *node_of;    /* for each member, its index among the nodes; BM_ID_NONE: not drawn */
+    uint32_t *node_of;    /* for each member, the index of its node; BM_ID_NONE: not drawn */
     size_t n_nodes;
-    size_t *weakest; /* indexes of pairs, the least similar first */
+    size_t *weakest; /* indexes of pairs, the least similar pair first */
     size_t n_weakest;
 } bm_page_graph;
 
@@ -260,23 +268,23 @@ typedef struct bm_page {
     /* facts from report.json */
     bm_counts counts;
     double threshold, predicted_recall; /* NAN: there is no plan */
-    uint32_t bands, rows;               /* bands 0: no plan */
+    uint32_t bands, rows;               /* bands is 0 if there is no plan */
     bm_verify verify;
     bm_cluster cluster;
     bm_keep keep;
-    bool keep_is_list;   /* a list of rules; `keep` is not used */
+    bool keep_is_list;   /* the rule is a list; `keep` is not used */
     bool against;        /* there were known documents */
     bool has_pairs;      /* pairs.tsv exists */
     double seconds;      /* the job's run time */
-    bm_page_size *sizes; /* sorted by rising size */
+    bm_page_size *sizes; /* in ascending order of sizes */
     size_t n_sizes, cap_sizes;
-    bm_page_source *sources; /* one per input of the manifest */
+    bm_page_source *sources; /* one for each input of the manifest */
     size_t n_gone;
     /* facts from the tables */
-    uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of pairs, or of removed documents with
-                                               * their kept ones */
+    uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of pairs or, without them, of removed
+                                               * documents and their kept ones */
     uint64_t n_similarities;
-    bm_page_group *groups; /* the largest first; ties in file order */
+    bm_page_group *groups; /* the largest group first; equally large groups in file order */
     size_t n_groups, cap_groups;
     uint64_t largest_chained; /* number of the largest group with chained documents; 0: there is
                                * none */
@@ -287,12 +295,12 @@ typedef struct bm_page {
     bm_page_units units;
     /* ids of the documents that are shown */
     bm_id_set ids;
-    bm_id_set known_ids; /* ids of shown known documents: their number is the index plus
-                          * BM_PAGE_KNOWN */
+    bm_id_set known_ids; /* ids of the shown known documents; the number of such a document is its
+                          * index here plus BM_PAGE_KNOWN */
     bm_page_doc *docs;
     size_t cap_docs;
     bool has_texts; /* the documents have texts */
-    char *no_texts; /* why existing inputs could not be read; NULL: they could */
+    char *no_texts; /* why existing inputs could not be read; NULL: they could be */
     bool weighted;  /* shingles have weights; counts of common shingles ignore them */
 } bm_page;          /* {0} is empty */
 
@@ -300,27 +308,28 @@ typedef struct bm_page {
 
 void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
-/* The facts and the text of a shown document; empty for a known document. */
+/* Return the facts and the text of a shown document. A known document has none. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
-/* Add a document to the shown ones; *number: its number. */
+/* Add a document to the shown documents. *number becomes its number. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
 /* Read the facts from report.json. BM_ERR_FORMAT: it is not a report of dedup, or has values that
  * dedup never writes. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
-/* Read the tables. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
+/* Read the tables. BM_ERR_FORMAT: the message names the file and the line. BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
-/* Compute the result of stars. Uses the lengths, if any, of the documents whose texts were
- * found. */
+/* Compute what stars would give. If lengths are known, those of the documents with texts are
+ * used. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
-/* Read the sample's labels. BM_ERR_INPUT names the file, the line and the id. */
+/* Read the sample's labels. BM_ERR_INPUT: the message names the file, the line and the id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
-/* A bm_page_least keeps the pairs of least rank (similarity, or a random number) of all that are
- * offered, with their ids. Among equal ranks, pairs offered earlier win. */
+/* A bm_page_least keeps the offered pairs of least rank, with their ids. The rank is the
+ * similarity, or a random number. Of pairs with equal ranks, the pair that was offered earlier is
+ * kept. */
 typedef struct bm_page_least_row {
     double rank, jaccard;
-    bool known; /* a is a known document from an earlier collection */
+    bool known; /* a is a known document */
     char *ids;  /* both ids, one after the other; owned */
     size_t len_a, len_b;
 } bm_page_least_row;
@@ -332,7 +341,7 @@ typedef struct bm_page_least {
     size_t n, cap;
 } bm_page_least; /* {0}, except for `most` */
 
-/* A pair that is offered; its ids are borrowed during the call. */
+/* A pair that is offered. Its ids are borrowed during the call. */
 typedef struct bm_page_offer {
     bm_str a, b;
     double rank, jaccard;
@@ -343,55 +352,58 @@ typedef struct bm_page_offer {
 
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
-/* Check which inputs are unchanged. Sets sources[i].gone to the reason if an input's texts cannot
- * be shown. */
+/* Check which inputs are unchanged. If the texts of an input cannot be shown, sources[i].gone
+ * becomes the reason. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
-/* Read the unchanged inputs until all wanted documents are found: shown documents, members of the
- * graph, and documents whose lengths are needed (if what_if.lengths is allocated). Documents not
- * found are left unchanged. */
+/* Read the unchanged inputs until all wanted documents are found. Wanted are shown documents,
+ * members of the graph, and, if what_if.lengths is allocated, documents whose lengths are needed.
+ * Documents that are not found are left unchanged. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
 
-/* Load the graph's members, and the links if pairs.tsv has them. */
+/* Load the members of the graph. If pairs.tsv exists, also load the links. */
 bm_status bm_page_graph_load(bm_page *page, bm_error *err);
-/* Compute the links from the members' shingles, if these were read. If any shingles are missing,
+/* If the members' shingles were read, compute the links from them. If any shingles are missing,
  * there are no links. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
-/* Find bridges, articulation points and weakest links; choose the nodes to draw, and set their
+/* Find bridges, articulation points and the weakest links. Choose the nodes to draw, and set their
  * coordinates. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 
 /* --- page_overlap.c --- */
 
-/* Fill the histogram and the shown items. BM_ERR_FORMAT names the file and the line. */
+/* Fill the histogram and the shown items. BM_ERR_FORMAT: the message names the file and the
+ * line. */
 bm_status bm_page_overlap_tables(bm_page *page, bm_error *err);
-/* Read the whole texts of the items; if that fails, page->overlap.no_texts is the reason. */
+/* Read the whole texts of the items. If this fails, page->overlap.no_texts becomes the reason. */
 bm_status bm_page_overlap_items(bm_page *page, bm_error *err);
-/* Call when document `number` is read: stores the parts to show, and trims the items' texts. */
+/* Call this when document `number` is read. It stores the parts to show, and trims the items'
+ * texts. */
 bm_status bm_page_overlap_document(bm_page *page, uint32_t number, const bm_record *record,
                                    bm_error *err);
-/* Call after the last document. Items without their document keep the beginning of their texts. */
+/* Call this after the last document. If the document of an item was not found, the item keeps the
+ * beginning of its text. */
 bm_status bm_page_overlap_end(bm_page *page, bm_error *err);
 void bm_page_overlap_reset(bm_page_overlap *overlap);
 
-/* Store the part of a text around from … to: with up to a quarter of `most` before and after it. Of
- * a long run, only the beginning is stored. */
+/* Store the run from … to of a text, with up to a quarter of `most` bytes before and after it. If
+ * the run is long, only its beginning is stored. */
 bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to, size_t most,
                           bm_error *err);
 
 /* --- page_units.c --- */
 
-/* Read cuts.tsv. BM_ERR_FORMAT names the file and the line; BM_ERR_NOMEM. */
+/* Read cuts.tsv. BM_ERR_FORMAT: the message names the file and the line. BM_ERR_NOMEM. */
 bm_status bm_page_units_tables(bm_page *page, bm_error *err);
-/* Call when document `number` is read: stores the parts to show. */
+/* Call this when document `number` is read. It stores the parts to show. */
 bm_status bm_page_units_document(bm_page *page, uint32_t number, const bm_record *record,
                                  bm_error *err);
 void bm_page_units_reset(bm_page_units *units);
 
 /* --- page_inputs.c --- */
 
-/* A row for input i alone. */
+/* Return a row that is only about input i. */
 bm_page_input bm_page_input_at(const bm_page *page, size_t i);
 /* Fill in at most 20 rows. BM_ERR_NOMEM. */
 bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error *err);
@@ -401,8 +413,8 @@ bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error
 bm_status bm_page_write_json(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 
-/* word_diff -- the words that two texts have in common, in the same order, and the words that only
- * one of them has.
+/* word_diff -- finds the words that two texts have in common in the same order, and the words that
+ * only one of them has.
  *
  * A word is a run of bytes other than ASCII white space, together with the white space before it.
  * The white space is ignored when words are compared. */
@@ -422,13 +434,14 @@ typedef struct bm_diff_text {
     size_t n, cap;
 } bm_diff_text; /* {0}, except for `text` */
 
-/* Cut both texts into words and mark a common subsequence: the i-th word marked `common` in one
- * text equals the i-th in the other. It is the longest one, unless the texts differ so much that
- * finding it would take long; then it is a long one. BM_ERR_NOMEM. */
+/* Cut both texts into words, and mark a common subsequence: the i-th word that is marked `common`
+ * in one text equals the i-th such word in the other. The longest common subsequence is marked. If
+ * the texts differ so much that finding it would take long, a shorter one may be marked.
+ * BM_ERR_NOMEM. */
 bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err);
 void bm_diff_text_reset(bm_diff_text *text);
 
-/* template -- a page with holes (page.html), filled from a JSON object.
+/* template -- fills a page with holes (page.html) from a JSON object.
  *
  *     {{path}}            a value as plain text, for attributes and tooltips
  *     {{FILTER path}}     a value written in another way; the table of filters is in template.c
@@ -441,20 +454,20 @@ void bm_diff_text_reset(bm_diff_text *text);
  *                         they are never all in memory
  *
  * A path is one or more names separated by dots. Its first name is looked up in the current
- * element, then in the enclosing ones, and at last in the whole object; with a dot before it
- * (".name") only in the current element. "." is the element itself, and "@key" is its name in the
- * enclosing object. If an {{else}}, or a tag with "#" or "/", is alone in its line, the whole line
- * is removed.
+ * element, then in the enclosing elements, and at last in the whole object. A path that begins with
+ * a dot (".name") is looked up only in the current element. "." is the element itself, and "@key"
+ * is its name in the enclosing object. If an {{else}}, or a tag with "#" or "/", is alone in its
+ * line, the whole line is removed.
  *
- * The template is ours, and its text is markup. Values are untrusted: every filter escapes them, so
- * that they cannot begin an element or an attribute. Only `raw` does not escape; it is for our own
+ * The template is ours, and its text is markup. Values are untrusted, so every filter escapes them,
+ * and they cannot begin an element or an attribute. Only `raw` does not escape. It is for our own
  * style sheets, scripts and pictures. */
 
 typedef struct bm_template {
     const char *text;
     bm_str values; /* a JSON object */
-    /* Write object i of the list `name` (JSON text) to `json`, which is empty. *more false: there
-     * is no such object. NULL: there are no streams. */
+    /* Write object i of the list `name`, as JSON text, to `json`, which is empty. *more becomes
+     * false if there is no such object. NULL: there are no streams. */
     bm_status (*stream)(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err);
     void *ctx;
 } bm_template;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_dir.c -- reads the directory that dedup wrote: its report, and its tables. Only the parts
+/* page_dir.c -- reads the directory that dedup wrote: its report and its tables. Only the parts
  * that will be shown stay in memory:
  *
  *     removed.tsv     the pairs of the most chained documents; a sample; ids of the kept documents
@@ -12,8 +12,8 @@
  *                     groups of other thresholds
  *
  * A group at a higher threshold is part of a group at the job's threshold, so all of its pairs are
- * in pairs.tsv: components come from a union-find per threshold. Stars are computed in one pass in
- * the order of the documents.
+ * in pairs.tsv. Components come from one union-find for each threshold. Stars are computed in one
+ * pass, in the order of the documents.
  *
  * Documents become centres of stars in the order in which dedup would keep them (listed_order.h).
  * No file of the directory contains the lengths of texts, so stars that begin with the longest or
@@ -104,12 +104,13 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
     return (number & BM_PAGE_KNOWN) != 0 ? &none : &p->docs[number];
 }
 
-/* --- the pairs of least rank: a short sorted list, which most offered pairs do not enter --- */
+/* --- the pairs of least rank: a short sorted list; most offered pairs do not enter it --- */
 
 static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
     const bm_str a = offer->a, b = offer->b;
-    bm_bisect range = {0, least->n}; /* ends after all rows of equal or smaller rank */
+    bm_bisect range = {0, least->n}; /* finds the position after all rows of equal or smaller
+                                        rank */
     least->of++;
     while (range.low < range.high)
         bm_bisect_go(&range, least->rows[bm_middle(&range)].rank <= offer->rank);
@@ -159,7 +160,7 @@ static void page_least_reset(bm_page_least *least)
 
 /* --- report.json and sources.tsv --- */
 
-/* Fail unless the number is at most BM_PERMS_MAX, the most permutations that any plan has. */
+/* Fail if the number is above BM_PERMS_MAX, the most permutations that a plan can have. */
 static bm_status check_small(const bm_page *p, const char *path, uint64_t value, bm_error *err)
 {
     return value <= BM_PERMS_MAX ? BM_OK
@@ -269,8 +270,9 @@ typedef struct reading {
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* size of the largest group with chained documents */
-    /* The kept documents of the largest groups, and their groups. If there are known documents, all
-     * members instead, since other documents may have the same ids as known ones. */
+    /* The kept documents of the largest groups, and the groups of these documents. If there are
+     * known documents, all members are here instead, because other documents may have the same ids
+     * as known ones. */
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;
@@ -325,7 +327,7 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
         if (at_edge && row->jaccard < 1)
             BM_TRY(offer(&r->near, row, row->jaccard, err));
     }
-    if (p->keep != BM_KEEP_NONE) /* without a kept document there is nothing to compare with */
+    if (p->keep != BM_KEEP_NONE) /* without a kept document, there is no similarity to it */
         BM_TRY(offer(&r->sample, row, (double)(bm_splitmix64(&r->draws) >> 11), err));
     if (!row->chained)
         return BM_OK;
@@ -338,15 +340,15 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
-/* Are removed documents looked up by their own ids, instead of the id of the kept document? A known
- * kept document may share its id with another document, and a group may keep none. */
+/* Are removed documents looked up by their own ids? Otherwise the id of the kept document is used,
+ * but another document may have the same id as a known kept document, and a group may keep none. */
 static bool goes_by_members(const bm_page *p)
 {
     return p->against || p->keep == BM_KEEP_NONE;
 }
 
-/* A bm_result_row_fn: counts the rows of the largest groups, and finds the document of each that is
- * least like the kept one. */
+/* A bm_result_row_fn: counts the rows of the largest groups, and finds the document of each group
+ * that is least similar to the kept document. */
 static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -364,7 +366,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     group->chained += row->chained;
     if (group->kept == BM_PAGE_NO_DOC)
         return BM_OK;
-    /* The first one is shown even if no similarity is known. */
+    /* The first document is shown even if no similarity is known. */
     const bool first = group->least_doc == BM_PAGE_NO_DOC;
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
@@ -374,7 +376,8 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 
 /* --- groups.jsonl --- */
 
-/* A bm_result_group_fn: keeps the largest groups, and the largest with chained documents. */
+/* A bm_result_group_fn: keeps the largest groups, and the largest group that has chained
+ * documents. */
 static bm_status add_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
@@ -420,8 +423,8 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* Called for members of shown groups: adds the member's key. If the group's kept document is known,
- * also marks the member's row among the most chained. */
+/* Called for each member of a shown group: adds the member's key. If the kept document of the group
+ * is a known document, also marks the member's row among the most chained documents. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;
@@ -433,7 +436,7 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     return r->at_group < r->page->n_groups ? add_key(r, id, err) : BM_OK;
 }
 
-/* A bm_result_group_fn: adds the ids of the largest groups, once these are known. */
+/* A bm_result_group_fn: adds the ids of the largest groups, once it is certain which these are. */
 static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
@@ -458,7 +461,7 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
 
 /* --- the results of stars and of higher thresholds --- */
 
-/* Choose the next thresholds: three steps of .05, or smaller steps if these do not fit. */
+/* Choose the next thresholds: three steps of .05, or of less if these do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
     static const long steps[] = {500, 200, 100}; /* steps in units of 1/10,000 */
@@ -507,7 +510,7 @@ static void what_if_begin(bm_page *p)
     w->n_thresholds = w->why_not == NULL ? next_thresholds(p->threshold, w->thresholds) : 0;
 }
 
-/* Called if the data do not fit into memory: drop them, with a note on the page. */
+/* Called if the data do not fit into memory: drop them, and note that on the page. */
 static void drop_what_if(bm_page_what_if *w)
 {
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
@@ -642,7 +645,7 @@ static bm_status add_pair(void *ctx, const bm_pair_file *row, bm_error *err)
     const double jaccard = row->similarity;
     if (!isnan(jaccard))
         count_similarity(r->page, jaccard);
-    /* Identical texts would show no difference. */
+    /* Leave out identical texts, because they would show no difference. */
     if (jaccard < 1)
         BM_TRY(page_least_offer(
             &r->near, &(bm_page_offer){row->id_a, row->id_b, jaccard, jaccard, false}, err));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_graph.c -- the largest chained group: its links, bridges, articulation points and drawing.
- * Copies are one node. Of a large group, the drawing shows the kept document, the ends of bridges
- * and of the weakest links, the paths to these, and then documents linked to those.
+/* page_graph.c -- finds the links, bridges and articulation points of the largest chained group,
+ * and draws it. Copies are one node. If the group is large, the drawing shows the kept document,
+ * the ends of bridges and of the weakest links, and the paths to these ends. The remaining room is
+ * for documents that are linked to these.
  *
- * Nodes are placed by springs: they repel each other, links attract, and all are pulled to the
- * middle. After Fruchterman and Reingold (1991): if k is the natural length of a link, two nodes at
- * distance d repel with k²/d, and a link attracts with d²/k. A node moves by at most the
- * temperature, which falls. Nodes begin on a spiral, so that no two are at the same point.
+ * Nodes are placed by springs: nodes repel each other, links attract, and everything is pulled to
+ * the middle. The forces are those of Fruchterman and Reingold (1991): if k is the natural length
+ * of a link, two nodes at distance d repel with k²/d, and a link attracts with d²/k. In each step
+ * a node moves by at most the temperature, which falls. Nodes begin on a spiral, so that no two are
+ * at the same point.
  *
  * Tests: tests/unit/report/test_page_graph.c, tests/cli/cases/report.sh,
  * tests/reference/test_report.py */
@@ -26,7 +28,7 @@
 #define NODES_MAX    120u  /* most documents to draw */
 #define WEAKEST_MAX  10u   /* most links to list */
 #define SETS_MAX     4096u /* most documents whose links are computed again */
-#define BYTES_A_PAIR 88u   /* memory for a pair and its share of the graph */
+#define BYTES_A_PAIR 88u   /* bytes for a pair and its share of the graph */
 #define STEPS        300u  /* iterations of the springs */
 #define NEAR         1e-9  /* squared distance below which nodes count as being at one point */
 #define GRAVITY      0.06
@@ -170,7 +172,7 @@ typedef struct force {
     double x, y;
 } force;
 
-/* Place nodes on a spiral; each is turned by a golden angle from the one before it. */
+/* Place nodes on a spiral. Each node is turned by the golden angle from the node before it. */
 static void begin(bm_page_node *nodes, size_t n)
 {
     const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
@@ -245,9 +247,9 @@ static void fit(bm_page_node *nodes, size_t n)
 }
 
 /* Set x and y of n nodes by springs, so that linked nodes are close. `links`: node indexes, two per
- * link. The same graph gives the same coordinates on every machine, since only additions,
- * multiplications, divisions and square roots are used. Quadratic in n, which should be at most
- * some hundreds. BM_ERR_NOMEM. */
+ * link. The same graph gives the same coordinates on every machine, because only additions,
+ * multiplications, divisions and square roots are used. Time is quadratic in n, so n should be at
+ * most some hundreds. BM_ERR_NOMEM. */
 static bm_status page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links,
                                   size_t n_links, bm_error *err)
 {
@@ -278,7 +280,8 @@ static int by_value(const void *x, const void *y, void *ctx)
     return a < b ? -1 : a > b;
 }
 
-/* Set *out to the indexes below n sorted by their values, ties by index. The caller frees it. */
+/* Set *out to the indexes 0 … n-1, sorted by their values; indexes with equal values ascend. The
+ * caller frees it. */
 static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 {
     BM_TRY(bm_new(out, n, err));
@@ -288,8 +291,8 @@ static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
     return BM_OK;
 }
 
-/* Sort the weakest links, the bridges by the documents they separate, and the articulation points
- * by their parts. */
+/* Sort the links by similarity, the bridges by the documents that they separate, and the
+ * articulation points by their parts. */
 static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
 {
     const bm_bridges *b = &graph->bridges;
@@ -319,14 +322,14 @@ typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
     uint8_t *chosen;  /* one flag per member */
-    uint32_t *before; /* for each member: its predecessor on a shortest path; the first member has
-                       * itself */
+    uint32_t *before; /* for each member: its predecessor on a shortest path; the start of the paths
+                       * is its own predecessor */
     uint32_t *queue;
     size_t n_chosen;
 } drawing;
 
-/* Find shortest paths from the kept document (from the first member, if none is kept), breadth
- * first. */
+/* Find shortest paths from the kept document, breadth first. If none is kept, they begin at the
+ * first member. */
 static void find_ways(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
@@ -347,8 +350,8 @@ static void find_ways(drawing *d)
     }
 }
 
-/* Choose a document and the path to it, so that the drawing is connected. Choose nothing if not all
- * of the path fits. */
+/* Choose a document and the whole path to it, so that the drawing is connected. If the path does
+ * not fit, choose nothing. */
 static void choose(drawing *d, uint32_t doc)
 {
     size_t n = 0;
@@ -406,7 +409,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
     const bm_articulation_point *point = graph->bridges.articulation_points, *end = point;
-    if (graph->bridges.n_articulation_points > 0) /* without points, the array may be NULL */
+    if (graph->bridges.n_articulation_points > 0) /* if there are none, the array may be NULL */
         end += graph->bridges.n_articulation_points;
     uint32_t *links = NULL;
     size_t n_links = 0;
@@ -437,7 +440,7 @@ static bm_status place_nodes(drawing *d, bm_error *err)
     return status;
 }
 
-/* Merge copies into one node each; the kept document represents its copies. */
+/* Merge copies into one node. The kept document represents its copies. */
 static bm_status merge_copies(bm_page_graph *graph, bm_error *err)
 {
     const bm_pair_list list = {graph->pairs, graph->n_pairs, graph->ids.n};

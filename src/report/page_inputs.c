@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_inputs.c -- the inputs as the page lists them: one by one or, if there are many, by folders.
+/* page_inputs.c -- lists the inputs for the page: one by one or, if there are many, by folders.
  *
  *     up to 20 inputs          a row each, in their order
  *     more, of one folder      the largest 19, and a row for the others together
  *     more, of several         a row for each folder, the largest first; of more than 20 folders
  *                              the largest 19, and a row for the others together
  *
- * Sizes are the sizes of the files on disk; ties stay in input order. For overlap, the inputs with
- * most documents that contain an item come first, instead of the largest inputs.
+ * Sizes are those of the files on disk. Inputs of equal size stay in input order. For a result of
+ * overlap, the order is by the number of documents that contain an item, instead of the size.
  *
  * Tests: tests/cli/cases/report.sh */
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_json.c -- writes the page as one JSON object, with a member for each part. --json prints the
  * public members. write_inside adds what only the page needs: parts of lists, coordinates in
- * pictures, and words made from several members. Texts, ids and names are unchanged, escaped as
- * JSON requires.
+ * pictures, and words that combine several members. Texts, ids and names are unchanged, apart from
+ * the escapes of JSON.
  *
- * Pairs of texts are many and long: they are produced one at a time while the page is written
- * (bm_template.stream).
+ * There are many pairs of texts, and they are long. So they are produced one at a time, while the
+ * page is written (bm_template.stream).
  *
  * The page's Content-Security-Policy allows only its own style sheet and script, each by its
  * SHA-256. The page loads nothing, and nothing in a text could run even if it were not escaped.
@@ -44,7 +44,8 @@ static void put_object(bm_json *json, const char *key, const bm_page *p, element
     bm_json_end_object(json);
 }
 
-/* Write a list of n objects. `order`: the indexes of the objects; NULL: ascending order. */
+/* Write a list of n objects. `order`: the order of the objects, as indexes; NULL: ascending
+ * order. */
 static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
                      size_t n, element_fn fn)
 {
@@ -75,7 +76,8 @@ static bm_status add_option(bm_str field, bm_buf *out)
     return BM_OK;
 }
 
-/* Write why something is not shown, or null. Field names in backquotes become options. */
+/* Write the reason why something is not shown, or null. Field names in backquotes become
+ * options. */
 static void key_reason(bm_json *json, const char *key, const char *reason)
 {
     bm_buf text = {0};
@@ -392,7 +394,7 @@ static void shown_unit(bm_json *json, const bm_page *p, size_t i)
     put_run(json, "document_text", &p->units.units[i].run);
 }
 
-/* Write the beginning of a unit, for a table cell. */
+/* Write the beginning of a unit for a table cell. */
 static void unit_in_table(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_run *run = &p->units.units[i].run;
@@ -436,7 +438,7 @@ static void write_units(bm_json *json, const bm_page *p, bool whole)
         put_list(json, "before_and_after", p, NULL, p->units.n_docs, shortened);
 }
 
-/* `whole`: write all inputs and texts; else only the parts that the page shows. */
+/* `whole`: write all inputs and texts; otherwise, write only the parts that the page shows. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -459,7 +461,7 @@ static void write_groups(bm_json *json, const bm_page *p, bool whole)
     key_reason(json, "no_star", what_if->why_no_stars);
 }
 
-/* `whole`: write all inputs and texts; else only the parts that the page shows. */
+/* `whole`: write all inputs and texts; otherwise, write only the parts that the page shows. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
     static const char *const copied[] = {"provenance",     "parameters",    "plan",
@@ -512,8 +514,8 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Write how many documents were kept and how many removed for each reason, as segments of a bar 520
- * pixels wide. */
+/* Write how many documents were kept, and how many were removed for each reason, as segments of a
+ * bar. The bar is 520 pixels wide. */
 static void write_shares(bm_json *json, const bm_page *p)
 {
     const bm_counts *n = &p->counts;
@@ -583,8 +585,8 @@ static void draw_similarities(bm_json *json, const bm_page *p)
     key_made(json, "similarities_plot", &out, f.status);
 }
 
-/* Bin i > 0 counts sizes from 2^i + 1 to 2^(i+1). Bin 0 counts size 2 (and size 1, for groups with
- * a known document). */
+/* Bin i > 0 counts sizes from 2^i + 1 to 2^(i+1). Bin 0 counts size 2, and size 1, which groups
+ * with a known document may have. */
 static void draw_sizes(bm_json *json, const bm_page *p)
 {
     double counts[64] = {0};
@@ -618,7 +620,7 @@ static void draw_sizes(bm_json *json, const bm_page *p)
     key_made(json, "sizes_plot", &out, f.status);
 }
 
-/* The drawing of the group is 520 by 360 pixels. */
+/* The drawing of the group is 520 pixels wide and 360 high. */
 static bm_svg_text dot_x(const bm_page_node *node)
 {
     return bm_svg_px(16 + node->x * 488);
@@ -655,7 +657,7 @@ static void drawn_bridge(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "with_b", b->n_b);
 }
 
-/* Write the bridges, and all other links as one path. */
+/* Write each bridge, and all other links as one path. */
 static void draw_links(bm_json *json, const bm_page *p)
 {
     const bm_page_graph *graph = &p->graph;
@@ -822,8 +824,8 @@ out:
     key_made(json, "command", &out, status);
 }
 
-/* Write settings under the names that users know: options, or words for settings that have no
- * option. */
+/* Write settings under the names that users know: the name of the option, or words if a setting has
+ * no option. */
 static void write_named(bm_json *json, const bm_page *p, const char *key, const char *member)
 {
     static const struct setting {
@@ -950,10 +952,10 @@ static void write_inside(bm_json *json, const bm_page *p)
     write_named(json, p, "provenance_named", "provenance");
 }
 
-/* --- two texts side by side: common parts, and parts that only one has --- */
+/* --- two texts side by side: common parts, and parts that only one text has --- */
 
-/* Long common stretches are folded in both texts alike, leaving their ends, so that differences fit
- * into the bytes shown. */
+/* One of two texts side by side. Long common stretches are folded in both texts alike, except for
+ * their ends, so that differences fit into the bytes that are shown. */
 typedef struct side {
     bm_json *json;
     const bm_diff_text *words;
@@ -971,8 +973,8 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     bm_json_end_object(s->json);
 }
 
-/* Put as many of the words from … to-1 as fit, then the beginning of the first word that does not
- * fit, cut between characters. Returns true if all words were put. */
+/* Put as many of the words from … to-1 as fit. Of the first word that does not fit, put the
+ * beginning, cut between characters. Returns true if all words were put. */
 static bool put_words(side *s, const char *name, size_t from, size_t to)
 {
     const bm_diff_word *words = s->words->words;
@@ -1008,7 +1010,7 @@ static bool put_common(side *s, size_t from, size_t to)
     return put_words(s, "both", to - last, to);
 }
 
-/* Put words that only this side has. White space before the first is not marked. */
+/* Put words that only this side has. The white space before the first word is not marked. */
 static bool put_alone(side *s, size_t from, size_t to)
 {
     bm_diff_word *word = &s->words->words[from];
@@ -1218,7 +1220,7 @@ static void next_unit(const bm_page *p, bool before, size_t i, bm_json *json, bo
 /* State of the streams of pairs, for bm_template.stream. */
 typedef struct pair_stream {
     const bm_page *page;
-    size_t group; /* index of the next group (only for the stream "of-groups") */
+    size_t group; /* index of the next group; only for the stream "of-groups" */
 } pair_stream;
 
 static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool *more,

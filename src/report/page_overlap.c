@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_overlap.c -- for a directory that overlap wrote: how far documents contain its items; the
- * texts of the items contained most, and for each, its place in the document with most of it.
+/* page_overlap.c -- for a directory that overlap wrote: shows how far documents contain its items.
+ * Of the items that are contained most, it shows the text, and its place in the document that has
+ * most of the item.
  *
  *     items.tsv       a histogram of coverage; the items that are shown
  *     overlap.tsv     for each of these, the document that contains most of it; ties: the first
@@ -45,7 +46,7 @@ static bool is_held_more(const bm_item_line *a, const bm_item_line *b)
     return a->documents > b->documents;
 }
 
-/* Two bm_result_row_fn, one walk each: add_item for items.tsv, then add_row for overlap.tsv. */
+/* Two bm_result_row_fn: add_item reads items.tsv, then add_row reads overlap.tsv. */
 
 static bm_status add_item(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
@@ -223,8 +224,8 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
             continue;
         const size_t from = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.from),
                      to = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.to);
-        if (from > to || to > text.len || item->document.found) /* the text is not the one of
-                                                                 * overlap.tsv */
+        if (from > to || to > text.len || item->document.found) /* the text is not that for which
+                                                                 * overlap.tsv was written */
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
         BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_texts.c -- reads the texts that are shown. Every input is hashed before its texts are read:
- * a text is shown only if its input is the one that dedup read. Then records are parsed; only few
- * are cut into shingles or kept, so one thread keeps up with the disk. Reading ends at the last
- * document needed.
+/* page_texts.c -- reads the texts that are shown. Every input is hashed before its texts are read,
+ * because a text is shown only if its input is unchanged since dedup read it. Then records are
+ * parsed. Only few are cut into shingles or kept, so one thread keeps up with the disk. Reading
+ * ends at the last document that is needed.
  *
- * The number of a repeated id depends on all records before it: if ids are numbered, every id is
+ * If ids are numbered, the number of a repeated id depends on all earlier records. So every id is
  * added to a table, and records after a missing input are not read.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py,
@@ -25,11 +25,10 @@
  * Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
  *
  * The edit graph has a diagonal step for each pair of equal words. From its origin, paths with d =
- * 0, 1, 2 … other steps are followed as far as they go, and the end on each diagonal is stored for
- * every d, so that the path can be traced back. After COST steps the farthest path is taken, and
- * the search starts again at its end. The result is then a common sequence, though perhaps not the
- * longest one. Each round advances by at least COST words and takes at most COST² steps and 5
- * MB. */
+ * 0, 1, 2 … other steps are followed as far as they go. For every d, the end on each diagonal is
+ * stored, so that the path can be traced back. After COST steps the farthest path is taken, and the
+ * search starts again at its end. The result is then a common sequence, but perhaps not the
+ * longest. Each round advances by at least COST words and takes at most COST² steps and 5 MB. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -72,8 +71,8 @@ typedef struct differ {
     bm_diff_text *a, *b;
     /* the words still to compare: n words of a from x on, m words of b from y on */
     long x, y, n, m;
-    int32_t *ends; /* row d has d + 1 entries: words of a up to the end of the path on each
-                      * diagonal -d, -d + 2 … d */
+    int32_t *ends; /* row d has d + 1 entries, one for each diagonal -d, -d + 2 … d: words of a up
+                    * to the end of the path on this diagonal */
     size_t cap;
 } differ;
 
@@ -89,8 +88,8 @@ static bool same(const differ *d, long x, long y)
            memcmp(d->a->text.data + p->word, d->b->text.data + q->word, p->end - p->word) == 0;
 }
 
-/* Where the path enters diagonal k at this step: from diagonal k + 1 or k - 1 (*from), whichever
- * reaches further. */
+/* Return where the path enters diagonal k at this step. It comes from diagonal k + 1 or k - 1
+ * (*from), whichever reaches further. */
 static long enter(const differ *d, long steps, long k, long *from)
 {
     const int32_t *before = row_of(d, steps - 1);
@@ -103,8 +102,8 @@ static long enter(const differ *d, long steps, long k, long *from)
     return down ? before[i] : before[i - 1] + 1;
 }
 
-/* Follow all diagonals by one more step. Returns the farthest position (words of a plus words of
- * b), on diagonal *k; n + m is the end. */
+/* Follow all diagonals by one more step. Returns the farthest position reached, in words of a plus
+ * words of b, and sets *k to its diagonal. The end of both texts is n + m. */
 static long follow(differ *d, long steps, long *k)
 {
     long farthest = -1, from;
@@ -166,7 +165,7 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
 }
 
 #define TEXT_HELD_LEAST 8192u /* least bytes of a text to compare, even if fewer are shown */
-#define TEXT_HELD_TIMES 4u    /* bytes of a text to compare, per byte shown */
+#define TEXT_HELD_TIMES 4u    /* bytes of a text to compare, for each byte shown */
 #define SHARE           4u    /* 1/SHARE of the memory is for shingles, another for making them */
 
 /* --- inputs --- */
@@ -223,7 +222,7 @@ bm_status bm_page_check_inputs(bm_page *p, bm_error *err)
 typedef struct reader {
     bm_page *page;
     bm_job_context *context;
-    size_t left;             /* documents and lengths not found yet */
+    size_t left;             /* number of documents and lengths that were not found yet */
     bool enough;             /* `left` is 0 */
     const uint32_t *numbers; /* for each input that is read, its number in the manifest */
     bm_shingler *shingler;
@@ -236,7 +235,7 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
                  most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
     doc->held = bm_utf8_valid_prefix(text.data, text.len < most ? text.len : most);
-    doc->text = bm_alloc(doc->held, 1); /* the text is cut to whole characters */
+    doc->text = bm_alloc(doc->held, 1); /* the stored text is cut to whole characters */
     if (doc->text == NULL)
         return bm_fail_nomem(err, doc->held);
     if (doc->held > 0)
@@ -244,8 +243,8 @@ static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_er
     return BM_OK;
 }
 
-/* Store a document's distinct shingles, ascending. If they do not fit, none are stored, and
- * `counted` stays false. */
+/* Store a document's distinct shingles, ascending. If they do not fit into memory, none are stored,
+ * and `counted` stays false. */
 static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     bm_shingle_batch_clear(&r->one);
@@ -271,8 +270,8 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     return BM_OK;
 }
 
-/* Fill in a wanted document. `is_shown`: with its text; a member of the graph needs only the
- * shingles. */
+/* Fill in a wanted document. `is_shown`: also fill in its text. A member of the graph needs only
+ * the shingles. */
 static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
                             bm_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_units.c -- for parts of documents: those repeated most, the files that repeat them, and some
- * documents before and after cutting.
+/* page_units.c -- for parts of documents: shows the parts that are repeated most, the files that
+ * repeat them, and some documents before and after cutting.
  *
  *     cuts.tsv     first walk: sorts rows by the hash of the kept part, chooses the parts with most
  *                  rows, and the documents that lose most; second: the first rows of these parts;
@@ -59,8 +59,8 @@ void bm_page_units_reset(bm_page_units *units)
 
 /* --- the parts with most rows --- */
 
-/* Parts with more rows come first; of parts with equally many, the one with the earlier first
- * row. */
+/* Parts with more rows come first. Of two parts with equally many rows, the part with the earlier
+ * first row comes first. */
 static bool comes_before(const bm_page_unit *x, const bm_page_unit *y)
 {
     return x->cuts != y->cuts ? x->cuts > y->cuts : x->row < y->row;
@@ -80,7 +80,8 @@ static bm_status offer_unit(bm_page *p, const bm_page_unit *unit, bm_error *err)
     return BM_OK;
 }
 
-/* `rows`: rows of cuts.tsv by the hash of their part. Rows of one part come in their order. */
+/* Choose the parts with most rows. `rows`: the rows of cuts.tsv, sorted by the hash of their part.
+ * Rows of one part stay in file order. */
 static bm_status choose_units(bm_page *p, bm_sorted_runs *rows, bm_error *err)
 {
     bm_page_unit unit = {0};
@@ -126,8 +127,8 @@ static bm_status read_row(const bm_tsv_table *row, bm_page_cut *out, bm_error *e
     return BM_OK;
 }
 
-/* Called after the last row of a document, with the bytes cut out of it: keeps the document if it
- * is one of those that lose most. */
+/* Called after the last row of a document, with the number of bytes that were cut out of it. Keeps
+ * the document if it is among those that lose most. */
 static bm_status offer_document(bm_page_units *u, bm_buf *id, uint64_t bytes, bm_error *err)
 {
     if (id->len == 0 || (u->n_docs == CANDIDATES && bytes <= u->docs[CANDIDATES - 1].cut_bytes))
@@ -172,8 +173,8 @@ static bm_status count_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 
 typedef struct naming {
     bm_page *page;
-    size_t *by_row; /* numbers of units in the order of their rows */
-    size_t next;    /* in by_row */
+    size_t *by_row; /* indexes of units, in the order of their rows */
+    size_t next;    /* index in by_row of the next unit */
     uint64_t n_rows;
 } naming;
 
@@ -311,8 +312,8 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Store the document's text from shortly before its first cut on. The ranges are made disjoint, and
- * relative to the stored text. */
+/* Store the document's text, beginning shortly before its first cut. The ranges are made disjoint,
+ * and relative to the stored text. */
 static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t most,
                          bm_error *err)
 {
@@ -342,7 +343,7 @@ static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t
     doc->begin = begin;
     doc->bytes = text.len;
     doc->n = 0;
-    doc->cut_bytes = 0; /* overlapping ranges count once */
+    doc->cut_bytes = 0; /* is counted again, because overlapping ranges count once */
     for (size_t i = 0; i < n; i++)
         doc->cut_bytes += doc->ranges[i].to - doc->ranges[i].from;
     for (size_t i = 0; i < n && doc->ranges[i].from < begin + doc->held; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template.c -- cuts the template into tags, links the tags of each block, then renders them in
+/* template.c -- cuts the template into tags, links the tags of each block, and renders them in
  * order. All untrusted text goes through put_escaped.
  *
  * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh,
@@ -18,7 +18,7 @@
 
 #define NAME_MAX_BYTES 160u /* size of a name that is shown whole */
 #define NAME_END_BYTES 40u
-#define DEPTH_MAX      16u /* nested blocks */
+#define DEPTH_MAX      16u /* most nested blocks */
 #define PATH_MAX_BYTES 64u
 
 static const bm_str nothing = {"null", 4};
@@ -27,18 +27,19 @@ typedef struct tag {
     size_t begin, end; /* range of the tag, or of its line if nothing else is in that line */
     char kind;         /* '#', '/', or 'e' for else; 0: a value */
     bm_str all, word, path, rest;
-    /* If the tag begins a block, `other` is the index of its {{else}} or, without one, of its end
-     * tag, and `close` is the index of its end tag. */
+    /* If the tag begins a block, `close` is the index of its end tag, and `other` is the index of
+     * its {{else}} or, if it has none, of its end tag. */
     size_t other, close;
 } tag;
 
 typedef struct member {
-    bm_str key, value; /* JSON text; the key with its quotes */
+    bm_str key, value; /* JSON text; `key` includes its quotes */
 } member;
 
 typedef struct scope {
     bm_str value, key;
-    size_t first; /* index of its first member; its members end where the next scope's begin */
+    size_t first; /* index of its first member; its members end where those of the next scope
+                     begin */
 } scope;
 
 typedef struct filler {
@@ -93,8 +94,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* Characters to show by their numbers: noncharacters and invisible ones, in addition to the
- * characters that bm_text_next calls hidden. */
+/* Is the character shown by its number? Noncharacters and invisible characters are, in addition to
+ * the characters that bm_text_next calls hidden. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* noncharacters */
@@ -110,24 +111,24 @@ static const char *escape_of(char c)
     return hit != NULL ? to[hit - of] : NULL;
 }
 
-/* Get the next character and its length in bytes. *hidden: in a text of this kind it is shown by
- * its number, not as itself. */
+/* Get the next character and its length in bytes. *hidden: in a text of this kind the character is
+ * shown by its number. */
 static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *code, bool *hidden)
 {
     const size_t n = bm_text_next(text.data + at, text.len - at, code, hidden);
     if (kind == RUNNING_TEXT && (*code == '\n' || *code == '\t'))
         *hidden = false;
     if (kind == RUNNING_TEXT && *code == '\r' && at + 1 < text.len && text.data[at + 1] == '\n')
-        *hidden = false; /* the browser drops it anyway */
+        *hidden = false; /* the browser drops the character anyway */
     *hidden = *hidden || is_unseen(*code);
     return n;
 }
 
-/* Write text with markup escaped. A hidden character is shown by its number ("U+202E"), an invalid
- * byte as "\x9b"; both are marked if an element is allowed there. */
+/* Write text with markup escaped. A hidden character is shown by its number ("U+202E"), and an
+ * invalid byte as "\x9b". If an element is allowed at this place, both are marked. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
-    size_t run = 0, n; /* text from `run` on needs no change and is not written yet */
+    size_t run = 0, n; /* `run`: the text from here on needs no change, and is not written yet */
     bool open = false;
     for (size_t at = 0; f->status == BM_OK && at < text.len; at += n) {
         uint32_t code;
@@ -159,7 +160,7 @@ static void put_escaped(filler *f, bm_str text, text_kind kind)
         put_text(f, "</span>");
 }
 
-/* Write a name; a long one is cut, between characters, to its first and last bytes. */
+/* Write a name. A long name is cut to its first and last bytes, between characters. */
 static void put_name(filler *f, bm_str name, text_kind kind)
 {
     if (name.len <= NAME_MAX_BYTES || kind == RUNNING_TEXT) {
@@ -192,7 +193,7 @@ static void push(filler *f, bm_str value, bm_str key)
     }
 }
 
-/* Find a name in the members, from the innermost scope outwards; members before `first` are not
+/* Find a name in the members, from the innermost scope outwards. Members before `first` are not
  * searched. */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
 {
@@ -216,7 +217,7 @@ static bool find_in(bm_str object, bm_str name, bm_str *value)
     return bm_json_scan_find(object, key, value);
 }
 
-/* Look up a path; *value is "null" if it does not exist. */
+/* Look up a path. If it does not exist, *value becomes "null". */
 static bool look_up(const filler *f, bm_str path, bm_str *value)
 {
     const scope *top = &f->scopes[f->depth];
@@ -259,7 +260,7 @@ static bool is_true(bm_str value)
            !same(value, "\"\"");
 }
 
-/* The value as a number; NAN: it is not a number. */
+/* Return the value as a number, or NAN if it is not a number. */
 static double number_of(const filler *f, bm_str value)
 {
     char text[40];
@@ -339,7 +340,8 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
     const double n = (double)count_of(value);
     if (same(word, "text")) { /* keeps newlines and tabs */
         put_value(f, value, RUNNING_TEXT);
-    } else if (same(word, "name")) { /* a name or an id in one line; only both ends of a long one */
+    } else if (same(word, "name")) { /* a name or an id in one line; only the two ends of a long
+                                        name */
         put_value(f, value, NAME);
     } else if (same(word, "count")) { /* "1,234" */
         put_count(f, value);
@@ -549,7 +551,7 @@ bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_b
 {
     filler f = {.page = page,
                 .text = {page->text, strlen(page->text)},
-                .depth = SIZE_MAX, /* so that the first scope pushed is 0 */
+                .depth = SIZE_MAX, /* so that the first pushed scope gets depth 0 */
                 .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0),
                 .rows = rows,
                 .err = err};
