@@ -23,17 +23,17 @@
  *
  * A row is a document. `text_fields` and `id_field` name columns. A text column has the type utf8,
  * large_utf8, utf8_view, binary, large_binary, binary_view, or a dictionary of one of these. A null
- * is an empty text, and the texts of several columns are joined by one newline. An id column has
- * one of these types or an integer type. An integer becomes its decimal digits. A row with a null
- * id gets the id NAME:ROW; if `id_field` was given, the row is a bad record. A table without ids
- * gets row numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with dots selects a
- * member of a struct column. A name with [] selects the elements of lists ("messages[].content"),
- * which are joined by newlines. A column of any other type: BM_ERR_INPUT, which names column and
- * type.
+ * is an empty text. The texts of several columns are joined by one newline. An id column has one of
+ * the types of text columns, or an integer type. An integer becomes its decimal digits. If
+ * `id_field` was given, a row with a null id is a bad record; otherwise it gets the id NAME:ROW. A
+ * table without ids gets row numbers with `row_ids`. Invalid UTF-8 is read as U+FFFD. A name with
+ * dots selects a member of a struct column. A name with [] selects the elements of lists
+ * ("messages[].content"), which are joined by newlines. A column of any other type is BM_ERR_INPUT;
+ * the message names the column and its type.
  *
- * Texts are not copied. An array is released, by any thread, when its rows have been processed. A
- * stream is read once: outputs that need two passes (the kept records) are not written, but the ids
- * of kept documents are (kept_ids.txt).
+ * Texts are not copied. An array is released when its rows have been processed; any thread may
+ * release it. A stream is read once, so outputs that need a second pass (the kept records) are not
+ * written. The ids of the kept documents are written instead (kept_ids.txt).
  *
  * The structs and their guards are copied from the specification
  * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so a program may
@@ -54,7 +54,8 @@ extern "C" {
 #define ARROW_FLAG_NULLABLE           2
 #define ARROW_FLAG_MAP_KEYS_SORTED    4
 
-/* The type of a column, or of a table: "+s", a struct with a child for each column. */
+/* The type of a column or of a table. The type of a table is "+s", a struct with a child for each
+ * column. */
 struct ArrowSchema {
     const char *format; /* "u" utf8, "U" large_utf8, "z" binary, "l" int64 … */
     const char *name;
@@ -89,7 +90,8 @@ struct ArrowArray {
 /* Arrays of one schema, one after another. Calls return 0 or an errno code. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *stream, struct ArrowSchema *out);
-    int (*get_next)(struct ArrowArrayStream *stream, struct ArrowArray *out); /* released: end */
+    int (*get_next)(struct ArrowArrayStream *stream, struct ArrowArray *out); /* a released array
+                                                                                 means the end */
     const char *(*get_last_error)(struct ArrowArrayStream *stream);           /* NULL: no message */
     void (*release)(struct ArrowArrayStream *stream);
     void *private_data;

@@ -2,8 +2,8 @@
 /* device.h -- the devices that can sign on this machine (the native CPU and every OpenCL device),
  * and a self-test for each.
  *
- * OpenCL is loaded on first use; a machine without a loader or a platform has zero OpenCL devices,
- * which is no error.
+ * OpenCL is loaded on first use. If a machine has no loader or no platform, it has zero OpenCL
+ * devices; this is no error.
  *
  * Processes. A list of devices is plain memory: a forked child may read and close its copy. Most
  * OpenCL drivers do not work in a forked child of a process that has used them. Such a child should
@@ -26,8 +26,8 @@ typedef enum bm_device_kind {
     BM_DEVICE_CL_NONE /* an OpenCL platform without devices; `why` is its error */
 } bm_device_kind;
 
-/* The library owns this struct. Read it through the pointer: later versions may add fields at the
- * end. */
+/* The library owns this struct. Read it through the pointer, because later versions may add fields
+ * at the end. */
 typedef struct bm_device_info {
     char spec[32];      /* "cpu" or "opencl:P.D", a value of --device; "opencl:P" for a platform
                          * without devices */
@@ -39,29 +39,31 @@ typedef struct bm_device_info {
     uint32_t clock_mhz; /* highest clock, as OpenCL reports it; 0: not known */
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     bool usable;
-    char why[256]; /* the reason if it is not usable */
+    char why[256]; /* the reason why the device is not usable */
     /* For OpenCL devices only: */
-    uint64_t unified_bytes; /* bytes of its memory that it shares with the host; 0: it has memory of
-                             * its own */
+    uint64_t unified_bytes; /* bytes of memory that the device shares with the host; 0: it has
+                             * memory of its own */
     char pci[24];           /* PCI address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* UUID as the driver reports it, in hexadecimal digits; "": not
                              * known */
-    char same_as[32]; /* spec of another row for the same GPU with a preferred driver; "": there is
-                       * none. A device spec that fits both rows selects that row */
-    char same_by[8];  /* how same_as is known: "pci", "uuid" or "name" (and memory) */
+    char same_as[32]; /* spec of another row for the same GPU, with a driver that is preferred; "":
+                       * there is none. A device spec that fits both rows selects the row with the
+                       * preferred driver */
+    char same_by[8];  /* what shows that it is the same GPU: "pci", "uuid" or "name" (with the
+                         memory) */
 } bm_device_info;
 
-/* A list of all devices, the native CPU first, with a row for each OpenCL platform without
- * devices. */
+/* A list of all devices, the native CPU first. An OpenCL platform without devices has a row too. */
 typedef struct bm_device_list bm_device_list;
 BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
 
 typedef struct bm_device_list_options {
     size_t struct_size;
-    /* Settings for the queries to drivers, which a separate process makes (docs/opencl.md). Only
-     * `cache_dir`, `probe_program`, `probe_seconds` and `n_stuck` are used. */
+    /* Settings for queries to drivers. A separate process makes these queries (docs/opencl.md).
+     * Only `cache_dir`, `probe_program`, `probe_seconds` and `n_stuck` are used. */
     bm_device_options device;
-    bm_callbacks callbacks; /* `log` (waiting for a driver) and `cancelled`; not `progress` */
+    bm_callbacks callbacks; /* `log` (about waiting for a driver) and `cancelled` are called,
+                               `progress` is not */
 } bm_device_list_options;
 
 BM_API void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size);
@@ -74,19 +76,19 @@ static inline void bm_device_list_options_init(bm_device_list_options *options)
 BM_API bm_status bm_device_list_open_with(const bm_device_list_options *options,
                                           bm_device_list **out, bm_error *err);
 BM_API size_t bm_device_list_count(const bm_device_list *list);
-/* NULL: there are no more. Valid until close. */
+/* Return device number `index`, valid until close. NULL: there are no more devices. */
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
-/* The reason why there is no OpenCL device, one line; "" if there is one. */
+/* Return the reason why there is no OpenCL device, as one line, or "" if there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
-/* True: there is no OpenCL device because a driver hung, died or answered nonsense. */
+/* Returns true if there is no OpenCL device because a driver hung, died or answered nonsense. */
 BM_API bool bm_device_list_broken(const bm_device_list *list);
 BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 
 typedef struct bm_self_test_options {
     size_t struct_size;
     bm_device_options device; /* `device`: one device, by its spec or name; NULL: "cpu" */
-    /* `log` receives notes on a device that passes, such as a kernel shape that its compiler fails
-     * to build. The other callbacks are not called. */
+    /* `log` receives notes about a device that passes, for example that its compiler fails to build
+     * a kernel shape. The other callbacks are not called. */
     bm_callbacks callbacks;
 } bm_self_test_options;
 
@@ -96,8 +98,8 @@ static inline void bm_self_test_options_init(bm_self_test_options *options)
     bm_self_test_options_init_sized(options, sizeof *options);
 }
 
-/* Compare one device's results with known answers: BM_OK, BM_ERR_SELFTEST or BM_ERR_DEVICE.
- * *n_checks (may be NULL) receives the number of answers compared. */
+/* Compare the results of one device with known answers: BM_OK, BM_ERR_SELFTEST or BM_ERR_DEVICE.
+ * *n_checks becomes the number of compared answers; `n_checks` may be NULL. */
 BM_API bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_checks,
                                      bm_error *err);
 

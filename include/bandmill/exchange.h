@@ -2,10 +2,11 @@
 /* exchange.h -- exports signatures to other tools, and imports signatures of other tools.
  *
  * bm_job_export writes the signatures of a sign job's directory in the form of another tool
- * (docs/exchange.md), into a new directory. A report.json there has their provenance, and separate
- * files have the data that the form cannot store (ids.txt, n_shingles.npy). bm_job_import reads
- * exported files, or signatures of another tool, and writes a directory like a sign job's. The
- * directory has no texts, so jobs can use it only with `verify` signature or none.
+ * (docs/exchange.md), into a new directory. The report.json in this directory has the provenance of
+ * the signatures. Separate files have the data that the form cannot store (ids.txt,
+ * n_shingles.npy). bm_job_import reads exported files, or signatures of another tool, and writes a
+ * directory like a sign job's. The written directory has no texts, so jobs can use it only with
+ * `verify` signature or none.
  *
  * Options, summaries and errors are as in job.h. */
 #ifndef BANDMILL_EXCHANGE_H
@@ -20,7 +21,7 @@ extern "C" {
 /* A form, named after the tool that reads it. */
 typedef enum bm_exchange {
     BM_EXCHANGE_LEANMINHASH, /* datasketch's LeanMinHash, record after record */
-    BM_EXCHANGE_DATATROVE,   /* files of bands, for its stages 2 to 4 */
+    BM_EXCHANGE_DATATROVE,   /* files of bands, for stages 2 to 4 of datatrove */
     BM_EXCHANGE_NEMO,        /* NeMo Curator */
     BM_EXCHANGE_TEXT_DEDUP,
     BM_EXCHANGE_MILVUS,
@@ -41,10 +42,10 @@ typedef struct bm_export_options {
     const char *path; /* a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* The plan for band keys, and for forms that consist of bands. With bands and rows 0: if
-     * threshold or recall differs from its default, a plan is chosen for them. Otherwise the
-     * directory's plan is used; without one, the tool's own plan, if the signatures have as many
-     * values as it needs; else a chosen plan. */
+    /* The plan for band keys, and for forms that consist of bands. If bands and rows are 0, and
+     * threshold or recall differs from its default, a plan is chosen for these. If both have their
+     * defaults, the directory's plan is used. If the directory has no plan, the tool's own plan is
+     * used, provided that the signatures have enough values for it; else a plan is chosen. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -59,12 +60,14 @@ typedef struct bm_import_options {
     size_t n_paths;
     bm_exchange from;
     const char *ids;             /* file of ids, one a line, escaped as in ids.txt; NULL: none */
-    const char *id_field;        /* column of the ids; "none": FILE:ROW; NULL: the form's own */
-    const char *signature_field; /* column of the signatures; NULL: the form's own */
+    const char *id_field;        /* column of the ids; "none": ids are FILE:ROW; NULL: the column
+                                    that the form defines */
+    const char *signature_field; /* column of the signatures; NULL: the column that the form
+                                    defines */
     bm_duplicate_ids duplicate_ids;
     /* How the documents were cut and signed. If the files do not record scheme, seed and hash,
-     * these must be among `set_fields` (else BM_ERR_USAGE). A field must not contradict its value
-     * in the files. */
+     * these three must be among `set_fields`, else the call is BM_ERR_USAGE. A field must not
+     * contradict its value in the files. */
     bm_text_options text;
     bm_sketch_options sketch;
     bm_resource_options resources;
@@ -85,10 +88,11 @@ static inline void bm_import_options_init(bm_import_options *options)
     bm_import_options_init_sized(options, sizeof *options);
 }
 
-/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. `log` reports
- * the data that the form cannot store. BM_ERR_FORMAT: a directory of ours is damaged. */
+/* Returns BM_OK and a summary, which the caller frees, or an error and nothing at the target. `log`
+ * reports the data that the form cannot store. BM_ERR_FORMAT: the directory at `path` is
+ * damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
-/* BM_ERR_INPUT names the file and the bad record. */
+/* BM_ERR_INPUT: the message names the file and the bad record. */
 BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);
 
 #if defined(__cplusplus)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_names.h -- the names of option values on the command line, in reports and in journals.
+/* option_names.h -- the names that option values have on the command line, in reports and in
+ * journals.
  *
  * Each name is defined once in the library. Threads: any; there is no state. */
 #ifndef BANDMILL_OPTION_NAMES_H
@@ -41,9 +42,11 @@ typedef enum bm_option {
     BM_N_OPTIONS
 } bm_option;
 
-/* "star" for (BM_OPTION_CLUSTER, BM_CLUSTER_STAR). NULL: the option has no such value. */
+/* Return the name of a value, such as "star" for (BM_OPTION_CLUSTER, BM_CLUSTER_STAR). NULL: the
+ * option has no such value. */
 BM_API const char *bm_option_name(bm_option option, unsigned value);
-/* The value of a name (`len` bytes). False: the option has no such value. */
+/* Set *value to the value that has this name of `len` bytes. Returns false if the option has no
+ * such value. */
 BM_API bool bm_option_value(bm_option option, const char *name, size_t len, unsigned *value);
 
 #if defined(__cplusplus)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schemes.h -- formulas of the schemes of signatures (bm_scheme, types.h), and facts about them.
+/* schemes.h -- the formulas of signature schemes (bm_scheme, types.h), and facts about the schemes.
  *
- * A signature has K = perms values. In the formulas x is the token hash of a shingle, the low 32
- * bits of its hash (bm_token_hash), and the finalisers are those of MurmurHash3:
+ * A signature has K = perms values. In the formulas, x is the token hash of a shingle: the low 32
+ * bits of its hash (bm_token_hash). The finalisers are those of MurmurHash3:
  *
  *     fmix32(h):  h ^= h >> 16;  h *= 0x85EBCA6B;  h ^= h >> 13;  h *= 0xC2B2AE35;  h ^= h >> 16
  *     fmix64(k):  k ^= k >> 33;  k *= 0xFF51AFD7ED558CCD;  k ^= k >> 33;
  *                 k *= 0xC4CEB9FE1A85EC53;  k ^= k >> 33
  *
- * Random numbers are drawn from the MT19937 of NumPy's RandomState(seed): n32 is one output, n64 is
- * two, the first one high.
+ * Random numbers are drawn from the MT19937 of NumPy's RandomState(seed). n32 is one output. n64 is
+ * two outputs, the first of them in the high half.
  *
- * affine32. All a_i = 2 (n32 & 0x7FFFFFFF) + 1 are drawn, then all b_i = n32, i from 0 to K - 1
- * (bm_affine32_coefficients, sketch.h). Value i is the minimum over the document's shingles of
- * a_i fmix32(x) + b_i mod 2^32.
+ * affine32. First all a_i = 2 (n32 & 0x7FFFFFFF) + 1 are drawn, then all b_i = n32, for i from 0 to
+ * K - 1 (bm_affine32_coefficients, sketch.h). Value i is the minimum of a_i fmix32(x) + b_i mod
+ * 2^32 over the document's shingles.
  *
  * oph. Drawn are a = 2 (n32 & 0x7FFFFFFF) + 1, b = n32, mul = n64, add = n64. With h = min(fmix32(a
  * fmix32(x) + b mod 2^32), 2^32 - 2), the bin of h is floor(h K / 2^32), and value i is the least h
@@ -33,8 +33,9 @@
  *
  * so that equal values in two bands have different keys.
  *
- * A document without shingles has values of all one bits, BM_NO_SHINGLE32 or BM_NO_SHINGLE64, and
- * each of its keys is BM_NO_BAND_KEY: no program may put it into a bucket with another one.
+ * If a document has no shingles, all bits of its values are 1 (BM_NO_SHINGLE32 or BM_NO_SHINGLE64),
+ * and each of its keys is BM_NO_BAND_KEY. No program may put it into a bucket with another
+ * document.
  *
  * Threads: any; there is no state. */
 #ifndef BANDMILL_SCHEMES_H
@@ -47,12 +48,12 @@
 extern "C" {
 #endif
 
-/* The default hash of a shingle, and the default seed, of a scheme. Schemes of other tools have the
- * defaults of these tools; bandmill's own have XXH3 and 1. docs/schemes.md lists the hashes that
- * each scheme accepts. */
+/* Return the default hash of shingles, or the default seed, of a scheme. Schemes of other tools
+ * have the defaults of these tools. Bandmill's own schemes have XXH3 and 1. docs/schemes.md lists
+ * the hashes that each scheme accepts. */
 BM_API bm_token_hash bm_scheme_hash(bm_scheme scheme);
 BM_API uint32_t bm_scheme_seed(bm_scheme scheme);
-/* Bytes of a value of a signature: 4 or 8. */
+/* Return the bytes of a value of a signature: 4 or 8. */
 BM_API uint32_t bm_scheme_value_bytes(bm_scheme scheme);
 
 #if defined(__cplusplus)
