@@ -202,9 +202,7 @@ BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                       const bm_signer_out *out, bm_error *err);
 
-#define BM_SIGNER_TASKS_MAX                                                                        \
-    16u /* most tasks that are submitted and not yet waited for; one more is
-                                   BM_ERR_USAGE */
+#define BM_SIGNER_TASKS_MAX 16u /* most tasks that were submitted and not waited for */
 
 /* For programs with a pipeline of their own. Submit returns at once. All memory that is borrowed or
  * filled must stay valid until bm_signer_wait. A thread of the signer does submitted tasks in
@@ -313,7 +311,7 @@ typedef struct bm_find_stats {
                                              pair */
     uint64_t shingles;                    /* sum of the numbers of distinct shingles of all
                                              documents */
-    uint64_t candidates, verified, edges; /* candidates: pairs that share a band; verified: pairs
+    uint64_t candidates, verified, edges; /* candidates: pairs that were considered; verified: pairs
                                              that were compared; edges: pairs that were found */
     double seconds;                       /* seconds of the whole call, and of its steps: */
     double prepare_seconds, sign_seconds, search_seconds;
@@ -391,12 +389,10 @@ typedef struct bm_group_stats {
 typedef struct bm_groups bm_groups;
 BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs,
                                 size_t n_pairs, bm_groups **out, bm_error *err);
-/* The library owns the arrays; they are valid until free. */
-BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs entries: the kept document
-                                                                   of each document's group */
-BM_API const uint32_t *
-bm_groups_labels(const bm_groups *groups); /* n_docs entries: the smallest document of each
-                                              document's group */
+/* The library owns the arrays; they are valid until free. Both have n_docs entries. `kept` has the
+ * kept document of the group of each document, and `labels` the smallest document of this group. */
+BM_API const uint32_t *bm_groups_kept(const bm_groups *groups);
+BM_API const uint32_t *bm_groups_labels(const bm_groups *groups);
 /* Groups of two or more documents, ordered by their smallest documents. Group i is
  * members[offsets[i]] … members[offsets[i+1]-1], ascending. */
 BM_API const uint64_t *bm_groups_offsets(const bm_groups *groups); /* stats->groups + 1 entries */

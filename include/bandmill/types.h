@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Bytes owned elsewhere; not ended by NUL. */
+/* Bytes that are owned elsewhere. They need not end with a NUL. */
 typedef struct bm_str {
     const char *data;
     size_t len;
@@ -40,10 +40,10 @@ typedef struct bm_str {
 #define BM_PERMS_DEFAULT 128u
 #define BM_SHINGLE_K_MAX 1024u
 #define BM_THREADS_MAX   1024u
-#define BM_NO_SHINGLE32  0xFFFFFFFFu           /* each value of a document without shingles */
-#define BM_NO_SHINGLE64  0xFFFFFFFFFFFFFFFFull /* the same for 64-bit values */
-#define BM_NO_BAND_KEY   0xFFFFFFFFFFFFFFFFull /* each band key of such a document */
-#define BM_DOCS_MAX      0xFFFFFFFEu           /* documents in one run */
+#define BM_NO_SHINGLE32  0xFFFFFFFFu           /* every value of a document without shingles */
+#define BM_NO_SHINGLE64  0xFFFFFFFFFFFFFFFFull /* the same, for 64-bit values */
+#define BM_NO_BAND_KEY   0xFFFFFFFFFFFFFFFFull /* every band key of such a document */
+#define BM_DOCS_MAX      0xFFFFFFFEu           /* most documents in one run */
 
 /* --- input: documents and their formats (docs/inputs.md) --- */
 
@@ -56,14 +56,14 @@ typedef enum bm_format {
     BM_FORMAT_FILES,
     BM_FORMAT_HASHES,
     BM_FORMAT_JSON,  /* the objects of one array */
-    BM_FORMAT_ARROW, /* rows of a table: in memory (arrow.h), or of files of Arrow's IPC format */
-    BM_FORMAT_KEYS,  /* band keys made elsewhere; for pairs only */
+    BM_FORMAT_ARROW, /* rows of a table in memory (arrow.h), or of files in Arrow's IPC format */
+    BM_FORMAT_KEYS,  /* band keys that were made elsewhere; only for pairs */
     BM_FORMAT_PARQUET,
-    BM_FORMAT_SIGNATURES, /* in reports, for imported signatures that come without texts; no option
-                           * may have it */
-    BM_FORMAT_WET,        /* records of type `conversion` of Common Crawl's text files */
-    BM_FORMAT_MIXED       /* in reports, for inputs of several formats, each read by its name; no
-                           * option may have it */
+    BM_FORMAT_SIGNATURES, /* used in reports, for imported signatures without texts; no option may
+                           * have this value */
+    BM_FORMAT_WET,        /* records of type `conversion` in Common Crawl's text files */
+    BM_FORMAT_MIXED       /* used in reports, for inputs of several formats, each decided by its
+                           * name; no option may have this value */
 } bm_format;
 
 typedef enum bm_header {
@@ -74,23 +74,23 @@ typedef enum bm_header {
 typedef enum bm_duplicate_ids {
     BM_DUPLICATE_IDS_ERROR,
     BM_DUPLICATE_IDS_NUMBER,
-    BM_DUPLICATE_IDS_SKIP,   /* only for an index: the first is kept */
-    BM_DUPLICATE_IDS_REPLACE /* only for an index: the last is kept */
+    BM_DUPLICATE_IDS_SKIP,   /* only for an index: the first document is kept */
+    BM_DUPLICATE_IDS_REPLACE /* only for an index: the last document is kept */
 } bm_duplicate_ids;
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 /* The type of the ids of documents. */
 typedef enum bm_id_kind {
-    BM_IDS_UNTYPED, /* of files; of an index: not decided yet */
+    BM_IDS_UNTYPED, /* ids of files; for an index: not decided yet */
     BM_IDS_TEXT,
     BM_IDS_INT64,
     BM_IDS_UINT64,
-    BM_IDS_ROWS /* inputs without ids: row numbers; an index records INT64 */
+    BM_IDS_ROWS /* row numbers, for inputs without ids; an index records them as INT64 */
 } bm_id_kind;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 
 /* Patterns (docs/inputs.md) for the files of a directory, matched against a file's path below that
- * directory. A file is read if one of `include` matches (or there are none) and none of `exclude`
- * does. */
+ * directory. A file is read if a pattern of `include` matches, or `include` is empty, and no
+ * pattern of `exclude` matches. */
 typedef struct bm_name_patterns {
     const char *const *include, *const *exclude;
     uint32_t n_include, n_exclude;
@@ -101,12 +101,13 @@ struct ArrowArrayStream; /* arrow.h */
 typedef struct bm_input_options {
     const char *const *paths; /* borrowed; "-" is standard input */
     size_t n_paths;
-    const char *files_from; /* a list of paths, one a line ("-": stdin); NULL: none */
-    bool files_from_nul;    /* the list is NUL-separated */
+    const char *files_from; /* file with a list of paths, one on each line ("-": stdin); NULL:
+                               none */
+    bool files_from_nul;    /* the paths in the list are separated by NUL */
     bm_format format;
     const char *const *text_fields; /* NULL: "text" */
     size_t n_text_fields;
-    const char *id_field; /* NULL: not given; "none": always FILE:LINE */
+    const char *id_field; /* NULL: not given; "none": ids are always FILE:LINE */
     bm_header header;
     const char *offsets_path; /* for BM_FORMAT_HASHES */
     bm_duplicate_ids duplicate_ids;
@@ -115,27 +116,28 @@ typedef struct bm_input_options {
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
-    char delimiter; /* for tsv and csv: an ASCII character, no quote or line ending; 0: a tab for
-                     * tsv, a comma for csv */
-    /* A table in memory instead of paths. The arrays are read once. The call moves the stream,
-     * which sets `release` to NULL. If `release` is still set afterwards, the call refused the
-     * stream, which stays the caller's. */
+    char delimiter; /* for tsv and csv: an ASCII character, but no quote or line ending; 0: a tab
+                     * for tsv, a comma for csv */
+    /* A table in memory, instead of paths. The arrays are read once. The call moves the stream, and
+     * thereby sets its `release` to NULL. If `release` is still set afterwards, the call refused
+     * the stream, which then still belongs to the caller. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
-    /* The names of `paths` in ids, messages and reports, for copies of files that are stored
-     * elsewhere; then no path may be a directory. NULL: the paths themselves. */
+    /* The names of `paths` in ids, messages and reports, for paths that are copies of files stored
+     * elsewhere. If names are given, no path may be a directory. NULL: the paths themselves. */
     const char *const *names;
-    /* Ids for the rows of a `stream` that has none. 0: NAME:ROW, rows counted from 1. N > 0: row
-     * numbers, counted from N - 1. An index ignores N: it continues after the last number that it
+    /* Ids for the rows of a `stream` without ids. 0: NAME:ROW, with rows counted from 1. N > 0: row
+     * numbers, counted from N - 1. An index ignores N, and continues after the last number that it
      * gave. With N > 0, a row with a null in the column of ids is a bad record. */
     uint64_t row_ids;
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */
 
-enum { /* bits of bm_text_options.normalize, applied in this order, but INVISIBLE first */
+enum { /* bits of bm_text_options.normalize; INVISIBLE is applied first, then the others in this
+          order */
        BM_NORM_NFC = 1u << 0,
-       BM_NORM_NFKC = 1u << 1, /* instead of NFC */
+       BM_NORM_NFKC = 1u << 1, /* replaces NFC */
        BM_NORM_LOWER = 1u << 2,
        BM_NORM_STRIP_ACCENTS = 1u << 3,
        BM_NORM_DIGITS = 1u << 4,
@@ -148,7 +150,8 @@ enum { /* bits of bm_text_options.normalize, applied in this order, but INVISIBL
 typedef enum bm_words {
     BM_WORDS_ALNUM,
     BM_WORDS_SPACE,
-    BM_WORDS_TEXT_DEDUP /* as text-dedup splits: each character that is not L, N or _ ends a word */
+    BM_WORDS_TEXT_DEDUP /* split as by text-dedup: each character that is not L, N or _ ends a
+                           word */
 } bm_words;
 typedef enum bm_shingle_kind {
     BM_SHINGLE_WORD,
@@ -157,12 +160,13 @@ typedef enum bm_shingle_kind {
     BM_SHINGLE_STOPWORD /* a stop word and the shingle_k words after it */
 } bm_shingle_kind;
 typedef enum bm_short_rule { BM_SHORT_WHOLE, BM_SHORT_SKIP } bm_short_rule;
-typedef enum bm_token_hash {                 /* 64 bits each; schemes of 32 bits use the low half */
-                             BM_TOKEN_XXH3,  /* XXH3_64bits, seed 0 */
-                             BM_TOKEN_XXH64, /* seed 0 */
-                             BM_TOKEN_SHA1,  /* the first 8 bytes, little-endian */
-                             BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half:
-                                               * the high half of XXH3 */
+typedef enum bm_token_hash {                  /* each hash has 64 bits; schemes of 32 bits use the
+                                                low half */
+                             BM_TOKEN_XXH3,   /* XXH3_64bits with seed 0 */
+                             BM_TOKEN_XXH64,  /* XXH64 with seed 0 */
+                             BM_TOKEN_SHA1,   /* the first 8 bytes of the digest, little-endian */
+                             BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32 with seed 0; high
+                                               * half: that of XXH3 */
 } bm_token_hash;
 typedef enum bm_weights {
     BM_WEIGHTS_NONE, /* a document is a set */
@@ -178,21 +182,21 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* for BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash;    /* hash of a shingle, one that the scheme accepts; default:
+    bm_token_hash hash;    /* hash of a shingle, which the scheme must accept; default:
                             * bm_scheme_hash (schemes.h) */
-    uint64_t of_scheme;    /* the library's own: it overwrites any value */
+    uint64_t of_scheme;    /* for the library, which overwrites any value */
     uint64_t reserved[5];
 } bm_text_options;
 
 /* --- signatures --- */
 
 typedef enum bm_scheme {
-    BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
-    BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
-    BM_SCHEME_CWS,      /* consistent weighted sampling: one of the weighted shingles for each
-                         * value */
-    /* schemes of other tools, with the same values; each has its own hashes (bm_scheme_hash) and
-     * seed */
+    BM_SCHEME_AFFINE32, /* the minimum of each of K permutations of the shingles */
+    BM_SCHEME_OPH,      /* one hash for each shingle; the minimum of each of K bins, densified */
+    BM_SCHEME_CWS,      /* consistent weighted sampling: each value is one of the weighted
+                         * shingles */
+    /* schemes of other tools, with the values of these tools; each has hashes (bm_scheme_hash) and
+     * a seed of its own */
     BM_SCHEME_LEGACY,     /* datasketch 1 */
     BM_SCHEME_TEXT_DEDUP, /* text-dedup */
     BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
@@ -202,8 +206,9 @@ typedef enum bm_scheme {
 } bm_scheme;
 
 typedef struct bm_sketch_options {
-    uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows where both are given, else 128 */
-    uint32_t seed;  /* default: bm_scheme_seed (schemes.h), which the scheme's authors use */
+    uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows if both are given, else 128 */
+    uint32_t seed;  /* default: bm_scheme_seed (schemes.h), the seed that the scheme's authors
+                       use */
     bm_scheme scheme;
     uint32_t reserved_flags;
     uint64_t reserved[4];
@@ -211,10 +216,10 @@ typedef struct bm_sketch_options {
 
 /* --- fields set on purpose --- */
 
-/* Directories of signatures record how their documents were read, cut and signed. A call that
- * accepts such directories refuses fields of `input`, `text` and `sketch` that are set and
- * contradict the record (BM_ERR_USAGE names the field). A field counts as set if it differs from
- * its default, or if its bit is set in the `set_fields` of the call: the bit means that the default
+/* Directories of signatures record how their documents were read, cut and signed. If a field of
+ * `input`, `text` or `sketch` is set and contradicts the record, a call that accepts such
+ * directories is BM_ERR_USAGE; the error names the field. A field counts as set if it differs from
+ * its default, or if its bit is set in the `set_fields` of the call. The bit means that the default
  * was chosen on purpose. If the inputs are documents, only BM_FIELD_SCHEME (with weights),
  * BM_FIELD_THRESHOLD and BM_FIELD_CANDIDATES have an effect. */
 enum {
@@ -229,7 +234,7 @@ enum {
     BM_FIELD_MAX_DOC_BYTES = 1u << 8,
     BM_FIELD_NORMALIZE = 1u << 9,
     BM_FIELD_WORDS = 1u << 10,
-    BM_FIELD_SHINGLE = 1u << 11, /* and shingle_k */
+    BM_FIELD_SHINGLE = 1u << 11, /* shingle and shingle_k */
     BM_FIELD_SHORT_RULE = 1u << 12,
     BM_FIELD_HASH = 1u << 13, /* hash of a shingle */
     BM_FIELD_SCHEME = 1u << 14,
@@ -237,28 +242,28 @@ enum {
     BM_FIELD_STOPWORDS = 1u << 16,
     BM_FIELD_BAG = 1u << 17,
     BM_FIELD_WEIGHTS = 1u << 18,
-    BM_FIELD_THRESHOLD = 1u << 20, /* for dedup: with a unit its default is 1 */
-    BM_FIELD_CANDIDATES = 1u << 19 /* for pairs: containment contradicts its default */
+    BM_FIELD_THRESHOLD = 1u << 20, /* for dedup, because with a unit the default is 1 */
+    BM_FIELD_CANDIDATES = 1u << 19 /* for pairs, because containment contradicts the default */
 };
 
 /* --- bands, verification, groups --- */
 
 typedef struct bm_band_options {
     double threshold, recall;
-    uint32_t bands, rows; /* both 0: chosen from threshold, recall and perms */
+    uint32_t bands, rows; /* both 0: they are chosen by threshold, recall and perms */
     uint64_t reserved[4];
 } bm_band_options;
 
 typedef enum bm_candidate_rule {
     BM_CANDIDATES_LSH,   /* pairs that share a band */
     BM_CANDIDATES_ALL,   /* every pair that shares a shingle: exact, no bands */
-    BM_CANDIDATES_LENGTH /* another name for ALL; reports have "all" */
+    BM_CANDIDATES_LENGTH /* another name for ALL; reports say "all" */
 } bm_candidate_rule;
 /* The measure of similarity of two sets. */
 typedef enum bm_measure {
     BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
-    /* Exact. Of two documents: |x and y| / |the smaller|, the greater share of both directions. Of
-     * a query: |query and target| / |query| */
+    /* Exact. For two documents: |x and y| / |the smaller of them|, which is the greater of the two
+     * shares. For a query: |query and target| / |query| */
     BM_MEASURE_CONTAINMENT
 } bm_measure;
 typedef enum bm_verify {
@@ -266,12 +271,12 @@ typedef enum bm_verify {
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
     BM_VERIFY_NONE,
-    BM_VERIFY_CONTAINED /* of dedup: remove a document only if a kept document contains it, or a
-                         * share of it */
+    BM_VERIFY_CONTAINED /* only for dedup: remove a document only if a kept document contains it, or
+                         * a given share of it */
 } bm_verify;
 typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
-    BM_IDENTICAL_CHAIN /* each copy with the first only */
+    BM_IDENTICAL_CHAIN /* each copy only with the first */
 } bm_identical;
 /* The units that a job compares: whole documents, their lines or paragraphs, or stretches of K
  * shingle units. */
@@ -285,10 +290,10 @@ typedef enum bm_keep {
     BM_KEEP_NONE /* no document of a group is kept */
 } bm_keep;
 
-/* b bands of r rows; values b*r … K-1 of a signature are not used. */
+/* b bands of r rows. The values b*r … K-1 of a signature are not used. */
 typedef struct bm_band_plan {
     uint32_t perms, bands, rows;
-    double threshold, recall; /* the request */
+    double threshold, recall; /* as requested */
     double predicted_recall;  /* 1 - (1 - t^r)^b at the threshold */
 } bm_band_plan;
 
@@ -301,54 +306,61 @@ typedef struct bm_pair {
 /* --- devices and other resources --- */
 
 typedef enum bm_offload {
-    BM_OFFLOAD_AUTO, /* as in docs/opencl.md; the others are for tests and measurements */
+    BM_OFFLOAD_AUTO, /* as docs/opencl.md describes; the other values are for tests and
+                        measurements */
     BM_OFFLOAD_OFF,
     BM_OFFLOAD_TRIAL,
     BM_OFFLOAD_ON
 } bm_offload;
 
-/* `device` and `cpu` select devices. The other fields limit and tune OpenCL (docs/opencl.md); if
- * one is 0 or NULL, the library decides. The library has no environment variables of its own: a
+/* `device` and `cpu` select devices. The other fields limit and tune OpenCL (docs/opencl.md). If a
+ * field is 0 or NULL, the library decides. The library has no environment variables of its own; a
  * program passes all settings here. */
 typedef struct bm_device_options {
     /* "cpu": the native CPU; "gpu": every GPU; "opencl": the first OpenCL device; "opencl:P.D";
-     * "all": every GPU and the native CPU; a part of a device's name; several of these with commas
-     * between. "auto": GPUs if there are some and they are worthwhile, else the native CPU. NULL:
-     * "cpu", since every other word may load the OpenCL drivers of the machine into the process. */
+     * "all": every GPU and the native CPU; a part of a device's name; several of these, separated
+     * by commas. "auto": GPUs if there are any and they are worthwhile, else the native CPU. NULL:
+     * "cpu", because every other word may load the OpenCL drivers of the machine into the
+     * process. */
     const char *device;
-    const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
-    const char *cache_dir;     /* for OpenCL programs; NULL: the user's cache directory; "": none */
-    const char *tuning_path;   /* table of kernel parameters that overrides the built-in one */
-    const char *probe_program; /* builds kernels in a process of its own, run as PROGRAM
-                                 * __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
-                                 * is bandmill, else no program; "": no program */
-    double probe_seconds;      /* seconds that building may take (0: 120), and that listing devices
-                                * may take (0: 60) */
-    double call_seconds;       /* longest wait for an answer of the device; 0: set by its work */
-    const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
-    const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
+    const char *cpu;             /* "scalar", "avx2", "avx512", "neon"; NULL: the best of this
+                                  machine */
+    const char *cache_dir;       /* cache of compiled OpenCL programs; NULL: the user's cache
+                                  directory; "": no cache */
+    const char *tuning_path;     /* table of kernel parameters that overrides the built-in one */
+    const char *probe_program;   /* program that builds kernels in a process of its own, run as
+                                * PROGRAM __probe-opencl DEVICE CACHE_DIR; NULL: the running program
+                                * if it is bandmill, else none; "": none */
+    double probe_seconds;        /* limit in seconds for building (0: 120), and for listing devices
+                                * (0: 60) */
+    double call_seconds;         /* longest wait for an answer of the device, in seconds; 0: depends
+                                  on its work */
+    const char *kernel_family;   /* "cpu" or "gpu" kernels; NULL: the table decides */
+    const char *kernel_params;   /* a line like those of kernels/tuning/opencl.csv, used instead of
+                                  the table */
     uint64_t buffer_limit_bytes; /* largest buffer on a device; 0: the device's own limit */
-    bm_offload text_offload;     /* texts go to the device to be cut there */
-    /* Incremented (atomically) for each device that has stopped answering and blocks a thread in
-     * its driver for ever. If the count is not 0, the process should end by _exit once its output
-     * is written, since exit handlers of the driver may wait for such a thread. The pointer must be
-     * valid while a device is open; NULL: not counted. */
+    bm_offload text_offload;     /* whether texts are sent to the device and cut there */
+    /* A counter, which is incremented atomically for each device that has stopped answering and
+     * blocks a thread in its driver for ever. If the count is not 0, the process should end by
+     * _exit once its output is written, because exit handlers of the driver may wait for such a
+     * thread. The pointer must be valid while a device is open; NULL: not counted. */
     uint32_t *n_stuck;
-    /* the program set `device`, not its user: the choice of "auto" is then logged as BM_LOG_DEBUG,
-     * else as BM_LOG_INFO */
+    /* `device` was set by the program, not by its user. The choice of "auto" is then logged as
+     * BM_LOG_DEBUG, else as BM_LOG_INFO */
     bool by_default;
     uint32_t reserved_flags;
     uint64_t reserved[8];
 } bm_device_options;
 
 typedef struct bm_resource_options {
-    uint32_t threads;    /* 0: all */
-    uint32_t batch_docs; /* documents a batch at most; 0: by bytes; results do not depend on it */
-    uint64_t memory; /* bytes; 0: half of the least of these: free memory, the limit of a control
-                      * group above the process, the space that RLIMIT_AS leaves */
-    const char *temp_dir; /* NULL: beside the output; without an output /tmp */
-    /* Seconds of work between two checkpoints. Less than 0: chosen by the job (docs/resume.md); 0:
-     * after each batch. */
+    uint32_t threads;     /* 0: all processors */
+    uint32_t batch_docs;  /* most documents in a batch; 0: bytes decide. Results do not depend on
+                            this */
+    uint64_t memory;      /* bytes; 0: half of the least of these three: free memory, the limit of a
+                      * control group above the process, the space that RLIMIT_AS leaves */
+    const char *temp_dir; /* NULL: beside the output or, without an output, in /tmp */
+    /* Seconds of work between two checkpoints. Less than 0: the job chooses (docs/resume.md). 0: a
+     * checkpoint after each batch. */
     double checkpoint_seconds;
     uint64_t reserved[4];
 } bm_resource_options;
@@ -360,7 +372,7 @@ typedef int (*bm_write_fn)(void *ctx, const char *data, size_t len);
 
 /* How kept or removed records are written. */
 typedef enum bm_records {
-    BM_RECORDS_SAME,  /* as the inputs are compressed */
+    BM_RECORDS_SAME,  /* compressed as the inputs are */
     BM_RECORDS_PLAIN, /* without compression */
     BM_RECORDS_GZ,
     BM_RECORDS_ZST,
@@ -368,22 +380,21 @@ typedef enum bm_records {
 } bm_records;
 
 struct bm_summary; /* job.h */
-/* Called when everything is done except renaming the outputs to their final names. The job renames
- * them if the function returns BM_OK. */
+/* Called when everything is done, except that the outputs do not have their final names yet. If the
+ * function returns BM_OK, the job renames them. */
 typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm_error *err);
 
 typedef struct bm_output_options {
-    const char *path;   /* a directory or a file: see the call */
-    bool force;         /* replace an output of ours as a whole */
+    const char *path;   /* a directory or a file, depending on the call */
+    bool force;         /* replace an existing output, if a job wrote it, as a whole */
     const char *report; /* a second copy of the summary; NULL: none */
-    /* The arguments of the caller's command line, ended by NULL, for "run" of the report. NULL: not
-     * known. */
+    /* The arguments of the caller's command line, ending with a NULL. They are written to "run" in
+     * the report. NULL: not known. */
     const char *const *command;
-    /* For sign, dedup, pairs and filter; NULL: none. `ready` is called once, from the thread of the
-     * call, when all files are on the disk and none has its final name yet. So a caller that writes
-     * the summary or passes rows on can still cancel the job: then there is no output at all. Any
-     * status but BM_OK ends the job with that status and with the contents of `err`; nothing is
-     * left at the targets. */
+    /* For sign, dedup, pairs and filter; NULL: not called. `ready` is called once, on the thread of
+     * the call, when all files are on the disk and none has its final name yet. So if the caller
+     * writes the summary or passes rows on, it can still cancel the job. Any status but BM_OK ends
+     * the job with this status and the contents of `err`, and nothing is left at the targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];
@@ -393,24 +404,25 @@ typedef struct bm_output_options {
 
 typedef enum bm_log_level { BM_LOG_ERROR, BM_LOG_WARNING, BM_LOG_INFO, BM_LOG_DEBUG } bm_log_level;
 
-/* Given to a callback by pointer: later versions may add fields at the end. */
+/* Passed to a callback by pointer, because later versions may add fields at the end. */
 typedef struct bm_progress {
     const char *stage;    /* "read", "bucket", "verify", "write" … */
     uint64_t done, total; /* in `unit`; total 0: not known */
     const char *unit;     /* "bytes", "documents", "bands", "pairs" */
-    uint64_t n_docs;      /* documents so far */
-    double elapsed_s;     /* since the stage began */
-    /* The whole job, if it has a plan (n_stages 0: none): sign, dedup, pairs, filter, cluster. */
-    uint32_t stage_number, n_stages; /* "2 of 4"; number 0: before the first */
-    double job_done;                 /* share, 0 … 1; never less than before */
+    uint64_t n_docs;      /* number of documents so far */
+    double elapsed_s;     /* seconds since the stage began */
+    /* Progress of the whole job, for sign, dedup, pairs, filter and cluster. n_stages 0: the job
+     * has no plan of its stages. */
+    uint32_t stage_number, n_stages; /* as in "2 of 4"; stage_number 0: before the first stage */
+    double job_done;                 /* share that is done, 0 … 1; never falls */
     double job_elapsed_s;
-    double job_left_s; /* expected time of the rest; less than 0: not known yet */
+    double job_left_s; /* expected seconds that are left; less than 0: not known yet */
 } bm_progress;
 
-/* All may be NULL. Called from any thread of the job, one call at a time; they must not call back
- * into the job. A call into an open handle (bm_signer, bm_index) from its own callback is
- * BM_ERR_USAGE. `cancelled` is called at each batch; if it returns true, the job ends with
- * BM_ERR_CANCELLED. */
+/* All callbacks may be NULL. They are called on any thread of the job, one call at a time. They
+ * must not call back into the job. A call into an open handle (bm_signer, bm_index) from its own
+ * callback is BM_ERR_USAGE. `cancelled` is called at each batch. If it returns true, the job ends
+ * with BM_ERR_CANCELLED. */
 typedef struct bm_callbacks {
     void *ctx;
     void (*progress)(void *ctx, const bm_progress *progress);
