@@ -33,7 +33,8 @@ BM_SHARED bm_u32 bm_fmix32(bm_u32 h)
     return h;
 }
 
-/* The scheme nemo does not mix hashes; it only replaces a hash of 0 by 1. */
+/* Prepare a hash for the scheme nemo, which does not mix hashes, and only replaces a hash of 0 by
+ * 1. */
 BM_SHARED bm_u32 bm_not_zero32(bm_u32 h)
 {
     return h == 0 ? 1 : h;
@@ -49,13 +50,13 @@ BM_SHARED bm_u64 bm_fmix64(bm_u64 k)
     return k;
 }
 
-/* One (shingle, permutation) value; h is premixed. */
+/* Return the value of a shingle in a permutation. h is premixed. */
 BM_SHARED bm_u32 bm_affine32_value(bm_u32 a, bm_u32 h, bm_u32 b)
 {
     return a * h + b;
 }
 
-/* A band key begins with the band's number, takes the band's words in order, and is ended by
+/* To make a band key, begin with the band's number, add the band's words in order, and end with
  * fmix64. */
 BM_SHARED bm_u64 bm_band_key_begin(bm_u32 band)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* band_keys.cl -- band keys, the keys of a chunk for GPU shapes, and the two small kernels for
- * documents that are split.
+/* band_keys.cl -- makes band keys, the keys of a chunk for GPU shapes, and has the two small
+ * kernels for documents that are split.
  *
  * Every program begins with affine32.h and this file. Then come the scheme's own files, teams.cl
  * for GPUs, one sign_*.cl and, for texts, the text kernels (files_of in src/opencl/cl_program.c).
@@ -19,12 +19,13 @@
  *   words   from layout.w on, which counts uints: BM_PERMS words a document
  *   keys    BM_BANDS ulongs a document
  *
- * The host may pass one memory object as several of these. A document's hashes fill whole units: to
- * fill a quad the host repeats the last hash, which changes no minimum. Offsets count units.
- * `split` lists the documents whose parts are signed by several chunks and merged in `words` by
- * atomic_min: bm_split_begin sets their words to all ones before the chunks run, bm_split_keys
- * makes their keys afterwards. Grid of both: one dimension, a work-item a word or a key, rounded up
- * to whole groups. No local memory. */
+ * The host may pass one memory object as several of these. The hashes of a document fill whole
+ * units. To fill up a quad, the host repeats the last hash, which changes no minimum. Offsets count
+ * units. || `split` lists the documents that are cut into parts. Several chunks sign the parts, and
+ * merge them in `words` by atomic_min. bm_split_begin sets the words of these documents to all ones
+ * before the chunks run. bm_split_keys makes their keys afterwards. Both kernels have a grid of one
+ * dimension, with a work-item for each word or key, rounded up to whole groups. They use no local
+ * memory. */
 
 #define BM_INLINE static inline __attribute__((always_inline))
 #if !defined(BM_WORD)
@@ -42,8 +43,9 @@ BM_INLINE ulong bm_band_key(__global const BM_WORD *words, uint band)
     return bm_band_key_end(key);
 }
 
-/* Make the keys of a chunk of whole documents, after its group of `group` items has written their
- * words. Each item makes one key at a time. All items of the group must call this function. */
+/* Make the keys of a chunk of whole documents. Before, the chunk's group of `group` items must have
+ * written its words. Each item makes one key at a time. All items of the group must call this
+ * function. */
 BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
                              __global const BM_WORD *words, __global ulong *keys)
 {

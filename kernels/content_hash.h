@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* content_hash.h -- the hash of a sequence, shared by host and device: 128 bits over a document's
- * 64-bit shingle hashes, in order and with repeats. A content hash, by which identical documents
- * are recognized, combines this with a second hash of another kind, which the host computes
+ * 64-bit shingle hashes, in order and with repeats. Identical documents are recognized by a content
+ * hash. It combines this hash with a second hash of another kind, which the host computes
  * (model/stream_hash.h).
  *
  * Common subset of C11 and OpenCL C 1.2: integers only, no pointers. Comes after affine32.h, whose
@@ -20,13 +20,13 @@
  * and b_r are the low and high halves of the first 16 numbers of SplitMix64 from state 0, made odd;
  * G is its step.
  *
- * Why: blocks are independent of each other, so a device computes one in each work-item, and the
- * sums of a document's parts add up. A lane of a vector is a block, so a processor computes eight
- * at once, with one multiplication of 32 by 32 bits for each half of a hash. Eight neighbouring
- * positions are in eight blocks.
+ * Why: blocks are independent of each other, so each work-item of a device can compute a block, and
+ * the sums of a document's parts can be added. Eight neighbouring positions are in eight blocks. So
+ * each lane of a vector has a block of its own, and a processor computes eight blocks at once, with
+ * one multiplication of 32 by 32 bits for each half of a hash.
  *
- * What collides, for shingle hashes that are as good as random, and different (two different
- * shingles have the same hash with probability 2^-64, which is not counted here):
+ * What collides, if shingle hashes are as good as random, and if different shingles have different
+ * hashes (they do not with a probability of 2^-64, which is not counted here):
  *   - In a block, (A, B) certainly changes if one shingle is replaced by another, if two are
  *     swapped, or between any two arrangements of two repeating shingles. For x is recovered from
  *     x * a, and the sums of all 2^16 subsets of the a_r (and of the b_r) are distinct modulo 2^33,
@@ -38,10 +38,10 @@
  *     with 2^-64. fmix64 is not linear and is applied to j too, so blocks that are repeated,
  *     swapped or moved give other sums.
  *   - (C, D) -> (lo, hi) is one to one for each n.
- * So two documents collide with about 2^-128, like under XXH3; where an array of hashes given by a
- * user holds small numbers (below 2^m) instead of hashes, the sums in a block have only m + 36
- * bits. An attacker who prepares texts can make this hash collide in seconds, since the sums in a
- * block are linear; the second hash is there so that this is not enough. */
+ * So two documents collide with a probability of about 2^-128, as with XXH3. If a user passes small
+ * numbers (below 2^m) instead of hashes, the sums in a block have only m + 36 bits. An attacker who
+ * prepares texts can make this hash collide in seconds, because the sums in a block are linear. The
+ * second hash ensures that this is not enough. */
 #ifndef BANDMILL_KERNELS_CONTENT_HASH_H
 #define BANDMILL_KERNELS_CONTENT_HASH_H
 
@@ -65,7 +65,7 @@ BM_CONTENT_CONSTANT bm_u32 bm_content_b[BM_CONTENT_ROWS] = {
     0x2C829ABFu, 0xC584133Bu, 0x3EE57891u, 0xF3B8488Du, 0x657EECDDu, 0xC2D326E1u,
     0x8621A03Fu, 0x8E1F7555u, 0xB54E0F17u, 0x84BB3F97u};
 
-/* The terms that a hash in row r adds to A and B of its block. */
+/* Return the terms that a hash in row r adds to A and B of its block. */
 BM_SHARED bm_u64 bm_content_term_a(bm_u32 low, bm_u32 r)
 {
     return (bm_u64)low * bm_content_a[r];
@@ -76,7 +76,7 @@ BM_SHARED bm_u64 bm_content_term_b(bm_u32 low, bm_u32 high, bm_u32 r)
     return (bm_u64)(low ^ high) * bm_content_b[r];
 }
 
-/* v, u and d of block j, which adds u to C and d to D. */
+/* Return v, u and d of block j. The block adds u to C and d to D. */
 BM_SHARED bm_u64 bm_content_v(bm_u64 b, bm_u64 j)
 {
     return bm_fmix64(b + (j + 1u) * BM_CONTENT_STEP);

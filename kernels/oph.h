@@ -12,11 +12,13 @@
  *               filled bin after itself, cyclically; a bin with a donor's word still counts as
  *               empty
  *
- * 2^32-1 is thus no hash: it marks an empty bin, and all words of a document without shingles.
+ * So 2^32-1 is never a hash. It marks an empty bin, and is every word of a document without
+ * shingles.
  *
- * The donor: key = attempt * 1024 + bin; (mul * key + add mod 2^64) >> 32 is strongly 2-universal
- * (Dietzfelbinger 1996) for keys of 32 bits; fmix32, a bijection, keeps that property and removes
- * the linear relations among three or more keys. The donor is then the bin of this number.
+ * The donor: let key = attempt * 1024 + bin. The number (mul * key + add mod 2^64) >> 32 is
+ * strongly 2-universal (Dietzfelbinger 1996) for keys of 32 bits. fmix32 is a bijection, so it
+ * keeps this property, and it removes the linear relations among three or more keys. The donor is
+ * the bin of the number that fmix32 makes.
  *
  * Sources: Li, Owen, Zhang, "One Permutation Hashing" (2012); Shrivastava, "Optimal Densification
  * for Fast and Accurate Minwise Hashing" (2017). */
@@ -24,8 +26,8 @@
 #define BANDMILL_KERNELS_OPH_H
 
 #define BM_OPH_EMPTY     0xFFFFFFFFu
-#define BM_OPH_PER_BIN   16u   /* a bin has this many times K attempts */
-#define BM_OPH_KEY_SHIFT 1024u /* the greatest number of bins */
+#define BM_OPH_PER_BIN   16u   /* an empty bin makes this many times K attempts */
+#define BM_OPH_KEY_SHIFT 1024u /* most bins */
 
 BM_SHARED bm_u32 bm_oph_hash(bm_u32 x, bm_u32 a, bm_u32 b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oph_donors.cl -- words for the empty bins of the scheme oph, for both shapes of kernels.
+/* oph_donors.cl -- finds words for the empty bins of the scheme oph, for both shapes of kernels.
  *
  * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels
  * has, as src/sketch/scheme_oph.c writes it from the plan (oph_plan.h):
@@ -13,8 +13,9 @@
  *                   bm_split_keys: a work-group of BM_SPLIT_GROUP work-items for each document;
  *                   BM_PERMS uints of local memory
  *
- * An empty bin finds its donor after reading about K / (filled bins) bins of its list, four at a
- * time. If at most BM_FEW bins are filled, it is cheaper to compare their offers. */
+ * An empty bin reads its list four bins at a time, and finds its donor after about K / (filled
+ * bins) bins. If at most BM_FEW bins are filled, it is cheaper to compare the offers of these
+ * bins. */
 
 #define BM_ROW ((BM_PERMS + 63) / 64 * 64)
 #define BM_OPH_HEAD 16
@@ -30,7 +31,8 @@ BM_INLINE __global const ushort *bm_oph_offers(__global const uint *coef)
     return bm_oph_order(coef) + BM_PERMS * BM_ROW;
 }
 
-/* The word of the first filled bin on the list of `bin`; BM_OPH_EMPTY if all bins are empty. */
+/* Return the word of the first filled bin on the list of `bin`, or BM_OPH_EMPTY if all bins are
+ * empty. */
 BM_INLINE uint bm_oph_ask(__global const ushort *order, __local const uint *met, uint bin)
 {
     uint word = BM_OPH_EMPTY;

@@ -6,17 +6,17 @@
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
  * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the hashes begin ..
- * end of one long document, merged into its words by atomic_min.
+ * end of one long document; the results are merged into its words by atomic_min.
  *
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width
  *   BM_ACC     vectors of minima held in registers in one pass over a document
  *   BM_PASSES  passes: BM_LANES * BM_ACC * BM_PASSES >= BM_PERMS; coefficients are padded by zeros
  *   BM_PREMIX  applied to each hash first: bm_fmix32 (the default) or bm_not_zero32 (scheme nemo)
  *
- * Why: the loop is bound by multiply, add and minimum. With 16 lanes and 8 accumulators the
- * coefficients and the minima of 128 permutations take 24 of the 32 registers of AVX-512; each hash
- * is then read once, by a broadcasting load from the block, which costs no arithmetic port.
- * Premixing a block with whole vectors is cheap enough to repeat in each pass. */
+ * Why: multiply, add and minimum limit the loop. With 16 lanes and 8 accumulators, the coefficients
+ * and the minima of 128 permutations take 24 of the 32 registers of AVX-512. Each hash is then read
+ * once, by a broadcasting load from the block, which uses no arithmetic port. Premixing a block
+ * with whole vectors is cheap enough to be repeated in each pass. */
 
 #define BM_PASTE_(a, b) a##b
 #define BM_PASTE(a, b) BM_PASTE_(a, b)
@@ -28,7 +28,7 @@ typedef BM_PASTE(uint, BM_LANES) bm_vec;
 #endif
 #define BM_PASS_WORDS (BM_LANES * BM_ACC)
 
-/* Minima of one pass over the hashes begin .. end. */
+/* Compute the minima of one pass over the hashes begin .. end. */
 BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
                        __global const bm_vec *coef, bm_vec *result)
 {
@@ -57,7 +57,8 @@ BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
         result[j] = m[j];
 }
 
-/* Store the words of one pass in their row; BM_PERMS may end within the last pass. */
+/* Store the words of one pass in their row. The last pass may have more words than are left of
+ * BM_PERMS. */
 BM_INLINE void bm_store_pass(const bm_vec *m, uint pass, __global uint *row)
 {
     const uint first = pass * BM_PASS_WORDS;
@@ -87,7 +88,8 @@ BM_INLINE void bm_merge_pass(const bm_vec *m, uint pass, volatile __global uint 
 }
 
 #if BM_BANDS > 0
-/* power[r] = M^(BM_ROWS - 1 - r), and power[BM_ROWS] = M^BM_ROWS, M being BM_BAND_MULTIPLIER. */
+/* Set power[r] to M^(BM_ROWS - 1 - r), and power[BM_ROWS] to M^BM_ROWS, with M =
+ * BM_BAND_MULTIPLIER. */
 BM_INLINE void bm_powers(ulong *power)
 {
     ulong p = 1;
@@ -96,7 +98,8 @@ BM_INLINE void bm_powers(ulong *power)
     power[BM_ROWS] = p;
 }
 
-/* The keys of a row: bm_band_key written as a sum, without a chain of dependent multiplications. */
+/* Make the keys of a row. bm_band_key is computed as a sum, without a chain of dependent
+ * multiplications. */
 BM_INLINE void bm_keys(__global const uint *row, const ulong *power, bool empty,
                        __global ulong *keys)
 {

@@ -8,8 +8,8 @@
  * Comes after teams.cl and, for schemes with 64-bit coefficients, after wide.cl. A unit is a quad
  * of 32-bit hashes or, for some schemes of wide.cl, one 64-bit hash. A chunk is (first document, n,
  * begin, end). n > 0: n whole documents of at most BM_TILE units together. n = 0: the units begin
- * .. end of one long document, merged into its words by atomic_min; where parts cannot be merged
- * (bm_meet_word), these are all of its units.
+ * .. end of one long document; the results are merged into its words by atomic_min. If the scheme
+ * cannot merge parts (bm_meet_word), the chunk has all units of the document.
  *
  *   BM_EACH   permutations of a work-item, 1 .. 8: their coefficients and minima stay in registers
  *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
@@ -20,12 +20,12 @@
  *   BM_PREMIX affine32 only: applied to each hash first: bm_fmix32 (the default) or bm_not_zero32
  *             (scheme nemo)
  *
- * Why: every work-item of a team needs every hash, so the group reads each hash once (coalesced, a
- * unit an item) and premixes it once. The loop then takes four hashes with one broadcast read of
- * local memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction if the hardware
- * has a minimum of three. Packing short documents into a tile keeps groups full, and teams need no
- * barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
- * belongs to the whole group. */
+ * Why: every work-item of a team needs every hash. So the group reads each hash once (coalesced, a
+ * unit for each item), and premixes it once. The loop then takes four hashes with one broadcast
+ * read of local memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction if the
+ * hardware has a minimum of three. Short documents are packed into a tile, which keeps groups full,
+ * and teams need no barrier between documents. Neither the barriers nor the branches on `chunk`
+ * diverge, because a chunk belongs to the whole group. */
 
 /* Definitions for affine32; wide.cl has those for other schemes. */
 #if !defined(BM_COEF_WORDS)
@@ -52,7 +52,7 @@ BM_INLINE void bm_fold_unit(uint4 h, const uint *a, const uint *b, uint *m)
     }
 }
 
-/* The word `at` of a document of n units; `least` is its minimum, all ones if n is 0. */
+/* Return word `at` of a document of n units. `least` is its minimum, all ones if n is 0. */
 BM_INLINE uint bm_word(uint n, uint least, __global const uint *coef, uint at)
 {
     return least;
@@ -70,8 +70,8 @@ BM_INLINE void bm_load_tile(__global const bm_unit *in, uint n, uint item, __loc
         tile[i] = bm_unit_hashes(in[i]);
 }
 
-/* Fold n units of the tile, `step` apart, into the minima `m`, from byte `at` on; n is a
- * compile-time constant. */
+/* Fold n units of the tile into the minima `m`. The first unit is at byte `at`, and units are
+ * `step` apart. n is a compile-time constant. */
 BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint step,
                              const bm_coef *a, const bm_coef *b, BM_LEAST *m)
 {
@@ -81,9 +81,9 @@ BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint 
         bm_fold_unit(unit[k * step], a, b, m);
 }
 
-/* Fold the n units at, at + step, ... into the minima `m`: BM_TURN at a time in a loop, so the
- * counter costs little, and the rest without a loop. The counter is in bytes, so it is also the
- * address. The condition is `<`, not `!=`, for which clang keeps a second counter. */
+/* Fold the n units at, at + step, ... into the minima `m`. A loop takes BM_TURN units at a time, so
+ * that the counter costs little; the rest is done without a loop. The counter counts bytes, so it
+ * is also the address. The condition is `<`, because with `!=` clang keeps a second counter. */
 BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const bm_coef *a,
                        const bm_coef *b, BM_LEAST *m)
 {

@@ -7,11 +7,12 @@
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
  * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the hashes begin ..
- * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
+ * end of one long document; the results are merged into its words by atomic_min, and bm_split_fill
+ * completes the words.
  *
- * Why: a block is hashed by whole vectors, since compilers vectorise that loop by themselves; then
- * a shingle costs a load, a minimum and a store. The least offers of a few filled bins are a
- * minimum of vectors too. */
+ * Why: a block is hashed by whole vectors, because compilers vectorise that loop by themselves. A
+ * shingle then costs a load, a minimum and a store. The least offers of a few filled bins are also
+ * found by a minimum of vectors. */
 
 #define BM_BLOCK 64
 

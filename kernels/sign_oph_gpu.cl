@@ -7,13 +7,15 @@
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
  * A chunk is (first document, n, begin, end). n > 0: n whole documents. n = 0: the quads begin ..
- * end of one long document, merged into its words by atomic_min; bm_split_fill completes them.
+ * end of one long document; the results are merged into its words by atomic_min, and bm_split_fill
+ * completes the words.
  *
  * Why: a shingle costs two mixings and one minimum in local memory, whatever K is, so work-items
- * divide the quads of the group, not the permutations. A round takes BM_SLOTS documents at once,
- * with all their quads in one sequence, so short documents leave no work-item idle; each quad's
- * document is looked up. The bins of a part are kept in BM_SLOTS copies, which spreads the atomics
- * on one bin. Barriers do not diverge: chunk and rounds are the same for the whole group. */
+ * divide the quads of the group, not the permutations. A round takes BM_SLOTS documents at once.
+ * All their quads are in one sequence, so that short documents leave no work-item idle, and the
+ * document of each quad is looked up. The bins of a part have BM_SLOTS copies, which spreads the
+ * atomic operations on one bin. Barriers do not diverge, because the chunk and the rounds are the
+ * same for the whole group. */
 
 #define BM_SLOTS (BM_PERMS > 512 ? 1 : BM_PERMS < 64 ? 16 : 1024 / BM_PERMS)
 
@@ -38,8 +40,8 @@ BM_INLINE void bm_clear(uint n, uint item, __local uint *met)
         met[i] = BM_OPH_EMPTY;
 }
 
-/* The index, among n documents, of the one that has the unit `at`. `start` has the first unit of
- * each document. An empty document has no unit. */
+/* Return which of n documents has the unit `at`. `start` has the first unit of each document. An
+ * empty document has no unit. */
 BM_INLINE uint bm_slot_of(__local const uint *start, uint n, uint at)
 {
     uint slot = 0;
@@ -50,7 +52,7 @@ BM_INLINE uint bm_slot_of(__local const uint *start, uint n, uint at)
     return slot;
 }
 
-/* The word of an empty bin, from the filled bins in the list. */
+/* Return the word of an empty bin. It comes from the filled bins in the list. */
 BM_INLINE uint bm_oph_least(__global const ushort *offers, __local const uint *met,
                             __local const ushort *filled, uint n, uint bin)
 {
@@ -72,8 +74,8 @@ BM_INLINE void bm_sign_part(__global const uint4 *hashes, uint4 chunk, __global 
     for (uint at = chunk.z + item; at < chunk.w; at += BM_GROUP)
         bm_put_quad(hashes[at], coef, met + item % BM_SLOTS * BM_PERMS);
     barrier(CLK_LOCAL_MEM_FENCE);
-    /* All work-items make the same number of iterations: PoCL 3.1 enters a loop even if it has
-     * none. */
+    /* All work-items make the same number of iterations, because PoCL 3.1 enters a loop even for an
+     * item that has none. */
     for (uint from = 0; from < BM_PERMS; from += BM_GROUP) {
         const uint bin = from + item;
         uint word = BM_OPH_EMPTY;
@@ -111,8 +113,8 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
         for (uint at = start[0] + item; at < start[n]; at += BM_GROUP)
             bm_put_quad(hashes[at], coef, met + bm_slot_of(start, n, at) * BM_PERMS);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = item; i < n * BM_PERMS; i += BM_GROUP) { /* list filled bins, of short
-                                                                * documents only */
+        for (uint i = item; i < n * BM_PERMS; i += BM_GROUP) { /* lists filled bins, but only of
+                                                                * short documents */
             const uint slot = i / BM_PERMS;
             if (met[i] != BM_OPH_EMPTY && (start[slot + 1] - start[slot]) * 4 <= BM_FEW)
                 filled[slot * BM_FEW + atomic_inc(n_filled + slot)] = (ushort)(i % BM_PERMS);
@@ -128,7 +130,7 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
                 word = bm_oph_ask(bm_oph_order(coef), met + slot * BM_PERMS, bin);
             words[(size_t)first * BM_PERMS + i] = word;
         }
-        barrier(CLK_LOCAL_MEM_FENCE); /* `met` is read up to here */
+        barrier(CLK_LOCAL_MEM_FENCE); /* `met` is not read any more after this */
     }
 #if BM_BANDS > 0
     if (want_keys != 0)

@@ -9,14 +9,14 @@
  * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are as in sign_cpu.cl,
  * and the coefficients are padded to the product of these.
  *
- * Why: a vector has half as many lanes as one of 32-bit words. A pass holds two vectors of minima:
- * computing the values and minima of a vector takes some ten operations, which hide the broadcast
- * of a hash. */
+ * Why: a vector has half as many lanes as a vector of 32-bit words. A pass computes two vectors of
+ * minima. The values and minima of a vector take some ten operations, which hide the broadcast of a
+ * hash. */
 
 #define BM_BLOCK 64
 #define BM_PAIR  (2 * BM_HALF_LANES) /* words of a pass */
 
-/* Least values of a pair of vectors over the hashes begin .. end. */
+/* Compute the least values of a pair of vectors over the hashes begin .. end. */
 BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
                        __global const bm_wide *coef, bm_wide *least)
 {

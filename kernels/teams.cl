@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* teams.cl -- documents that all teams of a group sign together, each team taking a share of the
+/* teams.cl -- for documents that all teams of a group sign together. Each team takes a share of the
  * hashes.
  *
- * Comes before sign_gpu.cl. Each item has the minima of its team's share in registers. They are
- * merged in local memory, without atomics, since not every device has 64-bit ones.
+ * Comes before sign_gpu.cl. Each item has the minima of its team's share in registers. The minima
+ * of all teams are merged in local memory, without atomic operations, because not every device has
+ * them for 64 bits.
  *
  *   BM_LEAST   the type of a minimum: uint (not given) or ulong */
 
@@ -18,27 +19,28 @@
 #define BM_MET_WORDS 1 /* a single team has nothing to merge */
 #endif
 
-/* How many of n units a team takes: every BM_TEAMS-th, from its own number on. */
+/* Return how many of n units a team takes. It takes every BM_TEAMS-th unit, from its own number
+ * on. */
 BM_INLINE uint bm_share(uint n, uint team)
 {
     return (n + BM_TEAMS - 1 - team) / BM_TEAMS;
 }
 
-/* How many documents at the end of a chunk of n documents are signed by all teams together: the
- * last n % BM_TEAMS, which would otherwise leave teams idle. 0 if that would take longer than one
- * whole document, since a merge costs about as much as 10 / BM_EACH quads. `units`: how many units
- * these documents have. */
+/* Return how many documents at the end of a chunk of n documents are signed by all teams together.
+ * They are the last n % BM_TEAMS documents, which would otherwise leave teams idle; `units` is how
+ * many units they have. The result is 0 if it would take longer than one whole document, because a
+ * merge costs about as much as 10 / BM_EACH quads. */
 BM_INLINE uint bm_shared_docs(uint n, uint units)
 {
     const uint rest = n % BM_TEAMS;
     return (BM_TEAMS - rest) * units * BM_EACH > 10 * rest * rest * BM_TEAMS ? rest : 0;
 }
 
-/* Store the teams' minima of a document or a part in `met`; bm_met then returns the least of a
- * word. All items of the group must call this function. */
+/* Store the minima that the teams found in a document or a part in `met`. Afterwards bm_met returns
+ * the least value of a word. All items of the group must call this function. */
 BM_INLINE void bm_meet(__local BM_LEAST *met, uint item, const BM_LEAST *m)
 {
-    barrier(CLK_LOCAL_MEM_FENCE); /* the minima of the previous document have been read */
+    barrier(CLK_LOCAL_MEM_FENCE); /* waits until the minima of the previous document were read */
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j)
         met[item / BM_TEAM * BM_TEAM_WORDS + item % BM_TEAM + j * BM_TEAM] = m[j];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_content.cl -- the sums of the content hash of each document (content_hash.h).
+/* text_content.cl -- computes the sums of the content hash of each document (content_hash.h).
  *
  *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
  *   memory   in the GPU's shape BM_TEXT_GROUP * 16 bytes of local memory
@@ -14,7 +14,7 @@
 
 #define BM_CONTENT_EACH_LANE(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7)
 
-/* How many shingles a document has. Their hashes are the first of its hashes. */
+/* Return how many shingles a document has. Their hashes are the first among its hashes. */
 BM_INLINE uint bm_text_shingles(uint4 doc)
 {
 #if BM_TEXT_KIND == 1
@@ -24,7 +24,8 @@ BM_INLINE uint bm_text_shingles(uint4 doc)
 #endif
 }
 
-/* Add stretch s of a document of n shingles, whose first slot is `base`, to the sums. */
+/* Add stretch s of a document to the sums. The document has n shingles, and its first slot is
+ * `base`. */
 BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 text, uint base, uint n,
                                     uint s, ulong2 sums)
 {
@@ -52,8 +53,8 @@ BM_INLINE ulong2 bm_content_stretch(__global const bm_text_quad *hashes, uint4 t
     return sums;
 }
 
-/* Add up some of the stretches that begin in the slots slots.x … slots.y-1 of a document: number
- * every.x (from 0), and each every.y-th after it. */
+/* Add up some of the stretches that begin in the slots slots.x … slots.y-1 of a document. These
+ * are stretch number every.x, counted from 0, and each every.y-th stretch after it. */
 BM_INLINE ulong2 bm_content_some(__global const uint4 *in, __global const bm_text_quad *hashes,
                                  uint4 layout, uint4 text, uint at, uint2 slots, uint2 every)
 {
@@ -67,7 +68,7 @@ BM_INLINE ulong2 bm_content_some(__global const uint4 *in, __global const bm_tex
     return sums;
 }
 
-/* The slots of a document that are in the chunk. */
+/* Return the slots of a document that are in the chunk. */
 BM_INLINE uint2 bm_content_slots(__global const uint *offsets, uint4 chunk)
 {
     const uint base = offsets[chunk.x];

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_count.cl -- how many distinct hashes each document has.
+/* text_count.cl -- counts the distinct hashes of each document.
  *
  *   grid     one dimension, one work-group of BM_TEXT_GROUP work-items per chunk; runs after
  *            bm_text_hash
  *   memory   in the GPU's shape a table of BM_TILE * 8 uints and BM_TILE counts in local memory
  *   result   counts: one uint per document
  *
- * A document has a table of two entries per slot, from entry 2 * (its first slot) on. An entry
- * is 0, or 1 + the slot that has its hash. Probing is linear, and compares all 64 bits: a slot
- * stops at an equal hash, or takes the first free entry. `factor` is odd and drawn at random, so
- * nobody can prepare hashes that collide in the table; the counts do not depend on it. In the GPU's
- * shape, tables of whole documents are in local memory. In the CPU's shape the one work-item of a
- * group uses the space of its chunk's tables for one document after another, so it stays in cache.
- * The parts of a long document share a table in global memory, by 32-bit atomics, which OpenCL C
- * 1.2 has everywhere. */
+ * A document has a table of two entries per slot, from entry 2 * (its first slot) on. An entry is
+ * 0, or 1 + the slot that has its hash. Probing is linear, and compares all 64 bits: a slot stops
+ * at an equal hash, or takes the first free entry. `factor` is odd and drawn at random, so that
+ * nobody can prepare hashes that collide in the table. The counts do not depend on it. || In the
+ * GPU's shape, tables of whole documents are in local memory. In the CPU's shape, the only
+ * work-item of a group uses the room of its chunk's tables for one document after another, so this
+ * memory stays in the cache. The parts of a long document share a table in global memory. They fill
+ * it by 32-bit atomic operations, which every OpenCL C 1.2 has. */
 
 BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
 {
@@ -48,8 +48,8 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
               __global uint *counts, uint4 layout, uint4 text, ulong factor)
 {
     __local uint local_table[BM_TILE * 8];
-    __local uint found[BM_TILE]; /* at the index of a document's first unit in the chunk: its number
-                                  * of distinct hashes */
+    __local uint found[BM_TILE]; /* at the index of each document's first unit in the chunk: the
+                                  * document's number of distinct hashes */
     const uint4 chunk = in[layout.y + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     const uint n = chunk.y == 0 ? 1u : chunk.w - chunk.z;
@@ -83,8 +83,9 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
 }
 
 #else
-/* Count a whole document, with a table of the work-item's own. It has four entries a slot if there
- * is room. The first probe then nearly always finds a free entry, so its branch is predicted. */
+/* Count a whole document with a table that only this work-item uses. If there is room, the table
+ * has four entries for each slot. The first probe then nearly always finds a free entry, so its
+ * branch is predicted well. */
 BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, uint room,
                               ulong factor, uint begin, uint end)
 {

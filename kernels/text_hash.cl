@@ -18,10 +18,10 @@
  * hashes, and no table of characters needs to be sent. A document's last quad is filled up with its
  * last slot.
  *
- * The hash of slot i is stored at index i, except for shingles of characters in a document that is
- * not all ASCII: there the hashes of code points come first, in order, as the content hash needs
- * them (text_content.cl), and the repeats from inside code points fill the remaining indexes, from
- * the last one down.
+ * The hash of slot i is stored at index i. There is one exception: shingles of characters in a
+ * document that is not all ASCII. In this case the hashes of code points come first, in order, as
+ * the content hash needs them (text_content.cl). The repeats from inside code points fill the
+ * remaining indexes, from the last index down.
  *
  *   text.x   offset (in quads) of the documents, a quad each: first byte of the text; its number of
  *            bytes (words: its last entry in starts); number of slots; words: its first entry in
@@ -35,7 +35,7 @@
  *   text.w   units of the batch; in the GPU's shape `hashes` has this many quads of low halves,
  *            then as many of high halves
  *
- * Why: a text sends about one byte for each shingle to the device, and hashes would send 4.
+ * Why: a text sends about one byte for each shingle to the device, while hashes would send 4.
  * Neighbouring work-items hash overlapping shingles, so nearly all reads hit the first-level
  * cache. */
 
@@ -60,7 +60,7 @@ BM_INLINE uint bm_text_start(__global const uint4 *in, uint4 text, uint entry)
 }
 #endif
 
-/* The shingle of slot i: its first byte, and its number of bytes. */
+/* Return the shingle of slot i: its first byte, and its number of bytes. */
 BM_INLINE uint2 bm_text_slice(__global const uint4 *in, uint4 text, uint4 doc, uint i)
 {
 #if BM_TEXT_KIND == 0
@@ -88,7 +88,7 @@ BM_INLINE ulong bm_text_hash_one(__global const uint4 *in, uint4 text, uint4 doc
 {
     const uint2 slice = bm_text_slice(in, text, doc, i);
 #if BM_TEXT_KIND != 0
-    if (slice.y == BM_TEXT_K) /* nearly always: the length is then a compile-time constant */
+    if (slice.y == BM_TEXT_K) /* nearly always true; the length is then a compile-time constant */
         return bm_xxh3((BM_TEXT)in, slice.x, BM_TEXT_K);
 #endif
     return bm_xxh3((BM_TEXT)in, slice.x, slice.y);
@@ -100,14 +100,14 @@ BM_INLINE bool bm_text_leads(__global const uint4 *in, uint at)
     return (((__global const uchar *)in)[at] & 0xC0) != 0x80;
 }
 
-/* Code points of the document that begin before its byte i. */
+/* Count the code points of the document that begin before its byte i. */
 BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uint i)
 {
     __global const uint *words = (__global const uint *)in;
     const uint end = doc.x + i, block = end & ~63u, begin = max(block, doc.x);
     uint n = block >= doc.x ? ((__global const uint *)(in + text.y))[block >> 6] : 0u;
     for (uint at = begin & ~3u; at < end; at += 4u) {
-        uint lead = (~words[at >> 2] | words[at >> 2] << 1) & 0x80808080u; /* bytes that lead */
+        uint lead = (~words[at >> 2] | words[at >> 2] << 1) & 0x80808080u; /* leading bytes */
         if (at < begin)
             lead &= 0xFFFFFFFFu << 8u * (begin - at);
         if (end - at < 4u)
@@ -117,14 +117,15 @@ BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uin
     return n;
 }
 
-/* The index of the hash of slot i, if `rank` code points of the document begin before byte i. */
+/* Return the index at which the hash of slot i is stored. `rank`: how many code points of the
+ * document begin before byte i. */
 BM_INLINE uint bm_text_place(__global const uint4 *in, uint4 doc, uint i, uint rank)
 {
     return bm_text_leads(in, doc.x + i) ? rank : doc.z - 1u - (i - rank);
 }
 #endif
 
-/* The document that has the unit `unit` of the chunk. */
+/* Return the document that has unit `unit` of the chunk. */
 BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint unit)
 {
     uint doc = chunk.x;
@@ -140,7 +141,7 @@ BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint un
     return doc;
 }
 
-/* Set to zero what bm_text_count needs for a part: its share of the table, and the document's
+/* Zero what bm_text_count needs for a part: the part's share of the table, and the document's
  * count. */
 BM_INLINE void bm_text_part(uint4 chunk, bool first, uint item, __global uint *table,
                             __global uint *counts)
@@ -165,7 +166,7 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
         const uint at = bm_text_doc_of(offsets, chunk, unit);
         const uint4 doc = in[text.x + at];
         const uint slot = (unit - offsets[at]) * 4u;
-        uint4 low = (uint4)(0), high = (uint4)(0); /* not arrays, which would be in memory */
+        uint4 low = (uint4)(0), high = (uint4)(0); /* no arrays, because these would be in memory */
         for (uint i = 0; i < 4u; ++i) {
             const ulong hash = bm_text_hash_one(in, text, doc, min(slot + i, doc.z - 1u));
             low = (uint4)(low.yzw, (uint)hash);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide.cl -- shared by both shapes of the kernels for 64-bit coefficients (affine64.h).
+/* wide.cl -- what both shapes of the kernels for 64-bit coefficients (affine64.h) share.
  *
  * Comes after affine32.h, band_keys.cl and affine64.h, and before teams.cl and sign_gpu.cl, or
  * sign_wide_cpu.cl. A scheme's row defines one of
@@ -13,9 +13,10 @@
  * and BM_WORD, the type of a word (default: uint). `coef` has a, b and, for lance, c, each padded
  * with zeros to BM_COEF_WORDS ulongs.
  *
- * 32-bit words of parts of a document are merged by atomic_min. Not every device has it for 64
- * bits, and words of lance cannot be merged: for those the host gives a whole document to one
- * chunk, which alone writes its words. */
+ * 32-bit words of the parts of a document are merged by atomic_min. Words of 64 bits are not
+ * merged, because not every device has atomic_min for 64 bits, and words of lance cannot be merged.
+ * For these schemes, the host gives a whole document to one chunk, which alone writes the
+ * document's words. */
 
 #if defined(BM_TEAM)
 #define BM_COEF_WORDS (BM_EACH * BM_TEAM)
@@ -39,7 +40,7 @@ typedef ulong8 bm_wide;
 #endif
 #endif
 
-/* The number, made of a hash, that is multiplied by a coefficient. */
+/* Make the number that is multiplied by a coefficient from a hash. */
 BM_INLINE ulong bm_wide_hash(ulong x)
 {
 #if defined(BM_WIDE_LOW)
@@ -51,8 +52,8 @@ BM_INLINE ulong bm_wide_hash(ulong x)
 #endif
 }
 
-/* a*h + b, reduced mod 2^61 - 1 like bm_mod_mersenne61: if the sum is less than the modulus, the
- * difference wraps and is not the minimum. */
+/* Return a*h + b, reduced mod 2^61 - 1 like bm_mod_mersenne61. If the sum is less than the modulus,
+ * the difference wraps, and is not the minimum. */
 BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 {
     const bm_wide v = a * h + b;
@@ -70,9 +71,9 @@ BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 }
 
 #if defined(BM_TEAM)
-/* bm_wide_value for one value, in fewer GPU instructions, and in the form in which minima are
- * stored. The sum is at least the modulus if sum + 1 reaches bit 61; to subtract 2^61 - 1 is then
- * to add 1 and clear bit 61. Under BM_WIDE_PRIME the value plus one is stored. */
+/* Like bm_wide_value, for one value, with fewer GPU instructions, and in the form in which minima
+ * are stored. If sum + 1 reaches bit 61, the sum is at least the modulus. To subtract 2^61 - 1, it
+ * is then enough to add 1 and clear bit 61. With BM_WIDE_PRIME, the value plus one is stored. */
 BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 {
 #if defined(BM_WIDE_LOW) || defined(BM_WIDE_PRIME)
@@ -91,7 +92,7 @@ BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 }
 #endif
 
-/* The word `at` of a document of n units, from its least value. */
+/* Return word `at` of a document of n units, computed from its least value. */
 BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint at)
 {
     if (n == 0)
@@ -106,8 +107,8 @@ BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint 
 #endif
 }
 
-/* Store the word of a document or, if the scheme can merge parts, merge the word of a part with the
- * one at `to`. */
+/* Store the word of a document at `to`. If the scheme can merge parts, merge the word of a part
+ * with the word at `to`. */
 BM_INLINE void bm_meet_word(volatile __global BM_WORD *to, BM_WORD word)
 {
 #if defined(BM_WIDE_LOW)
@@ -118,7 +119,7 @@ BM_INLINE void bm_meet_word(volatile __global BM_WORD *to, BM_WORD word)
 }
 
 #if defined(BM_TEAM)
-/* Units and the loop of sign_gpu.cl, for these schemes. */
+/* What sign_gpu.cl needs for these schemes: units, and the settings of its loop. */
 #define BM_TURN 4
 typedef ulong bm_coef;
 #if defined(BM_WIDE_LOW)

@@ -2,8 +2,9 @@
 /* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, shared by host and device.
  *
  * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. Up to 8 bytes
- * after the hashed ones are read but not used. Text is read in aligned 32-bit words, since a device
- * need not support other reads; with BM_TEXT_BYTES (OpenCL C only) it is read at any address.
+ * after the hashed bytes are read but not used. Text is read in aligned 32-bit words, because a
+ * device need not support other reads. With BM_TEXT_BYTES (OpenCL C only) it is read at any
+ * address.
  *
  * Formula and secret: the xxHash specification (doc/xxhash_spec.md, "XXH3"); every length is tested
  * against the xxHash library. */
@@ -35,7 +36,7 @@ BM_SHARED bm_u64 bm_text64(BM_TEXT text, bm_u32 at)
 #define BM_TEXT const bm_u32 *
 #endif
 
-/* Bytes `skip` … skip+3 (skip <= 3) of two words. */
+/* Return the bytes `skip` … skip+3 of two words, skip <= 3. */
 BM_SHARED bm_u32 bm_text_shift(bm_u32 low, bm_u32 high, bm_u32 skip)
 {
     return (bm_u32)(((bm_u64)high << 32 | low) >> (8u * skip));
@@ -54,7 +55,7 @@ BM_SHARED bm_u64 bm_text64(BM_TEXT text, bm_u32 at)
 }
 #endif
 
-/* Words of the secret: at 0, 8 … 120; at 3, 11 … 107; at 119 and 127. */
+/* Words of the secret, at the offsets 0, 8 … 120; 3, 11 … 107; 119 and 127. */
 BM_XXH3_CONSTANT bm_u64 bm_xxh3_words[32] = {
     0xBE4BA423396CFEB8UL, 0x1CAD21F72C81017CUL, 0xDB979083E96DD4DEUL, 0x1F67B3B7A4A44072UL,
     0x78E5C0CC4EE679CBUL, 0x2172FFCC7DD05A82UL, 0x8E2443F7744608B8UL, 0x4C263A81E69035E0UL,
@@ -65,7 +66,7 @@ BM_XXH3_CONSTANT bm_u64 bm_xxh3_words[32] = {
     0x65D088CB00C391BBUL, 0x486471A32E531B8BUL, 0xEF19384EF90DA297UL, 0x76FAA8D8ACDEA946UL,
     0xBBDCF93F349CE33FUL, 0xE0518A1D4F0BC7C7UL, 0x7378D9C97E9FC831UL, 0xEBD33483ACC5EA64UL};
 
-/* The two halves of a 128-bit product, combined by xor. */
+/* Combine the two halves of a 128-bit product by xor. */
 BM_SHARED bm_u64 bm_xxh3_fold(bm_u64 a, bm_u64 b)
 {
 #if defined(__OPENCL_C_VERSION__)
@@ -100,7 +101,7 @@ BM_SHARED bm_u64 bm_xxh3_mix(BM_TEXT text, bm_u32 at, bm_u32 word)
                         bm_text64(text, at + 8u) ^ bm_xxh3_words[word + 1u]);
 }
 
-/* 1 <= len <= 3: every byte in one word. */
+/* 1 <= len <= 3: one word has every byte. */
 BM_SHARED bm_u64 bm_xxh3_1to3(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     const bm_u32 bytes = bm_text32(text, at);
@@ -139,7 +140,7 @@ BM_SHARED bm_u64 bm_xxh3_9to16(BM_TEXT text, bm_u32 at, bm_u32 len)
     return bm_xxh3_end(len + bm_xxh3_swap(low) + high + bm_xxh3_fold(low, high));
 }
 
-/* Two mixes, and two more for each further 32 bytes. */
+/* There are two mixes, and two more for each further 32 bytes. */
 BM_SHARED bm_u64 bm_xxh3_17to128(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     bm_u64 h = len * 0x9E3779B185EBCA87UL;
@@ -161,7 +162,7 @@ BM_SHARED bm_u64 bm_xxh3_129to240(BM_TEXT text, bm_u32 at, bm_u32 len)
     return bm_xxh3_end(h + bm_xxh3_mix(text, at + len - 16u, 30u));
 }
 
-/* The hash of the text bytes at … at+len-1, 1 <= len <= 240. */
+/* Return the hash of the text bytes at … at+len-1, 1 <= len <= 240. */
 BM_SHARED bm_u64 bm_xxh3(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     if (len <= 8u)
