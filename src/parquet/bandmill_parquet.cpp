@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// bandmill_parquet.cpp -- implements table_module.h over Arrow C++. Reads Parquet
-// (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays; writes the kept
-// rows of a table to a file of the same kind; and writes new files. Arrow runs on the calling
+// bandmill_parquet.cpp -- implements table_module.h over Arrow C++. It reads Parquet
+// (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays, writes the kept
+// rows of a table to a file of the same kind, and writes new files. Arrow runs on the calling
 // thread. No exception leaves the module.
 
 #include "module_common.h"
@@ -18,8 +18,8 @@ namespace bandmill_tables
 
 // --- which columns ---
 
-// The column of a schema for a name with dots and brackets: the whole name, or the part before the
-// first of them ("\\." is a dot within a name).
+// Return the column of a schema for a name with dots and brackets. It is the column of the whole
+// name, or of the part before the first dot or bracket. ("\\." is a dot within a name.)
 static int child_of(const arrow::Schema &schema, std::string_view name)
 {
     const int whole = schema.GetFieldIndex(std::string(name));
@@ -81,7 +81,7 @@ class Sink : public arrow::io::OutputStream
     {
         return closed_;
     }
-    bool broken() const // write_ failed, and the caller knows why
+    bool broken() const // write_ failed; the caller knows the reason
     {
         return broken_;
     }
@@ -105,8 +105,8 @@ arrow::Status write_batches(arrow::RecordBatchReader &batches, Writer &writer)
     }
 }
 
-// Write a new file. A Parquet file gets no dictionaries, which would not shorten columns of random
-// words.
+// Write a new file. A Parquet file gets no dictionaries, because these would not shorten columns of
+// random words.
 arrow::Status write_new(const bm_table_made &made, const std::shared_ptr<Sink> &sink)
 {
     ARROW_ASSIGN_OR_RAISE(auto batches, arrow::ImportRecordBatchReader(made.stream));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_common.cpp -- see the header. Memory is counted and limited, since a footer or a page may
-// state any length.
+// module_common.cpp -- see the header. Memory is counted and limited, because a footer or a page
+// may state any length.
 
 #include "module_common.h"
 
@@ -97,7 +97,7 @@ class Elsewhere : public arrow::io::RandomAccessFile
 
   private:
     const bm_table_bytes bytes_;
-    int64_t at_ = 0; // offset of Read, which one thread at a time calls
+    int64_t at_ = 0; // offset of Read; only one thread at a time calls Read
     bool closed_ = false;
 };
 
@@ -114,7 +114,7 @@ arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
 // --- memory ---
 
 // Uses Arrow's own pool. Arrays of a stream outlive the stream and free their memory here. So each
-// block counts as a user, and the last user deletes the pool.
+// block counts as a user of the pool, and the last user deletes the pool.
 class Bounded : public arrow::ProxyMemoryPool
 {
   public:
@@ -227,7 +227,7 @@ arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, ui
 
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read)
 {
-    std::future<arrow::Status> last; // the last step begun
+    std::future<arrow::Status> last; // the last step that was begun
     const auto end_last = [&] { return last.valid() ? last.get() : arrow::Status::OK(); };
     const arrow::Status was_read = caught([&] {
         return read([&](Step step) -> arrow::Status {

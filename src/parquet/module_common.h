@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_common.h -- shared by the parts of the module, in C++: errors, counted memory, and reading
+/* module_common.h -- what the C++ parts of the module share: errors, counted memory, and reading
  * beside writing. Everything is in namespace bandmill_tables; the module exports one function. */
 #pragma once
 
@@ -27,7 +27,7 @@ using Output = std::shared_ptr<arrow::io::OutputStream>;
 
 // --- module_common.cpp ---
 
-// Set words->text to the message of `status`, on one line. Returns the bm_status for it.
+// Set words->text to the message of `status`, on one line. Returns the bm_status for `status`.
 bm_status fail(const arrow::Status &status, bm_table_words *words);
 
 // Call `body`, which returns an arrow::Status, and convert exceptions to a status.
@@ -50,18 +50,18 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
     return status.ok() ? BM_OK : fail(status, words);
 }
 
-// An Arrow memory pool with its own limit (0: no limit). The pool lives until it and everything
-// allocated from it are released.
+// Make an Arrow memory pool with its own limit (0: no limit). The pool exists until it is released
+// and everything allocated from it is freed.
 using Pool = std::shared_ptr<arrow::MemoryPool>;
 Pool make_pool(uint64_t bytes);
 
-// Call `read`, which pushes steps. They run in order: at once or, with `beside`, on another thread
-// while `read` goes on.
+// Call `read`, which pushes steps. The steps run in order. Each runs at once or, with `beside`, on
+// another thread while `read` goes on.
 using Step = std::function<arrow::Status()>;
 using Push = std::function<arrow::Status(Step)>;
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read);
 
-// Open the file at `path`, or, if bytes.file is set, read its contents through `bytes`.
+// Open the file at `path`. If bytes.file is set, its contents are read through `bytes`.
 using File = std::shared_ptr<arrow::io::RandomAccessFile>;
 arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
                               arrow::MemoryPool *pool);
@@ -72,16 +72,17 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
-// Cuts the strings of the text column. Rows must ascend, and the strings of each row come in order.
+// Cuts the strings of the text column. Rows must ascend, and the strings of each row must come in
+// order.
 class TextCuts
 {
   public:
     TextCuts() = default;
     // Begins at row `first`.
     TextCuts(const bm_table_kept &kept, uint64_t first);
-    // Does the row have a cut from here on? If not, its strings need not be passed.
+    // Does the row have a cut from here on? If not, its strings need not be passed to cut().
     bool has(uint64_t row);
-    // Cut the next string of the row; `out` receives the rest of it.
+    // Cut the next string of the row; `out` receives what is left of it.
     void cut(uint64_t row, std::string_view value, std::string *out);
     // Skip a null string of the row.
     void pass(uint64_t row)
@@ -94,21 +95,21 @@ class TextCuts
   private:
     const bm_table_text_cut *next_ = nullptr, *end_ = nullptr;
     uint64_t row_ = UINT64_MAX; // the current row
-    uint64_t at_ = 0;           // size of its text passed so far
+    uint64_t at_ = 0;           // how much of the row's text was passed so far, in bytes
 };
 
-// Split `name` at its first separator, a dot or []. `first`: the part before it; `list`: it is [].
-// *name becomes the part after it.
+// Split `name` at its first separator, a dot or []. `first`: the part before the separator; `list`:
+// the separator is []. *name becomes the part after the separator.
 struct NameStep {
     std::string_view first;
     bool list;
 };
 NameStep next_step(std::string_view *name);
-// Does the name have several [], for strings in lists of lists?
+// Does the name have more than one [], as for strings in lists of lists?
 bool is_nested(std::string_view name);
 
-// Compare the schema of the next table for the same file with the first one's. If they differ,
-// words->other_schema is set, and the status names the difference.
+// Compare the schema of a later table for the same file with the schema of the first table. If they
+// differ, words->other_schema is set, and the status names the difference.
 arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
                            bm_table_words *words);
 
@@ -131,21 +132,21 @@ struct Parquet {
 
 arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_table_bytes &bytes,
                                                      const Pool &pool);
-// Are all pages of the chunk indices into its dictionary? If the file does not state this, returns
-// `untold`.
+// Do all pages of the chunk consist of indices into its dictionary? If the file does not record
+// this, returns `untold`.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 
 // The columns to read from each row group of a file.
 struct Asked {
     std::vector<int> children; // indexes of columns, ascending
-    std::vector<int> leaves;   // leaves below them
+    std::vector<int> leaves;   // leaves below these columns
     std::vector<int> indexed;  // leaves that are read as dictionaries
-    int64_t bytes;             // approximate size of an array; 0: any
+    int64_t bytes;             // approximate size of an array; 0: any size
 };
 
 arrow::Result<std::shared_ptr<parquet::arrow::FileReader>>
 arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::ParquetFileReader> raw);
-// Reads the rows of a file in order, from any row on; one thread at a time.
+// Reads the rows of a file in order, from any row on. Used by one thread at a time.
 struct InOrder;
 void seek(InOrder &in_order, uint64_t row, uint64_t end);
 
@@ -157,8 +158,8 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_tab
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
 arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 
-// The requested columns, each once, ascending. All columns if a required one is missing: then the
-// reader reports which columns exist. (bandmill_parquet.cpp)
+// Return the requested columns, ascending, each once. If a required column is missing, return all
+// columns, so that the reader can report which exist. (bandmill_parquet.cpp)
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish);
 
 } // namespace bandmill_tables

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // module_groups.cpp -- copies the kept rows of each row group of Parquet. Levels and values are
-// copied as Arrow's column readers return them, without arrays in between, so that nothing of a
+// copied as Arrow's column readers return them. No arrays are made from them, so that nothing of a
 // column is lost.
 //
-// Byte values point into the page that was read, until the next batch. If another thread writes
-// them, they are copied. The output depends on neither threads nor pool.
+// Byte values point into the page that was read, and are valid until the next batch. If another
+// thread writes them, they are copied first. The output does not depend on threads or on the pool.
 
 #include "module_common.h"
 
@@ -28,15 +28,16 @@ namespace bandmill_tables
 namespace
 {
 
-constexpr int64_t kLevels = 16384;      // levels read at a time
-constexpr int64_t kPartBytes = 1 << 20; // bytes of values written at a time
+constexpr int64_t kLevels = 16384;      // levels that are read at a time
+constexpr int64_t kPartBytes = 1 << 20; // bytes of values that are written at a time
 constexpr int64_t kSmall = 64 << 10;    // bytes; a smaller chunk is not worth a thread
-constexpr uint64_t kLabels = 64 << 10;  // labels written at a time
+constexpr uint64_t kLabels = 64 << 10;  // labels that are written at a time
 
 // The column of strings that are cut.
 struct TextLeaf {
     int column = -1;          // -1: none
-    std::vector<bool> blanks; // by definition level: a null at this level counts as an empty string
+    std::vector<bool> blanks; // for each definition level: a null at this level counts as an empty
+                              // string
 };
 
 // A row group, and which of its rows are kept.
@@ -60,7 +61,7 @@ template <class T> struct Slice {
     const int16_t *definitions, *repetitions;
     const T *values;
     int64_t n_levels, n_values;
-    std::vector<std::shared_ptr<void>> own; // owns what was copied
+    std::vector<std::shared_ptr<void>> own; // owns the copies
 };
 
 template <class Type> class Copier
@@ -117,7 +118,7 @@ template <class Type> class Copier
             return kPoints ? type_bytes_ : static_cast<int64_t>(sizeof(T));
     }
 
-    // Move the values of kept rows to the front.
+    // Move the values of the kept rows to the front.
     arrow::Status pick(int64_t n, int64_t n_values)
     {
         int64_t value = 0;
@@ -169,7 +170,8 @@ template <class Type> class Copier
         *value = parquet::ByteArray(left);
     }
 
-    // Write slices of about kPartBytes: with a dictionary, a short page may represent long values.
+    // Write slices of about kPartBytes, because with a dictionary a short page may represent long
+    // values.
     arrow::Status cut(bool beside, const Push &push)
     {
         int64_t value = 0;
@@ -240,7 +242,7 @@ template <class Type> class Copier
     std::unique_ptr<T[]> values_;
     int64_t n_levels_ = 0, n_values_ = 0; // kept levels and values of the batch
     int64_t row_ = 0;                     // the next row
-    bool stays_ = false;                  // is the current row, row_ - 1, kept?
+    bool stays_ = false;                  // the current row, row_ - 1, is kept
 };
 
 arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *writer)
@@ -304,11 +306,11 @@ arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
     return arrow::Status::OK();
 }
 
-// --- a new file like another one: its schema, metadata, codecs, encodings and versions ---
+// --- a new file like another file: schema, metadata, codecs, encodings and versions ---
 
 constexpr const char *kSchemaKey = "ARROW:schema";
 
-// Is it an encoding that replaces the plain one?
+// Does the encoding replace the plain encoding?
 bool is_special(parquet::Encoding::type e)
 {
     return e == parquet::Encoding::DELTA_BINARY_PACKED ||
@@ -317,7 +319,7 @@ bool is_special(parquet::Encoding::type e)
            e == parquet::Encoding::BYTE_STREAM_SPLIT;
 }
 
-// Use the codec and the encodings of a column.
+// Set the codec and the encodings of a column to those of the chunk.
 void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &path,
                  parquet::WriterProperties::Builder *builder)
 {
@@ -330,14 +332,14 @@ void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &p
     if (chunk.GetColumnIndexLocation().has_value())
         builder->enable_write_page_index(path);
     if (is_indexed(chunk, true))
-        return; // otherwise the writer gave up its dictionary, as for words that rarely repeat
+        return; // otherwise the writer gave up its dictionary, as happens if words rarely repeat
     builder->disable_dictionary(path);
     for (const auto encoding : chunk.encodings())
         if (is_special(encoding))
             builder->encoding(path, encoding);
 }
 
-// The settings with which the file was written, as far as it records them.
+// Return the settings with which the file was written, as far as it records them.
 std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
 {
     const parquet::FileMetaData &meta = *p.meta;
@@ -357,12 +359,12 @@ std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
     return builder.build();
 }
 
-// --- its metadata ---
+// --- the metadata of the new file ---
 
 using Metadata = std::shared_ptr<const arrow::KeyValueMetadata>;
 
 // Spark reads only the columns that its own entry in the metadata lists. So the label column is
-// added to that entry. If Spark did not write the entry in the usual form, it is dropped, and Spark
+// added to that entry. If the entry does not have the usual form, it is dropped, and Spark then
 // uses the file's schema.
 constexpr const char *kSparkKey = "org.apache.spark.sql.parquet.row.metadata";
 constexpr std::string_view kSparkHead = R"({"type":"struct","fields":[)", kSparkTail = "]}";
@@ -373,7 +375,7 @@ constexpr std::string_view kSparkLabel =
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 
-// Is the text one JSON object that has a type and a list of fields, and nothing after that list?
+// Is the text one JSON object with a type and a list of fields, and with nothing after this list?
 // Only brackets and strings of the JSON are examined.
 bool is_struct(std::string_view text)
 {
@@ -417,8 +419,8 @@ arrow::Result<Metadata> with_spark_label(const Metadata &own)
     return changed;
 }
 
-// The metadata of the file; entries of Arrow and Spark that list the columns are adapted to the new
-// column.
+// Return the metadata of the file. Entries of Arrow and Spark that list the columns are adapted to
+// the new column.
 arrow::Result<Metadata> metadata_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label)
 {
     const Metadata own = p.meta->key_value_metadata();
@@ -436,7 +438,7 @@ arrow::Result<Metadata> metadata_like(const Parquet &p, const std::shared_ptr<ar
     return changed;
 }
 
-// The columns exactly as in the file, and the new one.
+// Return the columns of the file, unchanged, and the new column.
 arrow::Result<std::shared_ptr<parquet::schema::GroupNode>>
 columns_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label,
              const parquet::WriterProperties &properties)
@@ -546,7 +548,8 @@ arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
     return arrow::Status::OK();
 }
 
-// Levels and values are copied unchanged, so the files must also have equal Parquet schemas.
+// Compare the Parquet schemas of two files. They must be equal, because levels and values are
+// copied unchanged.
 arrow::Status check_columns(const Parquet &first, const Parquet &other, bm_table_words *words)
 {
     ARROW_RETURN_NOT_OK(check_schema(*first.schema, *other.schema, words));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: reads them as a stream of
-// arrays, and copies the kept rows to a file. The memory of a batch is computed from its metadata
-// and checked before it is read:
+// module_ipc.cpp -- Arrow's IPC files and IPC streams, batch by batch: reads them as a stream of
+// arrays, and copies the kept rows to a file. Before a batch is read, its memory is computed from
+// its metadata and checked:
 //
 //     a batch        the buffers of the requested columns; in a stream the whole body, since Arrow
 //                    reads all of it. For a compressed buffer also its uncompressed size, which is
 //                    stated in its first 8 bytes
 //     a dictionary   its buffers and its deltas' buffers, until it is replaced
 //
-// Two batches are in memory at a time: one with rows in use, and the next one, or its kept rows.
-// The metadata are flatbuffers. This file reads single fields of them, each with a bounds check:
+// Two batches are in memory at a time: the batch that is in use, and the next batch or the kept
+// rows. The metadata are flatbuffers. Their fields are read one by one, each with a bounds check:
 //
 //     stream    message, message, …
 //     message   FFFFFFFF, length of the metadata, metadata, body
@@ -39,18 +39,18 @@ struct IpcFile {
     std::string path;
     bm_table_bytes elsewhere;
     File file;
-    bool whole;                  // a file, not a stream
+    bool whole;                  // it is an IPC file, not an IPC stream
     int64_t bytes;               // size of the file
     std::vector<int64_t> blocks; // in a file: offsets of its dictionaries, then of its batches
 };
 
-// Memory in bytes, and the codec of the first batch (NULL: not compressed).
+// The memory that reading needs, in bytes, and the codec of the first batch (NULL: not compressed).
 struct IpcNeeds {
-    int64_t dictionaries = 0; // most of all dictionaries at a time
-    int64_t batch = 0;        // the largest batch
+    int64_t dictionaries = 0; // most bytes of all dictionaries at a time
+    int64_t batch = 0;        // bytes of the largest batch
     std::shared_ptr<arrow::util::Codec> codec;
 
-    // Do `batches` batches fit into `memory` (0: no limit)?
+    // Do `batches` batches fit into `memory`? 0: no limit.
     bool has_room(uint64_t batches, uint64_t memory) const
     {
         return memory == 0 || bytes(batches) <= memory;
@@ -71,9 +71,9 @@ constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
 constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
 constexpr int64_t kBlock = 24; // int64 offset, int32 length of metadata, int64 length of body
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
-constexpr uint64_t kBatches = 2; // in memory at a time
+constexpr uint64_t kBatches = 2; // batches in memory at a time
 
-// The number at an offset; 0 if the bytes end before it.
+// Return the number at an offset, or 0 if the bytes end before it does.
 template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
 {
     T value = 0;
@@ -105,14 +105,14 @@ class Flat
         const uint16_t ahead = get<uint16_t>(layout + slot);
         return ahead != 0 ? table + ahead : 0;
     }
-    // The table or list that a field points to.
+    // Return the table or list that a field points to.
     int64_t child(int64_t table, int number) const
     {
         const int64_t at = field(table, number);
         return at != 0 ? at + get<uint32_t>(at) : 0;
     }
-    // The number of items of a list that lie within the bytes; `each`: size of an item. item() is
-    // the offset of one.
+    // Return how many items of a list are within the bytes. `each`: size of an item. item() returns
+    // the offset of an item.
     int64_t count(int64_t list, int64_t each) const
     {
         const int64_t room = (bytes_->size() - list - 4) / each;
@@ -134,8 +134,8 @@ int64_t plus(int64_t a, int64_t b)
 
 // Which buffers of a batch are chosen, in order.
 struct Order {
-    std::size_t n;             // their number; counting stops one after it
-    std::vector<int64_t> more; // numbers of buffers of the view columns, the next one last
+    std::size_t n;             // number of buffers; counting stops at n + 1
+    std::vector<int64_t> more; // numbers of buffers of the view columns, the next column last
     std::vector<bool> chosen;
 
     void push(bool is_chosen, int64_t times)
@@ -165,7 +165,7 @@ struct Scan {
     const arrow::Schema &schema;
     const std::vector<int> &fields;
     IpcNeeds found = {};
-    bool has_codec = false;                       // found.codec is final, even if it is NULL
+    bool has_codec = false;                       // found.codec is known, even if it is NULL
     std::map<int64_t, int64_t> dictionaries = {}; // sizes by id
     int64_t now = 0;                              // size of all current dictionaries
 
@@ -173,12 +173,13 @@ struct Scan {
         int64_t at, length;
     };
 
-    // Read a message; *behind: the offset after it. False: there is none, or it cannot be read.
+    // Read a message. *behind becomes the offset after it. False: there is no message, or it cannot
+    // be read.
     arrow::Result<bool> message(int64_t at, int64_t *behind)
     {
         ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(at, 8));
         const auto mark = number_at<uint32_t>(*head, 0);
-        const bool marked = mark == UINT32_MAX; // older versions have only the length
+        const bool marked = mark == UINT32_MAX; // older versions write only the length
         const int64_t length = marked ? number_at<uint32_t>(*head, 4) : mark;
         if (head->size() < 8 || length == 0 || length > kMetaMost)
             return false;
@@ -188,9 +189,9 @@ struct Scan {
         const Body body{begin + length,
                         flat.get<int64_t>(flat.field(flat.root(), kMessageBodyLength))};
         if (body.length < 0 || body.length > ipc.bytes - body.at) {
-            if (ipc.whole) // Arrow would allocate all of it, and read what exists
+            if (ipc.whole) // Arrow would allocate all of this, and read what exists
                 return arrow::Status::Invalid("the body of a batch does not lie in the file");
-            return false; // for a stream, Arrow reports it itself
+            return false; // in a stream, Arrow itself reports the error
         }
         *behind = body.at + body.length;
         ARROW_RETURN_NOT_OK(add(flat, body));
@@ -216,7 +217,7 @@ struct Scan {
         }
         return arrow::Status::OK();
     }
-    // The bytes of a batch's buffers, both compressed and uncompressed.
+    // Return the bytes of a batch's buffers: the compressed bytes plus the uncompressed ones.
     arrow::Result<int64_t> needs(const Flat &flat, int64_t batch, const Body &body, bool all)
     {
         const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
@@ -244,8 +245,8 @@ struct Scan {
         }
         return sum;
     }
-    // Choose the buffers of requested columns among `n` buffers; all of them if the schema has
-    // another number of buffers.
+    // Choose the buffers of the requested columns among `n` buffers. If the schema has another
+    // number of buffers, choose all.
     std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
     {
         Order order{static_cast<std::size_t>(n), {}, {}};
@@ -290,7 +291,7 @@ arrow::Status find_blocks(IpcFile &ipc)
     return arrow::Status::OK();
 }
 
-// Open a file and check that all blocks in its footer lie within it.
+// Open a file, and check that all blocks in its footer are within the file.
 arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
 {
     IpcFile ipc{path, bytes, nullptr, false, 0, {}};
@@ -303,8 +304,8 @@ arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
     return ipc;
 }
 
-// The memory needed to read these columns (empty: all columns). OutOfMemory, with the least that is
-// needed, if two batches do not fit.
+// Return the memory needed for reading these columns (empty: all columns). If two batches do not
+// fit, the status is OutOfMemory, with the least memory that is needed.
 arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
                                   const std::vector<int> &fields, uint64_t memory)
 {
@@ -324,7 +325,7 @@ arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schem
                                       (found.bytes(kBatches) >> 20) + 1, "M)");
 }
 
-// --- its batches ---
+// --- the batches of a file ---
 
 constexpr uint64_t kAheadMost = 4; // batches in memory when reading runs beside writing
 
@@ -347,8 +348,8 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// A pool for Arrow with `memory` as the limit (0: no limit). It allows more than the bytes checked,
-// since some needs are not known in advance.
+// Make a pool for Arrow with the limit `memory` (0: no limit). The pool allows more than the bytes
+// that were checked, because some needs are not known in advance.
 Pool ipc_pool(uint64_t memory)
 {
     return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
@@ -374,7 +375,7 @@ appended(const arrow::BooleanArray &stays, const arrow::Array &column, arrow::Me
     return builder->Finish();
 }
 
-// Pick the kept rows of a batch; its first row is row `first` of the file.
+// Pick the kept rows of a batch. The first row of the batch is row `first` of the file.
 arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                                arrow::MemoryPool *pool)
 {
@@ -404,7 +405,7 @@ arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const 
 // --- cuts of texts ---
 
 using Column = std::shared_ptr<arrow::Array>;
-constexpr uint64_t kNoRow = UINT64_MAX;       // for a value that belongs to no row's text
+constexpr uint64_t kNoRow = UINT64_MAX;       // marks a value that belongs to no row's text
 constexpr uint64_t kNull = uint64_t{1} << 63; // flag with a row: its parent is null, so the value
                                               // is not cut
 
@@ -436,7 +437,7 @@ arrow::Result<Column> cut_strings(const Array &array, const std::vector<uint64_t
     return builder.Finish();
 }
 
-// The row of each value of a list; kNoRow for values that no list uses.
+// Return the row of each value of a list, or kNoRow if no list uses the value.
 template <class Array>
 std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64_t> &rows)
 {
@@ -448,7 +449,8 @@ std::vector<uint64_t> rows_of_values(const Array &list, const std::vector<uint64
     return out;
 }
 
-// Cut the strings of a column, or, with `list`, of its values; `name`: the path below it.
+// Cut the strings of a column or, with `list`, the strings of its values. `name`: the path below
+// the column.
 arrow::Result<Column> cut_column(const Column &column, bool list, std::string_view name,
                                  const std::vector<uint64_t> &rows, TextCuts *cuts,
                                  arrow::MemoryPool *pool)
@@ -510,7 +512,8 @@ arrow::Result<Column> cut_column(const Column &column, bool list, std::string_vi
     }
 }
 
-// The rows of a batch without the cut bytes. The first one is row `first` of the file.
+// Return the rows of a batch without the cut bytes. The first row of the batch is row `first` of
+// the file.
 arrow::Result<Batch> cut_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                               arrow::MemoryPool *pool)
 {
@@ -547,7 +550,8 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
     if (!fields.empty()) { // an empty list would mean all fields
         ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, fields));
     }
-    // Buffers are validated: later code trusts their stated lengths. Errors name the row before.
+    // Buffers are validated, because later code trusts their stated lengths. An error names the row
+    // before the batch.
     auto next = [pool = std::move(pool), reader,
                  row = int64_t{0}]() mutable -> arrow::Result<Batch> {
         Batch batch;
@@ -585,7 +589,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
     }
     ARROW_ASSIGN_OR_RAISE(const auto writer,
                           arrow::ipc::MakeFileWriter(sink, schema, writing, schema->metadata()));
-    uint64_t n_labels = 0; // labels written so far
+    uint64_t n_labels = 0; // labels that were written so far
     const auto write = [&](Batch rows) -> arrow::Status {
         if (label != nullptr) {
             const auto n = static_cast<uint64_t>(rows->num_rows());

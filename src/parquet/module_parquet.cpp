@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// module_parquet.cpp -- Parquet files as streams of arrays: the requested columns, row group by row
-// group. The metadata of a file are checked before Arrow uses them, as far as possible.
+// module_parquet.cpp -- reads the requested columns of Parquet files as streams of arrays, row
+// group by row group. As far as possible, the metadata of a file are checked before Arrow uses
+// them.
 //
-// If all pages of a text column are indices into dictionaries, the column is read as a dictionary:
-// a repeated text is in memory only once, even if a small file repeats a long text very often.
+// If all pages of a text column consist of indices into dictionaries, the column is read as a
+// dictionary. So a repeated text is in memory only once, even if a small file repeats a long text
+// very often.
 
 #include "module_common.h"
 
@@ -27,7 +29,7 @@ arrow::Status encrypted(const std::string &column)
     return arrow::Status::Invalid("column '", column, "' is encrypted");
 }
 
-// Check that a column chunk lies within the file, and is not encrypted.
+// Check that a column chunk is within the file, and is not encrypted.
 arrow::Status check_chunk(const parquet::ColumnChunkMetaData &chunk, int64_t file_bytes)
 {
     const int64_t data = chunk.data_page_offset(), n = chunk.total_compressed_size();
@@ -54,7 +56,8 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
         for (int column = 0; column < meta.num_columns(); column++) {
             const arrow::Status status =
                 caught([&] { return check_chunk(*group->ColumnChunk(column), file_bytes); });
-            if (!status.ok() && meta.is_encryption_algorithm_set()) // its metadata cannot be read
+            if (!status.ok() && meta.is_encryption_algorithm_set()) // then the metadata cannot be
+                                                                    // read
                 return encrypted(meta.schema()->Column(column)->path()->ToDotString());
             if (!status.ok())
                 return status.WithMessage("row group ", g, ": ", status.message());
@@ -74,7 +77,8 @@ bool is_text(const arrow::DataType &type)
     return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type);
 }
 
-// Size of the values of a chunk, if the file states it; at least the size of its pages.
+// Return the size of the values of a chunk, if the file states it, but at least the size of its
+// pages.
 int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
 {
     const auto sizes = chunk.size_statistics();
@@ -83,8 +87,8 @@ int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
          sizes != nullptr ? sizes->unencoded_byte_array_data_bytes.value_or(0) : 0});
 }
 
-// Is it a column of texts, in no list or struct, stored only as indices and dictionaries? False if
-// texts hardly repeat, as in a column of ids.
+// Is this a column of texts, in no list or struct, that is stored only as indices and dictionaries?
+// False if texts hardly repeat, as in a column of ids.
 bool has_indices(const Parquet &p, int child, int leaf)
 {
     const auto *column = p.meta->schema()->Column(leaf);
@@ -117,7 +121,7 @@ Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t b
     return asked;
 }
 
-// Mean size of a row in an array, as far as the file states sizes.
+// Return the mean size of a row in an array, as far as the file states sizes.
 int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
 {
     int64_t bytes = 0;
@@ -131,8 +135,8 @@ int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
     return bytes / std::max<int64_t>(group.num_rows(), 1) + 1;
 }
 
-// The batches of one row group; NULL at the end. Any thread may read one row group, while others
-// read others.
+// Return the batches of one row group; NULL at the end. Different threads may read different row
+// groups at the same time.
 arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int number)
 {
     const auto meta = p.meta->RowGroup(number);
@@ -169,7 +173,7 @@ arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::Parq
 struct InOrder {
     std::shared_ptr<Parquet> p;
     Asked asked;
-    Batches group = {}; // batches of row group `number`; empty: not begun
+    Batches group = {}; // batches of row group `number`; empty: reading has not begun
     int number = 0;
     uint64_t row = 0;          // the next row
     uint64_t from = 0;         // earlier rows are skipped
@@ -227,7 +231,7 @@ void seek(InOrder &in_order, uint64_t row, uint64_t end)
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 {
     const auto &encodings = chunk.encodings();
-    const auto &told = chunk.encoding_stats(); // by kind of page
+    const auto &told = chunk.encoding_stats(); // one entry for each kind of page
     const auto is_dictionary = [](parquet::Encoding::type e) {
         return e == parquet::Encoding::RLE_DICTIONARY || e == parquet::Encoding::PLAIN_DICTIONARY;
     };
@@ -242,8 +246,9 @@ bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
 {
     parquet::ReaderProperties properties(pool.get());
-    properties.enable_buffered_stream();             // one page at a time, not a whole column chunk
-    properties.set_page_checksum_verification(true); // for pages that have one
+    properties.enable_buffered_stream();             // reads one page at a time, not a whole column
+                                                     // chunk
+    properties.set_page_checksum_verification(true); // for pages that have a checksum
     return parquet::ParquetFileReader::Open(file, properties, meta);
 }
 
@@ -267,7 +272,7 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
     for (int g = 0; wish.group != nullptr && g < p->meta->num_row_groups(); g++)
         if (!wish.group(wish.group_ctx, static_cast<uint64_t>(p->meta->RowGroup(g)->num_rows())))
             break;
-    if (wish.n_columns == 0) // only the number of rows, from the metadata
+    if (wish.n_columns == 0) // only the number of rows is needed; it comes from the metadata
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
     const std::vector<int> children = children_of(*p->schema, wish);

@@ -7,14 +7,14 @@
 //                           '------'------'
 //                               a range
 //
-// Page headers state the lengths of pages and their numbers of rows. A range reads its pages of the
+// Page headers state the length and the number of rows of each page. A range reads its pages of the
 // largest column as if they were the whole column chunk. A page of another column is decoded once,
 // to an array that ranges share.
 //
-// A row group is not cut, and is read in order, if a requested column is in a list or a struct or
-// is read as a dictionary; if pages differ from what the metadata state; or if a page, or the text
-// of a dictionary, is larger than the limit of a range. Errors in a file are left to the code that
-// reads in order.
+// In some cases a row group is not cut, but read in order: a requested column is in a list or a
+// struct, or is read as a dictionary; pages differ from what the metadata state; or a page, or the
+// text of a dictionary, is larger than the limit of a range. If a file has errors, the code that
+// reads in order reports them.
 
 #include "module_common.h"
 
@@ -34,7 +34,7 @@ namespace
 
 // --- headers of pages: Thrift's compact protocol ---
 
-// Reads from bytes; beyond their end it returns zeros, and ok() is false.
+// Reads from bytes. Beyond their end it returns zeros, and ok() is false.
 class Compact
 {
   public:
@@ -54,8 +54,8 @@ class Compact
         const uint64_t n = varint();
         return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1);
     }
-    // Calls `each` with the number and the type of each field. `each` reads the field, or returns
-    // false to have it skipped.
+    // Call `each` with the number and the type of each field. `each` either reads the field, or
+    // returns false so that it is skipped.
     template <class Each> void fields(Each each)
     {
         int64_t id = 0;
@@ -134,7 +134,7 @@ struct Header {
     int64_t length = 0; // size of the header itself
 };
 
-// False: the bytes are not a complete header.
+// Parse a page header. Returns false if the bytes are not a complete header.
 bool parse_header(const uint8_t *bytes, int64_t n, Header *out)
 {
     Compact in(bytes, n);
@@ -170,7 +170,7 @@ struct Run {
     bool indexed;       // the values are indices into the dictionary
 };
 
-struct Side { // decoded values of a run, shared by ranges
+struct Side { // the decoded values of a run, which ranges share
     std::mutex lock;
     std::shared_ptr<arrow::Array> array;
 };
@@ -180,7 +180,7 @@ struct Pages {
     int64_t dictionary = 0, dictionary_end = 0; // offsets in the file
     int64_t dictionary_bytes = 0;
     std::vector<Run> runs;
-    std::vector<std::unique_ptr<Side>> sides; // one per run; none for the largest column
+    std::vector<std::unique_ptr<Side>> sides; // one for each run; empty for the largest column
     int64_t bytes = 0;
 
     std::size_t run_of(int64_t row) const
@@ -208,7 +208,7 @@ bool is_bounded(int64_t encoding, parquet::Type::type type)
            encoding == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY;
 }
 
-// Add a page; false: do not cut the row group. All pages of indices form one run.
+// Add a page. Returns false if the row group must not be cut. All pages of indices form one run.
 bool add_page(const Header &h, int64_t at, parquet::Type::type type, Pages *pages)
 {
     const int64_t end = at + h.length + h.packed;
@@ -237,7 +237,7 @@ bool add_page(const Header &h, int64_t at, parquet::Type::type type, Pages *page
     return true;
 }
 
-// Find the pages of a chunk; false: do not cut the row group.
+// Find the pages of a chunk. Returns false if the row group must not be cut.
 bool find_pages(const Parquet &p, const parquet::RowGroupMetaData &group, int64_t most,
                 Pages *pages)
 {
@@ -282,7 +282,7 @@ struct Span {
     bool indexed;
 };
 
-// A row group with its pages. Only the arrays of its sides change.
+// A row group with its pages. Once made, only the arrays of its sides change.
 struct Cuts {
     int number;
     uint64_t first;            // its first row in the file
@@ -297,7 +297,7 @@ struct Cuts {
     }
 };
 
-// NULL: do not cut the row group.
+// Make the cuts of a row group. NULL: the row group must not be cut.
 std::shared_ptr<Cuts> cut_group(const Parquet &p, const Asked &asked, int number, uint64_t first,
                                 int64_t most)
 {
@@ -326,7 +326,7 @@ class SpanGroup : public parquet::RowGroupReader::Contents
         : p_(p), pages_(pages), span_(span), meta_(p.meta->RowGroup(number)),
           properties_(p.pool.get())
     {
-        properties_.set_page_checksum_verification(true); // for pages that have one
+        properties_.set_page_checksum_verification(true); // for pages that have a checksum
     }
     std::unique_ptr<parquet::PageReader> GetColumnPageReader(int leaf) override
     {
@@ -405,7 +405,7 @@ class SpanFile : public parquet::ParquetFileReader::Contents
 struct Range {
     std::shared_ptr<Cuts> cuts;
     std::size_t from, to; // runs of the largest column
-    int64_t row, rows;    // in the row group
+    int64_t row, rows;    // first row in the row group, and number of rows
 };
 
 // The ranges of one file.
@@ -499,7 +499,7 @@ class Cut
         return batch->column(0);
     }
 
-    // The rows of a range, from a column other than the largest.
+    // Return the rows of a range, from a column that is not the largest.
     arrow::Result<std::shared_ptr<arrow::Array>> side(const Range &range, std::size_t leaf) const
     {
         const Pages &pages = range.cuts->leaves[leaf];
@@ -518,7 +518,7 @@ class Cut
                           last = std::min(end, run.row + run.rows);
             parts.push_back(side.array->Slice(first - run.row, last - first));
             if (last == run.row + run.rows)
-                side.array = nullptr; // a range that comes later decodes it again
+                side.array = nullptr; // if a later range needs it, it is decoded again
         }
         return parts.size() == 1 ? parts[0] : arrow::Concatenate(parts, p_->pool.get());
     }
@@ -531,7 +531,7 @@ class Cut
     const uint64_t end_;         // rows from this one on are not read
     std::vector<uint64_t> ends_; // ends of the row groups, as rows of the file
     int number_ = -1;            // the last row group requested
-    std::shared_ptr<Cuts> cuts_; // its cuts
+    std::shared_ptr<Cuts> cuts_; // the cuts of row group number_
 };
 
 bm_table_range cut_next(void *own, uint64_t row)
