@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    # Modules are loaded when something of them is wanted: the command needs none, and NumPy takes longer to load than most
-    # jobs on a few documents.
+    # Modules are loaded only when something in them is needed. The command needs none of them, and NumPy takes longer to load
+    # than most jobs on a few documents take.
     _PLACES = {
         "_dedup": ("Dedup", "dedup"),
         "_devices": ("devices", "self_test", "version"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How handles of the library's change hands, and what else no signal may enter (tools/apart.c)."""
+"""Runs what no signal may interrupt, such as the change of ownership of a library handle (tools/apart.c)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if not lib.bm_py_apart(id(_made)):
 _apart: Callable[[Callable[[], Any], int], Any] = _made[0]
 
 
-_WAIT = 10.0  # seconds that the interpreter's end waits for calls to end
-_stops: dict[int, list[int]] = {}  # of each other thread that is in a call: the addresses of what ends its jobs
+_WAIT = 10.0  # at the end of the interpreter: seconds to wait for calls to end
+_stops: dict[int, list[int]] = {}  # for each thread but the main one that is in a call: addresses to set so that its jobs end
 _ending = False
 
 
 def apart(work: Callable[[], T], stop: int = 0) -> T:
-    """What ``work`` gives, in a thread that takes no signals. Raises what it raises, or KeyboardInterrupt once it has ended.
+    """Run ``work`` in a thread that receives no signals, and return its result. Raises what ``work`` raises, or
+    KeyboardInterrupt once it has ended.
 
-    ``stop``: the address of what ends jobs in it. Only the main thread takes signals: in any other it is a plain call.
+    ``stop``: an address to set so that jobs in ``work`` end. In any thread but the main one, no signals arrive, and ``work`` is
+    simply called.
     """
     if threading.get_ident() != threading.main_thread().ident:
         return _beside(work, stop)
@@ -35,7 +37,7 @@ def apart(work: Callable[[], T], stop: int = 0) -> T:
 
 
 def _beside(work: Callable[[], T], stop: int) -> T:
-    """A call of another thread than the main one."""
+    """Call ``work`` in a thread that is not the main one."""
     me = threading.get_ident()
     stops = _stops.setdefault(me, [])
     stops.append(stop)
@@ -52,17 +54,17 @@ def _beside(work: Callable[[], T], stop: int) -> T:
 
 
 def _stand_still() -> None:
-    """For ever: what a thread does when the interpreter ends, from Python 3.14 on."""
+    """Block for ever. From Python 3.14 on, a thread does this when the interpreter ends."""
     never = threading.Lock()
     never.acquire()
     never.acquire()
 
 
 def _end() -> None:
-    """Ends the calls of threads that nobody waits for (daemon threads), before the interpreter is taken apart under them.
+    """End the calls of daemon threads before the interpreter is finalized.
 
-    A callback of a call would otherwise enter an interpreter that is not there any more, and what the call uses would be freed
-    meanwhile. The threads stand still afterwards: none of them runs into an exception that nobody asked for.
+    Otherwise a callback could enter an interpreter that no longer exists, and memory that the call uses would be freed.
+    Afterwards the threads block, so that none of them raises an unexpected exception.
     """
     global _ending
     _ending = True
@@ -77,10 +79,12 @@ def _end() -> None:
 
 atexit.register(_end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_stops.clear)  # these threads are the parent's
+    os.register_at_fork(after_in_child=_stops.clear)  # these threads belong to the parent process
 
 
 def owned(kind: str) -> Any:
-    """A place for a handle, of "signer" or the like, that a call fills in. What stands there is freed as the place goes."""
+    """A place for a handle of the given kind, such as "signer", that a call fills in. When the place is freed, the handle is
+    freed.
+    """
     place = ffi.new("char **" if kind == "string" else f"bm_{kind} **")
     return ffi.gc(place, getattr(lib, f"bm_py_drop_{kind}"))

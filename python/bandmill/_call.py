@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of the library: its options, what they point to, callbacks, and how it is interrupted."""
+"""A call of the library: its options, the memory that they point to, its callbacks, and how it is interrupted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import os
 from typing import Any, Callable, TypeVar
 
-from bandmill import _tables  # noqa: F401  # what reads tables is known to the library from here on
+from bandmill import _tables  # noqa: F401  # tells the library what reads tables
 from bandmill._apart import apart, owned
 from bandmill._errors import Error, error_of, text_of
 from bandmill._native import ffi, lib
@@ -26,14 +26,14 @@ OK, NOT_FOUND = lib.BM_OK, lib.BM_NOT_FOUND
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def bm_py_log(ctx: Any, level: int, message: Any) -> None:
-    """A line of a job's log."""
+    """Pass on a line of a job's log."""
     call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
     LOG.log(_LEVELS.get(level, logging.INFO), "%s%s", call.about, text_of(message))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def bm_py_progress(ctx: Any, progress: Any) -> None:
-    """How far a job is."""
+    """Pass on how far a job is."""
     call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
     if call.show is None or call.failed is not None:
         return
@@ -50,16 +50,18 @@ def bm_py_progress(ctx: Any, progress: Any) -> None:
 
 @ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
 def bm_py_write(ctx: Any, data: Any, size: int) -> int:
-    """Rows of a job without a file."""
+    """Receive rows of a job that writes no file."""
     ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python).rows.append(bytes(ffi.buffer(data, size)))
     return 0
 
 
 class Bar:
-    """A bar of tqdm's, where it is installed; else nothing. Of a job with a plan it has percent and the time left."""
+    """A progress bar of tqdm, or nothing if tqdm is not installed. If the job has a plan, the bar shows percent and the time
+    left.
+    """
 
     def __init__(self) -> None:
-        """Looks for tqdm."""
+        """Look for tqdm."""
         try:
             from tqdm.auto import tqdm
         except ImportError:
@@ -69,7 +71,7 @@ class Bar:
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
-        """The callback."""
+        """Receive progress; this is the callback."""
         if self._make is None:
             return
         if stage != self._stage:
@@ -81,7 +83,9 @@ class Bar:
             self._bar.refresh()
 
     def of_job(self, stage: str, share: float, more: str) -> None:
-        """How much of the whole job is done, and how long the rest takes, or how much was done where that is not known."""
+        """Return how much of the whole job is done, and the time left. If the time left is not known, return how much was
+        done.
+        """
         if self._make is None:
             return
         if self._bar is None:
@@ -92,22 +96,22 @@ class Bar:
         self._bar.refresh()
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
 
 class Call:
-    """Keeps alive what C borrows, and runs a call so that Ctrl-C reaches it."""
+    """Keeps alive the memory that C borrows, and runs a call so that Ctrl-C can interrupt it."""
 
     def __init__(self, progress: bool | Callable[[str, int, int, str], None] = False) -> None:
         """``progress``: a bar, or a function of (stage, done, total, unit)."""
         self.show = Bar() if progress is True else progress or None
         if self.show is not None and not callable(self.show):
             raise Error(f"progress {progress!r} (True, False, or a function of stage, done, total and unit)", field="progress")
-        self.about = ""  # before each line of the log
-        self.failed: BaseException | None = None  # of that function: it ends the call
+        self.about = ""  # a prefix for each line of the log
+        self.failed: BaseException | None = None  # the exception that ``progress`` raised; it ends the call
         self.rows: list[bytes] = []
         self.afterwards: Callable[[], None] = lambda: None
         self._alive: list[Any] = []
@@ -116,12 +120,12 @@ class Call:
         self._stop = int(ffi.cast("uintptr_t", ffi.addressof(self.ctx[0], "stop")))
 
     def keep(self, thing: Any) -> Any:
-        """``thing``, which lives as long as the call."""
+        """Return ``thing``, and keep it alive as long as the call."""
         self._alive.append(thing)
         return thing
 
     def text(self, value: str | bytes | os.PathLike[str] | None, field: str = "option", what: str = "a str or a path") -> Any:
-        """A C string; NULL for None. ``field``: the keyword, which may be ``what``."""
+        """Return a C string, or NULL for None. ``field``: the keyword of this text, for messages."""
         if value is None:
             return ffi.NULL
         if not isinstance(value, (str, bytes, os.PathLike)):
@@ -135,7 +139,7 @@ class Call:
         return self.keep(ffi.new("char[]", data))
 
     def texts(self, values: list[Any], field: str = "option") -> Any:
-        """An array of C strings."""
+        """Return an array of C strings."""
         return self.keep(ffi.new("char *[]", [self.text(v, field) for v in values] or [ffi.NULL]))
 
     def callbacks(self, callbacks: Any) -> None:
@@ -147,11 +151,11 @@ class Call:
             callbacks.progress = lib.bm_py_progress
 
     def apart(self, work: Callable[[], T]) -> T:
-        """What ``work`` gives, which no signal enters; one that comes ends the jobs in it."""
+        """Run ``work`` so that no signal interrupts it, and return its result. A signal ends its jobs."""
         return apart(work, self._stop)
 
     def run(self, function: Callable[..., int], *args: Any, also: tuple[int, ...] = ()) -> int:
-        """The call; its status, which is OK or one of ``also``. Raises Error, or KeyboardInterrupt."""
+        """Make the call. Returns its status, which is OK or one of ``also``. Raises Error, or KeyboardInterrupt."""
         err = ffi.new("bm_error *")
         status = self.apart(lambda: self._do(function, *args, err))
         if status != OK and status not in also:
@@ -173,7 +177,7 @@ class Call:
         return status
 
     def job(self, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
-        """A job of the library's; its report."""
+        """Run a job of the library, and return its report."""
         out = owned("summary")
         self.run(function, o, out, also=also)
         words = lib.bm_summary_json(out[0])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of Arrow as arrays of NumPy, and back, by their buffers.
+"""Converts columns of Arrow to arrays of NumPy and back, by their buffers.
 
-pyarrow's own conversions import pandas wherever it is installed. That costs a worker of an engine a second of CPU and 40 MB.
+pyarrow's own conversions import pandas if it is installed. This costs a worker of an engine a second of CPU and 40 MB.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from bandmill import _files
 
 Array = np.ndarray[Any, Any]
-_KINDS = {"double": "float64", "float": "float32"}  # where Arrow's name of a type is not NumPy's
+_KINDS = {"double": "float64", "float": "float32"}  # types that have different names in Arrow and NumPy
 
 
 def one_chunk(column: Any) -> Any:
-    """A column of a table or of a batch as one array."""
+    """Return a column of a table or batch as one array."""
     found = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return found.chunk(0) if hasattr(found, "chunk") else found
 
 
 def numbers(column: Any, null: float | None = None) -> Array:
-    """Integers or floats. ``null`` stands for a null; without it a null is any number."""
+    """Return integers or floats. Nulls become ``null``, or any number if it is not given."""
     column = one_chunk(column)
     kind = str(column.type)
     dtype = np.dtype(_KINDS.get(kind, kind))
@@ -34,7 +34,7 @@ def numbers(column: Any, null: float | None = None) -> Array:
 
 
 def flags(column: Any) -> Array:
-    """Booleans without nulls."""
+    """Return booleans. The column must have no nulls."""
     column = one_chunk(column)
     if len(column) == 0:
         return np.zeros(0, bool)
@@ -44,7 +44,7 @@ def flags(column: Any) -> Array:
 
 
 def array(values: Array, null: Array | None = None) -> Any:
-    """Integers, floats or booleans as an array of Arrow. ``null``: which of them are null."""
+    """Return integers, floats or booleans as an array of Arrow. ``null``: which of them are null."""
     pa = _files.arrow()
     mask = None if null is None or not null.any() else pa.py_buffer(np.packbits(~null, bitorder="little"))
     values = np.ascontiguousarray(values)
@@ -53,6 +53,6 @@ def array(values: Array, null: Array | None = None) -> Any:
 
 
 def table(data: Any) -> Any:
-    """A table as it is, and what makes one as a table."""
+    """Return a table unchanged, and make a table of anything else."""
     pa = _files.arrow()
     return data if isinstance(data, pa.Table) else pa.table(data)

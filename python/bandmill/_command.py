@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``bandmill``: the program itself, run in this process, so that pyarrow reads and writes its tables."""
+"""The command ``bandmill``: runs the program itself in this process, so that pyarrow reads and writes its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = "bandmill"
 
 
 def _script() -> str | None:
-    """What starts this command: the program runs itself to try OpenCL's drivers, where they cannot do harm."""
+    """Return the script that starts this command. The program starts itself again to try OpenCL drivers in another process."""
     places = [sys.argv[0], os.path.join(os.path.dirname(sys.executable), _NAME)]
     for place in places:
         if os.path.basename(place) == _NAME and os.path.isfile(place) and os.access(place, os.X_OK):
@@ -21,9 +21,9 @@ def _script() -> str | None:
 
 
 def main() -> NoReturn:
-    """Runs the program on the words of the command line; its exit code is the process's."""
+    """Run the program with the words of the command line. Its exit code becomes that of the process."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the program has its own
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the program sets its own handler
     from bandmill import _tables  # noqa: F401
     from bandmill._native import ffi, lib
 

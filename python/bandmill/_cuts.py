@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows without what a job cut out of their texts: in the type that they came in."""
+"""Removes what a job cut out of texts from the rows of the data, without changing the type of the data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Cuts:
-    """Ranges of texts, in bytes, each with its row; they ascend, and those of one row do not overlap."""
+    """Ranges of texts, in bytes, each with its row. They ascend, and ranges of one row do not overlap."""
 
     def __init__(self, rows: Array, begins: Array, ends: Array) -> None:
-        """In any order; what overlaps becomes one."""
+        """Take ranges in any order. Overlapping ranges are merged."""
         order = np.lexsort((begins, rows))
         rows, begins, ends = rows[order], begins[order], ends[order]
         if len(rows) > 0:
-            longest = int(ends.max()) + 1  # so that rows lie behind each other
+            longest = int(ends.max()) + 1  # separates the positions of different rows
             reach = np.maximum.accumulate(rows * longest + ends)
             first = np.append(True, (rows * longest + begins)[1:] > reach[:-1])
             last = np.append(np.flatnonzero(first)[1:] - 1, len(rows) - 1)
@@ -33,7 +33,7 @@ class Cuts:
         self.rows, self.begins, self.ends = rows, begins, ends
 
     def of(self, places: Array) -> Cuts:
-        """Of other rows: ``places`` says which row each of them was."""
+        """Return the ranges for other rows. ``places`` has the old row of each new row."""
         if len(self.rows) == 0:
             return self
         now = np.full(max(int(self.rows.max()), int(places.max(initial=0))) + 1, -1, dtype=np.int64)
@@ -43,7 +43,9 @@ class Cuts:
         return Cuts(rows[there], self.begins[there], self.ends[there])
 
     def out_of(self, data: Any, text: Names) -> Any:
-        """``data`` without them. It is of the caller alone, but for its texts. ``text``: the columns of a table."""
+        """Return ``data`` without the ranges. The result shares only its texts with ``data``. ``text``: the columns of a
+        table.
+        """
         if len(self.rows) == 0:
             return data
         names = [text] if isinstance(text, str) else list(text or ["text"])
@@ -61,7 +63,7 @@ class Cuts:
             return self._out_of_dataset(data, names)
         return self._out_of_arrow(data, names)
 
-    # --- texts that are objects of Python's ---
+    # --- texts that are Python objects ---
 
     def _out_of_items(self, items: Any) -> Any:
         rows = np.unique(self.rows)
@@ -72,11 +74,11 @@ class Cuts:
         return items
 
     def _cut(self, columns: list[list[Any]]) -> None:
-        """Of each text field the texts of the rows with cuts: those that are cut are replaced."""
+        """Cut the text fields. In rows with cuts, texts that have a cut are replaced."""
         rows, first = np.unique(self.rows, return_index=True)
         begins, ends = self.begins.tolist(), self.ends.tolist()
         for i, (row, low, high) in enumerate(zip(rows.tolist(), first.tolist(), [*first.tolist()[1:], len(begins)])):
-            before = done = 0  # bytes of the fields before, cuts in them
+            before = done = 0  # bytes of the earlier fields; number of cuts in them
             for column in columns:
                 data = bytes_of(row, column[i])
                 end = before + len(data)
@@ -97,7 +99,7 @@ class Cuts:
         self._cut(columns)
         left = data.copy(deep=False)
         for name, one, column in zip(names, series, columns):
-            fixed = str(one.dtype) == "category"  # which has the words that it has
+            fixed = str(one.dtype) == "category"  # a categorical column cannot hold new texts
             one = one.astype(object) if fixed else one.copy()
             one.iloc[rows] = column
             one = one.astype("category") if fixed else one
@@ -106,7 +108,7 @@ class Cuts:
             left[name] = one
         return left
 
-    # --- columns of Arrow's ---
+    # --- columns of Arrow ---
 
     def _out_of_arrow(self, data: Any, names: list[str]) -> Any:
         import pyarrow as pa
@@ -134,7 +136,7 @@ class Cuts:
         return type(data)(in_memory(table), info=data.info.copy(), split=data.split)
 
     def _columns(self, columns: list[Any], names: list[str]) -> list[Any]:
-        """Columns of text, joined by newlines to the texts that have the ranges."""
+        """Cut columns of text. The ranges refer to the texts of these columns, joined by newlines."""
         import pyarrow as pa
 
         before = np.zeros(len(columns[0]), dtype=np.int64)
@@ -177,13 +179,13 @@ def _known(names: list[str], columns: Any) -> list[str]:
 
 
 def _without(item: Any, data: bytes, ranges: list[tuple[int, int]]) -> Any:
-    """A text without ranges of its bytes ``data``."""
+    """Return a text without ranges of its bytes ``data``."""
     if is_missing(item):
         return item
     if not isinstance(item, str):
         pieces = zip([0, *(end for _, end in ranges)], [*(begin for begin, _ in ranges), len(data)])
         return b"".join(data[a:b] for a, b in pieces)
-    if len(item) != len(data):  # in characters, since a lone surrogate has no bytes
+    if len(item) != len(data):  # cut by characters, because a lone surrogate has no bytes
         starts = np.append(0, np.cumsum((np.frombuffer(data, dtype=np.uint8) & 0xC0) != 0x80))
         ranges = [(int(starts[begin]), int(starts[end])) for begin, end in ranges]
     pieces = zip([0, *(end for _, end in ranges)], [*(begin for begin, _ in ranges), len(item)])
@@ -191,7 +193,7 @@ def _without(item: Any, data: bytes, ranges: list[tuple[int, int]]) -> Any:
 
 
 def _cells(pa: Any, chunk: Any, name: str) -> tuple[Array, Array]:
-    """Bytes of a column, and where each text begins and ends in them."""
+    """Return the bytes of a column, and where each text begins and ends in them."""
     cells = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
     try:
         cells = cells.cast(pa.large_binary())
@@ -206,7 +208,7 @@ def _cells(pa: Any, chunk: Any, name: str) -> tuple[Array, Array]:
 
 
 def _shorter(pa: Any, chunk: Any, data: Array, offsets: Array, ranges: tuple[Array, Array]) -> Any:
-    """A column without ranges of its bytes, of the same type."""
+    """Return a column of the same type without ranges of its bytes."""
     low = int(offsets[0])
     change = np.zeros(int(offsets[-1]) - low + 1, dtype=np.int8)
     np.add.at(change, ranges[0] - low, 1)

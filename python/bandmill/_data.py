@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be handed in as documents: texts, tables, paths."""
+"""What can be passed in as documents: texts, tables, paths."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ Array = np.ndarray[Any, Any]
 
 
 class Source:
-    """Documents as the library reads them: a stream of columns, or paths."""
+    """Documents in the form that the library reads: a stream of columns, or paths."""
 
     def __init__(self, data: Any, call: Call, paths: Any = None) -> None:
-        """Looks at what ``data`` is. Nothing is read. ``paths``: files and directories in its place."""
+        """Find out what ``data`` is. Nothing is read. ``paths``: files and directories, instead of ``data``."""
         self.call = call
         self.stream: Any = None
         self.paths: list[Any] = []
         self.is_texts = False
         self.has_rows = True
-        self.ids: Ids | None = None  # of signatures
+        self.ids: Ids | None = None  # ids of signatures
         if paths is not None and data is not None:
             raise Error("data and paths (one of them)", field="paths")
         data = paths_of(paths) if paths is not None else in_hand(data)
@@ -66,7 +66,7 @@ class Source:
             self._of_paths(data)
         elif isinstance(data, (list, tuple, np.ndarray)):
             self._of_texts(data)
-        elif hasattr(data, "to_arrow"):  # older data frames
+        elif hasattr(data, "to_arrow"):  # older data frames have only this method
             self._of_stream(data.to_arrow().__arrow_c_stream__())
         else:
             raise no_data(data)
@@ -77,7 +77,9 @@ class Source:
         self.has_rows = len(self.paths) == 1 and os.fspath(one).lower().endswith(".parquet") and os.path.isfile(one)
 
     def _copies(self, call: Call, temp_dir: Any) -> tuple[list[Any], list[Any]]:
-        """The paths, with copies of what the library does not read, and what they are called. The copies go after the call."""
+        """Return the paths, with local copies of files that the library does not read, and the names of the files. The
+        copies are removed after the call.
+        """
         from bandmill import _remote
 
         place = Workplace(temp_dir, None)
@@ -119,7 +121,7 @@ class Source:
         )
 
     def _of_texts(self, data: Any) -> None:
-        """Texts where they lie: as views, each with a buffer of its own."""
+        """Return texts without copying them, as views with one buffer for each text."""
         self.is_texts = True
         items = tuple(data)
         warn_of_paths(items, 6)
@@ -146,11 +148,11 @@ class Source:
         return self.call.keep(ffi.gc(stream, lib.bm_py_release_stream))
 
     def fill(self, options: Any, call: Call, temp_dir: Any = None) -> None:
-        """bm_input_options from it; ``call`` keeps the words. What the library does not read by itself is copied now."""
+        """Fill in bm_input_options. ``call`` keeps the memory alive. Files that the library does not read are copied now."""
         if self.stream is not None:
             options.stream = self.stream
             options.stream_name = call.text(NAME)
-            options.row_ids = 1  # from 0
+            options.row_ids = 1  # counted from 0
         else:
             paths = self.paths
             if any(is_address(path) and not reads_address(path) for path in paths):
@@ -161,12 +163,14 @@ class Source:
 
 
 def reads_address(address: str) -> bool:
-    """The library reads it by position; fsspec is for others, and for all where libcurl is missing."""
+    """Can the library read this address itself? If not, or if libcurl is missing, fsspec reads it."""
     return bool(lib.bm_version_reads_address(address.encode("utf-8", "surrogateescape")))
 
 
 def in_hand(data: Any) -> Any:
-    """A dataset of Hugging Face's as a stream of its tables; a sequence that is no list, as one of its columns, as a list."""
+    """Return a Hugging Face dataset as a stream of its tables, and one of its columns, or another sequence that is no list,
+    as a list.
+    """
     if type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format") and hasattr(data, "iter"):
         pa = _files.arrow()
         tables = data.with_format("arrow").iter(batch_size=_DATASET_ROWS)
@@ -182,10 +186,10 @@ def in_hand(data: Any) -> Any:
 
 
 def stream_of(data: Any) -> Any:
-    """The Arrow stream of a table; a data frame may have columns that Arrow has no type for."""
+    """Return the Arrow stream of a table. A data frame may have columns for which Arrow has no type."""
     try:
         return data.__arrow_c_stream__()
-    except (TypeError, ValueError) as e:  # as pyarrow raises them
+    except (TypeError, ValueError) as e:  # exceptions that pyarrow raises
         if isinstance(e, UnicodeEncodeError):
             return _as_bytes(data).__arrow_c_stream__()
         why = " ".join(str(part) for part in (e.args[0] if e.args and isinstance(e.args[0], tuple) else e.args))
@@ -195,7 +199,9 @@ def stream_of(data: Any) -> Any:
 
 
 def _as_bytes(data: Any) -> Any:
-    """A data frame, or a column of one, of which Arrow takes no text, for it has a lone surrogate: such columns as bytes."""
+    """Return a data frame, or one of its columns, with texts as bytes in columns that have a lone surrogate, which Arrow
+    refuses.
+    """
     pa = _files.arrow()
 
     def column(values: Any) -> Any:
@@ -211,12 +217,12 @@ def _as_bytes(data: Any) -> Any:
 
 
 def are_paths(data: Any) -> bool:
-    """A list of paths, which are no texts."""
+    """Is this a list of paths, not of texts?"""
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, os.PathLike) for p in data)
 
 
 def files_of(path: Any) -> list[Any]:
-    """The path, or what a pattern of names stands for, as a shell would put it there. An address stays one."""
+    """Return the path, or the files that match a pattern, as in a shell. An address is returned unchanged."""
     if is_address(path):
         return [path]
     pattern = os.fspath(path)
@@ -229,7 +235,7 @@ def files_of(path: Any) -> list[Any]:
 
 
 def paths_of(paths: Any) -> Any:
-    """Of ``paths=``: one, or a list, of which a str is a path too."""
+    """Return the paths of ``paths=``: one path, which may be a str, or a list of paths."""
     if isinstance(paths, (str, os.PathLike)):
         return paths
     if not isinstance(paths, (list, tuple)) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
@@ -239,13 +245,13 @@ def paths_of(paths: Any) -> Any:
 
 
 def warn_of_paths(items: Any, level: int) -> None:
-    """Texts that all are paths of files were probably meant to be read."""
+    """Warn if all texts are paths of files, because probably the files were meant."""
     if len(items) > 0 and all(isinstance(item, str) and os.path.isfile(item) for item in items):
         warnings.warn("every text is the path of a file, but is taken as a text (paths= reads files)", stacklevel=level)
 
 
 def no_data(data: Any) -> Error:
-    """What ``data`` may be, and this is not."""
+    """Make the error for ``data`` of a wrong type. It says which types are allowed."""
     hints = {
         "collect": "collect() gives a table",
         "num_rows": "one of its splits is a table",
@@ -263,7 +269,9 @@ def no_data(data: Any) -> Error:
 
 
 def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
-    """bm_str of texts that lie in parts, each some bytes with n + 1 offsets into them; and how many. ``call`` keeps them."""
+    """Return bm_str structs for texts in several parts, and their number. Each part is some bytes and n + 1 offsets into
+    them. ``call`` keeps the parts alive.
+    """
     arrays = []
     for data, offsets in parts:
         base = int(ffi.cast("uintptr_t", call.keep(ffi.from_buffer("char[]", data))))
@@ -276,7 +284,7 @@ def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
 
 
 def rows_of(data: Any) -> int | None:
-    """How many documents ``data`` has, where that is known before it is read."""
+    """Return how many documents ``data`` has, if this is known before it is read."""
     if isinstance(data, (str, os.PathLike)) or are_paths(data):
         return None
     for name in ("num_rows", "__len__"):
@@ -290,7 +298,7 @@ def rows_of(data: Any) -> int | None:
 
 
 def texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
-    """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
+    """Return documents in memory as an array of bm_str. Texts that are in Arrow already are not copied."""
     data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
         warn_of_paths(data, 5)
@@ -318,7 +326,7 @@ def texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
 
 
 def _column_of(data: Any, text: str) -> Any:
-    """The texts of a table, or what is one column alone: pyarrow's Array or ChunkedArray."""
+    """Return the column of texts of a table, or ``data`` itself if it is a single column: a pyarrow Array or ChunkedArray."""
     pa = _files.arrow()
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return data
@@ -329,7 +337,7 @@ def _column_of(data: Any, text: str) -> Any:
             data = pa.RecordBatchReader.from_stream(data).read_all()
         except UnicodeEncodeError:
             return _column_of(_as_bytes(data), text)
-        except pa.ArrowInvalid:  # no table
+        except pa.ArrowInvalid:  # not a table
             return pa.chunked_array(data)
     if data.column_names.count(text) != 1:
         there = ", ".join(map(str, data.column_names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents to groups: which stay, and why the others go."""
+"""Finds groups of documents: which documents are kept, and why the others are removed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Dedup(Found):
 
     def _ids_of_kept(self) -> str:
         ids, known = kind_of(self.report), kind_of_known(self.report)
-        return ids if known in (None, ids) else TEXT  # which may name a known document
+        return ids if known in (None, ids) else TEXT  # the kept document may be a known document
 
     @property
     def pairs(self) -> pa.Table:
@@ -161,7 +161,7 @@ def dedup(
             fill_against(o, call, k)
         watch = Watch(o.input, call, each=k["unit"] is not None) if source.stream is not None else None
         seen = None if watch is not None else seen_of(data, source, text, id)
-        beside = getattr(against, "_alone", lambda call, job: job())  # of an open index, which a job opens itself
+        beside = getattr(against, "_alone", lambda call, job: job())  # if ``against`` is an open index, the job opens it itself
         report = beside(call, lambda: call.job(lib.bm_job_dedup, o))
         if watch is not None:
             seen = Seen(text, id, watch.rows())
@@ -177,7 +177,9 @@ def dedup(
 
 
 def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | None]:
-    """The paths of known documents. Those in memory are put into an index, in a workplace that the caller closes."""
+    """Return the paths of known documents. Known documents in memory are put into an index, in a workplace that the caller
+    closes.
+    """
     if against is None:
         return [], None
     if hasattr(against, "path"):
@@ -192,7 +194,7 @@ def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | N
     options = {name: k[name] for name in taken - of_files}
     text = k["against_text"] if k["against_text"] is not None else k["text"]
     id = k["against_id"]
-    if id is None and not isinstance(against, (list, tuple, np.ndarray)):  # which have no columns
+    if id is None and not isinstance(against, (list, tuple, np.ndarray)):  # lists and arrays have no columns
         id = k["id"]
     store: Store = "signatures" if k["verify"] == "signature" else "sets"
     work = Workplace(k["temp_dir"], None)
@@ -205,7 +207,7 @@ def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | N
 
 
 def _contained(verify: str) -> tuple[str, float]:
-    """The word, and the share of "contained=.9"; 0 where none stands there."""
+    """Return the word and the share of "contained=.9". If no share is given, it is 0."""
     name, equals, share = str(verify).partition("=")
     if not equals:
         return name, 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can sign here."""
+"""Lists and tests the devices that can sign on this machine."""
 
 from __future__ import annotations
 

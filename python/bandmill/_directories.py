@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that the commands wrote, opened again."""
+"""Opens directories that the commands wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bandmill._overlap import Overlap
 from bandmill._page import Explanation, Page
 from bandmill._signatures import Signatures
 
-_ROWS = ("arrow", "parquet")  # of one such input the rows are known by their numbers
+_ROWS = ("arrow", "parquet")  # the rows of a single input in one of these formats are identified by their numbers
 
 
 def load(path: Path) -> Signatures | Dedup | Overlap | Index:

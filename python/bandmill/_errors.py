@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong: one exception, which says where."""
+"""The exception that the library raises. It has the place of the error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Error(Exception):
 
 
 def text_of(pointer: object) -> str:
-    """A C string, whatever its bytes."""
+    """Return the text of a C string, whatever its bytes are."""
     return bytes(ffi.string(pointer)).decode("utf-8", "backslashreplace")
 
 
@@ -52,11 +52,11 @@ _NAMES = {
     f"`{FIELDS['id']}`": "`id`",
     "`against_text_fields`": "`against_text`",
     "`against_id_field`": "`against_id`",
-}  # fields that are keywords by another name
+}  # fields whose keywords have other names
 
 
 def error_of(err: object) -> Error:
-    """The exception that a filled bm_error stands for."""
+    """Make the exception for a filled bm_error."""
     words = ffi.new("char[4096]")
     lib.bm_error_format(err, words, 4096)
     e = err[0]  # type: ignore[index]

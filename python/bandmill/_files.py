@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of ours as Python sees them: tables with the columns that the files have."""
+"""Reads the files of results as tables with the same columns."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ESCAPES = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
 def unescape(text: str) -> str:
-    """An id or path as it stands in a file."""
+    """Unescape an id or path as written in a file."""
     return re.sub(r"\\[\\tnr]", lambda m: _ESCAPES[m[0]], text) if "\\" in text else text
 
 
 def arrow() -> Any:
-    """pyarrow, which tables come as."""
+    """Return the module pyarrow, which tables need."""
     try:
         import pyarrow
     except ImportError as e:
@@ -34,7 +34,7 @@ def arrow() -> Any:
 
 
 def filtered(data: Any, kept: np.ndarray[Any, Any]) -> Any:
-    """Rows of a table, or of a column, of pyarrow's. Of texts as views Arrow has no function that picks them."""
+    """Return the chosen rows of a pyarrow table or column. Arrow has no function that filters string views."""
     pa = arrow()
     mask = pa.array(kept)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
@@ -43,7 +43,7 @@ def filtered(data: Any, kept: np.ndarray[Any, Any]) -> Any:
 
 
 def read_tsv(path: pathlib.Path, columns: dict[str, str]) -> pa.Table:
-    """A table of ours: ``columns`` are names and types, of which text is unescaped."""
+    """Read a TSV table of ours. ``columns`` are names and types; columns of text are unescaped."""
     pa = arrow()
     import pyarrow.csv as csv
 
@@ -69,19 +69,19 @@ def _has_escapes(column: Any) -> bool:
 
 
 def read_lines(data: bytes) -> list[str]:
-    """Ids, one a line."""
+    """Read ids, one on each line."""
     return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
 def group_lines(path: pathlib.Path) -> list[dict[str, Any]]:
-    """groups.jsonl, an object for each group."""
+    """Read groups.jsonl as one object for each group."""
     return [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
 
 
 def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, units: bool = False) -> pa.Table:
-    """groups.jsonl: group, kept, size, members, and known where some document was known before.
+    """Read groups.jsonl: group, kept, size, members, and also known if some document was known before.
 
-    ``ids``, ``known``: the kind of the documents' ids, and of those that were known. ``units``: members are parts of documents.
+    ``ids``, ``known``: the kinds of the ids of documents and of known documents. ``units``: members are parts of documents.
     """
     pa = arrow()
     rows = group_lines(path)
@@ -110,7 +110,7 @@ def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, u
 
 
 def removed_rows(path: pathlib.Path) -> np.ndarray[Any, Any]:
-    """The row (from 0) of each document that removed.tsv lists, for a table."""
+    """For a table, return the row, counted from 0, of each document that removed.tsv lists."""
     lines = []
     with path.open("rb") as file:
         place = next(file).rstrip(b"\n").split(b"\t").index(b"line")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs find in documents: which stay, as rows of the data that was read; and how a result goes to another process."""
+"""The results of jobs that keep some documents. Results can be pickled; kept documents are rows of the data."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Rows = TypeVar("Rows")
-_IDS = "seen"  # in a pickle: of the rows that were looked at
+_IDS = "seen"  # in a pickle: the ids of the rows that the job read
 
 
 class Found:
     """The result of a job that keeps some documents and removes others: a directory, and the rows that were looked at."""
 
-    _job = ""  # its name, in messages,
-    _cuts_by = ""  # and the keyword that cuts
+    _job = ""  # name of the job, for messages,
+    _cuts_by = ""  # and the keyword that makes cuts
     _kinds: ClassVar[dict[str, type[Found]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -106,7 +106,7 @@ class Found:
         return [places[name] for name in self.removed.column("id").to_pylist()]
 
     def _ids_of_kept(self) -> str:
-        """The kind of the ids in whose place documents are removed."""
+        """Return the kind of the ids in which a removed document's kept document is named."""
         return kind_of(self.report)
 
     @property
@@ -201,7 +201,7 @@ def _found_there(*parcel: Any) -> Found:
 
 
 def _taken(data: Any, kept: Array) -> Any:
-    """Some rows of it."""
+    """Take some rows of ``data``."""
     if isinstance(data, np.ndarray):
         return data[kept]
     if isinstance(data, (list, tuple)):
@@ -218,7 +218,7 @@ def _taken(data: Any, kept: Array) -> Any:
 
 
 def _in_memory(data: Any) -> Any:
-    """What rows are taken of: itself, or a table of pyarrow's of what may give other rows the next time."""
+    """Return ``data`` in a form that gives the same rows each time: unchanged, or as a pyarrow table."""
     if isinstance(data, (np.ndarray, Sequence)) and not isinstance(data, (bytes, bytearray, memoryview)):
         return data
     of = type(data).__module__.partition(".")[0]
@@ -229,26 +229,26 @@ def _in_memory(data: Any) -> Any:
     pa = _files.arrow()
     try:
         return pa.table(data)
-    except (TypeError, pa.ArrowException):  # one column alone
+    except (TypeError, pa.ArrowException):  # a single column
         return pa.chunked_array(data)
 
 
 def _cuts_of(path: pathlib.Path) -> Cuts:
-    """cuts.tsv of a table, whose lines are rows."""
+    """Return cuts.tsv of a table. Its lines are rows."""
     table = _files.read_tsv(path, dict.fromkeys(("line", "from", "to"), "int64"))
     rows, begins, ends = (table.column(name).to_numpy() for name in ("line", "from", "to"))
     return Cuts(rows - 1, begins, ends)
 
 
 def seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
-    """Of what is no table: signatures, or a Parquet file."""
+    """Return what was read, if it is not a table: signatures, or a Parquet file."""
     if source.ids is not None:
         return Seen.of_signatures(data)
     return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
 
 
 def keep_nothing(o: Any, k: dict[str, Any]) -> None:
-    """Of a result without an ``output`` the kept documents are rows of the data; keywords of files are refused."""
+    """Refuse keywords about files if there is no ``output``, because then the kept documents are rows of the data."""
     for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
         if k.get(name, usual) != usual:
             raise Error(f"{name} is for output=, a directory that stays", field=name)

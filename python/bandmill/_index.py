@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An index on disk: documents to be found by what they have in common with others."""
+"""An index on disk, which finds documents that have much in common with others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-_LOOK_S = 0.1  # who waits for a turn looks this often whether it was called off
+_LOOK_S = 0.1  # seconds between two checks for an interrupt while waiting for a turn
 
 
 def _rows_of(query: str, target: str, measure: str) -> dict[str, str]:
@@ -49,7 +49,9 @@ _OF_A_JOB = ("skip_same_id", "memory", *OF_RECORDS)
 
 
 class _Asked:
-    """Documents of a query as the open index takes them, and their ids with their kind (None: the numbers of their rows)."""
+    """The documents of a query as an open index takes them, with their ids and the kind of these (None: ids are row
+    numbers).
+    """
 
     def __init__(self, texts: Any, column: str, ids: tuple[Ids, str] | None) -> None:
         """Borrows ``texts``."""
@@ -59,7 +61,7 @@ class _Asked:
 
     @classmethod
     def of(cls, data: Any, text: Names, id: str | None) -> _Asked | None:
-        """None: it takes a job, which also says what is wrong with them."""
+        """Make one from ``data``, or return None if the query needs a job. The job also reports errors in the documents."""
         if isinstance(data, (list, tuple)) and not are_paths(data):
             return cls(data, "text", None)
         pa = _files.arrow()
@@ -89,7 +91,9 @@ def _is_text(kind: Any) -> bool:
 
 
 def _ids_of(table: pa.Table, id: str | None) -> tuple[Ids, str] | None:
-    """Texts or integers, each of them once, and their kind; ValueError: other ids. Without a name: "id", if there is one."""
+    """Return ids, and their kind. They must be texts or integers, each once, else ValueError. Without a name, the column is
+    "id" if it exists.
+    """
     types = _files.arrow().types
     name = id if id is not None else "id"
     if id is None and name not in table.column_names:
@@ -104,15 +108,17 @@ def _ids_of(table: pa.Table, id: str | None) -> tuple[Ids, str] | None:
 
 
 class _Turns:
-    """Who is inside of an index: any number beside each other, or one alone. Only for what no signal enters (`apart`)."""
+    """Controls who uses an index: many threads at once, or one thread alone. Use it only in code that no signal interrupts
+    (`apart`).
+    """
 
     def __init__(self) -> None:
-        """Nobody."""
+        """Begin with no user."""
         self.process = os.getpid()
-        self.lock = threading.Lock()  # of who opens the handle that all share
+        self.lock = threading.Lock()  # held while the shared handle is opened
         self._moved = threading.Condition()
-        self._inside = self._waiting = 0  # who is beside others; who wants to be alone
-        self._alone: int | None = None  # the thread of who is
+        self._inside = self._waiting = 0  # number of threads that share the index; number that wait to be alone
+        self._alone: int | None = None  # the thread that is alone
 
     def _wait(self, call: Call, has_turn: Callable[[], bool]) -> None:
         while not has_turn():
@@ -124,7 +130,7 @@ class _Turns:
 
     @contextmanager
     def beside(self, call: Call) -> Iterator[None]:
-        """As one of many, when nobody is alone or waits to be."""
+        """Enter as one of many. Waits while another thread is alone, or waits to be alone."""
         with self._moved:
             self._wait(call, lambda: self._alone is None and not self._waiting)
             self._inside += 1
@@ -137,7 +143,7 @@ class _Turns:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """Alone, when all others have gone."""
+        """Enter alone. Waits until all others have left."""
         with self._moved:
             self._waiting += 1
             try:
@@ -171,7 +177,7 @@ class Index:
         """Use `open` or `build`."""
         self.path = os.fspath(path)
         self._threads = threads
-        self._room: Any = None  # of the open handle
+        self._room: Any = None  # the place of the open handle
         self._turns = _Turns()
 
     @classmethod
@@ -200,7 +206,7 @@ class Index:
         call.job(lib.bm_job_index_build, o)
         return cls.open(path, threads=k["threads"])
 
-    # --- the handle: opened, closed and counted in `apart` alone ---
+    # --- the handle: opened, closed and counted only in `apart` ---
 
     def _open(self) -> None:
         call = Call()
@@ -216,7 +222,7 @@ class Index:
             ffi.release(room)
 
     def _turns_here(self) -> _Turns:
-        """Of this process: who was inside when it was forked is inside of the other one."""
+        """Return the turns of this process. After a fork, the threads of the parent do not count."""
         if self._turns.process != os.getpid():
             self._turns = _Turns()
         return self._turns
@@ -252,7 +258,7 @@ class Index:
         self.close()
 
     def _beside(self, call: Call, function: Callable[..., int], *args: Any) -> None:
-        """A call of the open index, beside others."""
+        """Call the open index, together with other calls."""
 
         def body() -> None:
             turns = self._turns_here()
@@ -267,7 +273,7 @@ class Index:
         call.apart(body)
 
     def _alone(self, call: Call, job: Callable[[], T]) -> T:
-        """A job that has the index to itself in this process, and opens it by itself."""
+        """Run a job that has the index for itself in this process. The job opens the index."""
 
         def body() -> T:
             with self._turns_here().alone(call):
@@ -280,7 +286,7 @@ class Index:
 
         return call.apart(body)
 
-    # --- what it does ---
+    # --- what an index does ---
 
     @described
     def query(
@@ -405,7 +411,7 @@ class Index:
         return stats
 
     def _ids(self) -> str:
-        """The kind of its ids."""
+        """Return the kind of the ids of the index."""
         return kind_of_index(int(self._statistics().ids))
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the batches of a file or stream of Arrow's IPC are compressed, which pyarrow does not tell.
+"""Finds how the batches of an Arrow IPC file or stream are compressed. pyarrow does not tell this.
 
-It stands in flatbuffers, of which this reads single fields::
+The codec is in flatbuffers. Their fields are read one by one::
 
     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
     file     ARROW1 00 00, stream, footer, its length, ARROW1
@@ -12,39 +12,39 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-# Numbers of fields and of kinds: Message.fbs of Arrow.
+# Numbers of fields and of kinds, from Arrow's Message.fbs.
 _TYPE, _HEADER, _BODY_LENGTH, _DICTIONARY_DATA, _COMPRESSION, _CODEC = 1, 2, 3, 1, 3, 0
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 _CODECS = {0: "lz4", 1: "zstd"}
 
 
 class _Flat:
-    """A flatbuffer. Places are offsets in it; 0: there is no such thing."""
+    """A flatbuffer. Positions are offsets in it; 0: missing."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def get(self, kind: str, at: int) -> int:
-        """The number there."""
+        """Return the number at a position."""
         return int(struct.unpack_from("<" + kind, self._data, at)[0]) if at > 0 else 0
 
     def root(self) -> int:
         return int(struct.unpack_from("<I", self._data)[0])
 
     def field(self, table: int, number: int) -> int:
-        """Where this field of a table is."""
+        """Return the position of a field of a table."""
         layout, slot = table - self.get("i", table), 4 + 2 * number
         ahead = self.get("H", layout + slot) if table > 0 and slot + 2 <= self.get("H", layout) else 0
         return table + ahead if ahead else 0
 
     def child(self, table: int, number: int) -> int:
-        """What this field points to."""
+        """Return the position to which a field points."""
         at = self.field(table, number)
         return at + self.get("I", at) if at else 0
 
 
 def _codec_of(message: _Flat) -> tuple[bool, str | None]:
-    """Whether that decides it, and the codec of its batch."""
+    """Return whether this message decides the codec, and the codec of its batch."""
     root = message.root()
     kind, batch = message.get("B", message.field(root, _TYPE)), message.child(root, _HEADER)
     if kind == _DICTIONARY_BATCH:
@@ -58,7 +58,7 @@ def _codec_of(message: _Flat) -> tuple[bool, str | None]:
 
 
 def codec(file: Any) -> str | None:
-    """The codec of the first batch, as pyarrow calls it; None: it has none. Leaves the file at its beginning."""
+    """Return pyarrow's name for the codec of the first batch; None: there is none. Leaves the file at its beginning."""
     at = 8 if file.read(6) == b"ARROW1" else 0
     size = file.size()
     try:
@@ -67,14 +67,14 @@ def codec(file: Any) -> str | None:
             mark, length = struct.unpack("<II", file.read(8))
             at += 8
             if mark != 0xFFFFFFFF or length == 0 or length > size - at:
-                return None  # the end, or a version that compressed nothing
+                return None  # the end of the file, or a version without compression
             message = _Flat(file.read(length))
             decided, found = _codec_of(message)
             body = message.get("q", message.field(message.root(), _BODY_LENGTH))
             if decided or not 0 <= body <= size - at - length:
                 return found
             at += length + body
-    except struct.error:  # whoever reads the file says what is wrong
+    except struct.error:  # the reader of the file will report the error
         pass
     finally:
         file.seek(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents to pairs, to hashes of their shingles, to forecasts."""
+"""Finds pairs of documents, makes hashes of their shingles, and forecasts."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _percent(share: float) -> str:
 
 
 def _forecast(sample: dict[str, Any], chosen: dict[str, Any]) -> str:
-    """What the plan would find in all documents, of which a sample was compared."""
+    """Describe what the plan would find in all documents, by the sample that was compared."""
     said = f"{sample['shingle']}: {sample['documents']:,} documents, {sample['identical']:,} of them copies"
     for one in sample.get("forecasts", ()):
         if (one["bands"], one["rows"]) == (chosen["bands"], chosen["rows"]):
@@ -165,7 +165,7 @@ def tune(
     kinds = [asked] if isinstance(asked, str) or asked is None else list(asked)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
     for i, kind in enumerate(kinds):
-        usual = new("sign")  # alive until it is copied
+        usual = new("sign")  # must exist until it is copied
         texts[i] = usual.text
         fill_text(texts[i], call, {**k, "shingle": kind})
     o.texts, o.n_texts = texts, len(kinds)

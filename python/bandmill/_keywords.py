@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signature and the docstring of each call, from the rows of its keywords."""
+"""Makes the signature and the docstring of each call from the rows of its keywords."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Callable, TypeVar, cast
 from bandmill import _kinds, _option_rows
 from bandmill._option_rows import DEFAULTS, FIELDS, KEYWORDS, LINES, OWN
 
-# What keywords are called elsewhere, or in the program.
+# The names that keywords have elsewhere, or in the program.
 _ELSEWHERE = {
     "text": ("text_field", "text_column", "text_key", "column", "field"),
     "id": ("id_column", "ids", "index_column"),
@@ -29,15 +29,17 @@ _ELSEWHERE = {
     "batch_docs": ("batch_size",),
 }
 
-# What the steps of bandmill.distributed ask for, and no signature shows: similarities with all their digits, and what stands
-# before each line of the log.
+# Keywords that bandmill.distributed uses, and that no signature shows: similarities with all their digits, and a prefix for
+# each line of the log.
 _UNSHOWN = {"decimals", "about"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _no_keyword(function: Callable[..., Any], name: str, known: list[str]) -> TypeError:
-    """``name`` is none of ``function``'s; which one was meant?"""
+    """Make the error for a keyword ``name`` that ``function`` does not have. It suggests the keyword that was probably
+    meant.
+    """
     meant = [keyword for keyword, others in _ELSEWHERE.items() if name in (*others, FIELDS.get(keyword)) and keyword in known]
     meant = meant or difflib.get_close_matches(name, known, 1)
     hint = f" (here it is {meant[0]}=)" if meant else ""
@@ -45,7 +47,7 @@ def _no_keyword(function: Callable[..., Any], name: str, known: list[str]) -> Ty
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The parameters that stand in ``function``, and for its **options the rows of its keywords."""
+    """Return the parameters of ``function``, with the rows of its keywords in place of **options."""
     own = inspect.signature(function)
     rows, name = KEYWORDS[function.__qualname__].__annotations__, function.__qualname__
     keywords = [
@@ -63,10 +65,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def _resolved(kind: str) -> Any:
-    """What the words of a type stand for, wherever the caller is; the words themselves where this Python has no such types."""
+    """Return the type that a text means, wherever the caller is. If this Python has no such type, return the text."""
     try:
         return eval(kind, {"Any": Any, **vars(_kinds), **vars(_option_rows)})
-    except TypeError:  # int | None, before 3.10
+    except TypeError:  # int | None fails before Python 3.10
         return kind
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keywords to the options of the library: same words, same defaults, same values as the program's."""
+"""Fills the options of the library from keywords, which have the words, defaults and values of the program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def word(option: int, value: str, field: str) -> int:
-    """The number of an option's word."""
+    """Return the number of an option's word."""
     out = ffi.new("unsigned *")
     data = str(value).encode("utf-8", "replace")
     if lib.bm_option_value(option, data, len(data), out):
@@ -31,12 +31,12 @@ def word(option: int, value: str, field: str) -> int:
 
 
 def verified(name: str) -> int:
-    """Signatures without inputs cannot be compared exactly, so that "exact" is what the library makes of it."""
+    """Handle "exact" for signatures without inputs: they cannot be compared exactly, so the library decides."""
     return int(lib.BM_VERIFY_AUTO) if name == "exact" else word(lib.BM_OPTION_VERIFY, name, "verify")
 
 
 def size(value: int | str | None, field: str = "memory") -> int:
-    """Bytes of "512M", "4G", "4GiB"; a number is bytes."""
+    """Return the bytes of "512M", "4G" or "4GiB". A number is a number of bytes."""
     if value is None:
         return 0
     bytes_, found = None, None
@@ -50,8 +50,8 @@ def size(value: int | str | None, field: str = "memory") -> int:
     return bytes_
 
 
-_BY_HAND = {"header", "verify", "shard", "hash", "scheme", "unit"}  # keywords that need more than their row
-# How a record is read, in memory too.
+_BY_HAND = {"header", "verify", "shard", "hash", "scheme", "unit"}  # keywords that need more than the rules of their row
+# Keywords about how a record is read, also in memory.
 OF_RECORDS = tuple(k for k, part, _, _ in FILLED if part == "input" and k not in ("format", "header"))
 
 
@@ -68,7 +68,7 @@ def _value(value: Any, how: str, keyword: str, least: int) -> Any:
 
 
 def fill_part(o: Any, part: str | None, k: dict[str, Any]) -> None:
-    """A struct of options of this name, by the rows of the keywords; None: a call's own members."""
+    """Fill the struct of options of this name by the rows of the keywords; None: the members of the call itself."""
     members = (
         {name for name, kind in ffi.typeof(o).item.fields if kind.type.kind in ("primitive", "enum")} if part is None else ()
     )
@@ -110,7 +110,7 @@ def fill_sketch(o: Any, k: dict[str, Any]) -> None:
 
 
 def fill_preset(k: dict[str, Any]) -> None:
-    """Keywords of a preset where none was given, by the rules of the program (src/cli/presets.c)."""
+    """Set the keywords of a preset that were not given, by the rules of the program (src/cli/presets.c)."""
     name = k.get("preset")
     if name is None:
         return
@@ -141,13 +141,13 @@ def _word_of(option: int, value: int) -> str:
 
 
 def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
-    """The hash of a shingle: the one asked for, or the scheme's own."""
+    """Set the hash of a shingle: the requested one, or the default of the scheme."""
     asked = k.get("hash")
     text.hash = word(lib.BM_OPTION_HASH, asked, "hash") if asked is not None else lib.bm_scheme_hash(sketch.scheme)
 
 
 def number(value: Any, field: str, most: int = 0xFFFFFFFF, least: int = 0) -> int:
-    """A whole number, of any kind; not one that would have to be rounded."""
+    """Return a whole number of any type. A number that would have to be rounded is refused."""
     try:
         found = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -158,7 +158,7 @@ def number(value: Any, field: str, most: int = 0xFFFFFFFF, least: int = 0) -> in
 
 
 def share(value: Any, field: str) -> float:
-    """A threshold, or what is like one; the library says what it may be."""
+    """Return a threshold or a similar number. The library checks its range."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -171,7 +171,7 @@ def fill_bands(o: Any, k: dict[str, Any]) -> None:
 
 
 def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
-    """bm_input_options: what is read, and how."""
+    """Fill in bm_input_options: what is read, and how."""
     source.fill(o, call, k.get("temp_dir"))
     text, given = k.get("text"), k.get("id")
     if source.is_texts and not isinstance(text, (str, list, tuple, type(None))):
@@ -180,7 +180,7 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
         fields = [text] if isinstance(text, str) else list(text) if hasattr(text, "__iter__") else [text]
         if not fields:
             raise Error("no text field (one, or several)", field="text_fields")
-        if fields != ["text"]:  # which it is where nobody says: signatures may be of another one
+        if fields != ["text"]:  # the default is not passed on, because signatures may have another field
             o.text_fields = call.texts(fields, "text")
             o.n_text_fields = len(fields)
     if given is not None:
@@ -190,7 +190,7 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
 
 
 def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
-    """Which files are read, and how their rows are cut."""
+    """Set which files are read, and how their rows are split."""
     given = {name: k[name] for name in ("header", "delimiter", "include", "exclude", "offsets") if k.get(name) is not None}
     if given and source.stream is not None:
         raise Error(f"{next(iter(given))} is for what is read from files", field=next(iter(given)))
@@ -210,7 +210,7 @@ def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
 
 
 def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """Fields of the documents with which others are compared."""
+    """Set the fields of the documents with which others are compared."""
     fields = k["against_text"] or []
     fields = [fields] if isinstance(fields, str) else list(fields)
     o.against_text_fields, o.n_against_text_fields = call.texts(fields, "against_text"), len(fields)
@@ -218,8 +218,8 @@ def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """Parts of documents: "line", "paragraph", "span" or "span:K"."""
-    o.set_fields |= lib.BM_FIELD_THRESHOLD if k["threshold"] is not None else 0  # its default is 1 here
+    """Set the parts of documents to compare: "line", "paragraph", "span" or "span:K"."""
+    o.set_fields |= lib.BM_FIELD_THRESHOLD if k["threshold"] is not None else 0  # with a unit, the default is 1
     o.within = call.text(k["within"], "within", "the name of a field or column")
     if k["unit"] is None:
         return
@@ -231,7 +231,7 @@ def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill_shard(o: Any, k: dict[str, Any]) -> None:
-    """Share I of N of the inputs, "I/N"."""
+    """Set the share I of N of the inputs, from "I/N"."""
     if k.get("shard") is None:
         return
     found = re.fullmatch(r"([0-9]+)/([0-9]+)", str(k["shard"]))
@@ -256,7 +256,7 @@ def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
-    """Every part that a struct of options has."""
+    """Fill every part that a struct of options has."""
     fill_preset(k)
     parts = {name for name, _ in ffi.typeof(o[0]).fields}
     if "input" in parts and source is not None:
@@ -279,7 +279,7 @@ def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
 
 
 def new(kind: str) -> Any:
-    """A struct of options with its defaults."""
+    """Make a struct of options with its defaults."""
     o = ffi.new(f"bm_{kind}_options *")
     getattr(lib, f"bm_{kind}_options_init_sized")(o, ffi.sizeof(o[0]))
     return o

@@ -31,7 +31,7 @@ class Overlap(Found):
     """The result of `overlap`."""
 
     _job, _cuts_by = "overlap", "cut=True"
-    _test_set: Any = None  # items in memory, for their texts
+    _test_set: Any = None  # the items, if they are in memory, for their texts
 
     def _ids_of_kept(self) -> str:
         return kind_of(self.report["items"])
@@ -136,7 +136,7 @@ def overlap(
         if output is None:
             keep_nothing(o, k)
         if test_set.stream is not None:
-            o.against_stream, o.against_row_ids = test_set.stream, 1  # from 0
+            o.against_stream, o.against_row_ids = test_set.stream, 1  # counted from 0
         o.against, o.n_against = call.texts(test_set.paths, "items"), len(test_set.paths)
         fill_against(o, call, _fields_of(test_set, k))
         watch = Watch(o.input, call, each=k["cut"]) if source.stream is not None else None
@@ -164,5 +164,5 @@ def _items_of(items: Any, call: Call) -> Source:
 
 
 def _fields_of(source: Source, k: dict[str, Any]) -> dict[str, Any]:
-    """Texts alone have one column, and no ids."""
+    """Return the names of the columns. Texts alone have one column, and no ids."""
     return {"against_text": ["text"], "against_id": None if k["id"] is None else "none"} if source.is_texts else k

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people look at: the report of a result, its head in a notebook, and why documents are in one group."""
+"""What people look at: the report of a result, its summary in a notebook, and why documents are in one group."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Page(str):
 def page_of(
     found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None, labels: Path | None, items: Any = None
 ) -> Page:
-    """The report of a directory. ``data``: the table that it was made of, for its texts; None: files, or no texts.
+    """Make the report of a directory. ``data``: the table from which the result was made, for its texts; None: the result is of
+    files, or texts are not shown.
 
-    ``items``: likewise of overlap.
+    ``items``: the same for the items of overlap.
     """
     call = Call()
     o = new("report")
@@ -54,7 +55,7 @@ def page_of(
 
 
 def write_page(path: pathlib.Path, page: str) -> None:
-    """To a file, which may be an earlier page and nothing else."""
+    """Write the page to a file. The file may exist only if it is an earlier page."""
     mark = b'<meta name="generator" content="bandmill report">'
     if path.is_file() and path.stat().st_size > 0:
         with path.open("rb") as file:
@@ -64,7 +65,7 @@ def write_page(path: pathlib.Path, page: str) -> None:
 
 
 def head_of(report: dict[str, Any], removed: list[dict[str, Any]]) -> str:
-    """Counts, and some of the removed documents, or of the cuts."""
+    """Return the summary: counts, and some of the removed documents or of the cuts."""
     counts = report["counts"]
     facts = ["documents", "items", "items_found", "identical", "candidates", "edges", "groups", "removed", "chained", "kept"]
     if "cuts" in counts:
