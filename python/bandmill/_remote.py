@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that lie elsewhere and that the library does not read, by fsspec: a job reads copies of them, which go with it.
+"""Copies files at addresses that the library does not read, by fsspec. A job reads the copies, which are removed after it.
 
-The library reads https://, http://, s3://, gs:// and hf://, by position, where libcurl is there.
+If libcurl is installed, the library itself reads https://, http://, s3://, gs:// and hf://.
 
-A copy is read piece by piece. What breaks off is taken up where it stopped, or from the beginning where a server gives no
-parts, so often as TRIES says. Ids, messages and reports have the address without what stands behind "?".
+A copy is read piece by piece. If the connection breaks, reading continues where it stopped or, if the server sends no parts,
+from the beginning. TRIES is the number of attempts. Ids, messages and reports have the address without the part after "?".
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from bandmill._errors import Error
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _PIECE = 8 << 20
 _TRIES = 4
-_WAIT_S = 0.2  # before the second; each further time twice as long
+_WAIT_S = 0.2  # seconds before the second attempt; doubled for each further attempt
 
 
 def is_address(path: Any) -> bool:
-    """Not a path of this machine."""
+    """Is this an address, and not a path of this machine?"""
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
 def name_of(address: str) -> str:
-    """What an address is called: without its query, and without user and password."""
+    """Return the name of an address: without its query, and without user and password."""
     scheme, _, rest = address.partition("://")
     rest = re.sub(r"[?#].*", "", rest, flags=re.DOTALL)
     host, slash, path = rest.partition("/")
@@ -39,7 +39,7 @@ def _failed(name: str, e: BaseException, status: str = "io") -> Error:
     cause = e.__cause__ or e
     words = "not found" if isinstance(cause, FileNotFoundError) else str(cause).split("?")[0] or type(cause).__name__
     words = re.sub(r"(://)[^/\s]*@", r"\1", words)
-    if hasattr(cause, "status") and hasattr(cause, "message"):  # of HTTP
+    if hasattr(cause, "status") and hasattr(cause, "message"):  # an error of HTTP
         words = f"{cause.status} {cause.message}"
     return Error(f"{name}: cannot read: {words}", status, name, field="data")
 
@@ -60,7 +60,9 @@ def _filesystem(address: str) -> tuple[Any, str]:
 
 
 def files_of(address: str) -> list[tuple[str, str]]:
-    """Name and address of each file that it stands for: itself, what matches a pattern, or what a directory holds."""
+    """Return name and address of each file of an address: the file itself, the files that match a pattern, or those of a
+    directory.
+    """
     if address.startswith(("http://", "https://")):
         return [(name_of(address), address)]
     fs, path = _filesystem(address)
@@ -80,7 +82,9 @@ def files_of(address: str) -> list[tuple[str, str]]:
 
 
 def copy(name: str, address: str, folder: pathlib.Path) -> pathlib.Path:
-    """The file, into a folder of its own, under the last part of its name. Error: io, or input where it broke off."""
+    """Copy a file into a folder of its own, under the last part of its name. Raises Error with status "io", or "input" if it
+    broke off.
+    """
     fs, path = _filesystem(address)
     folder.mkdir()
     target = folder / (name.rstrip("/").rpartition("/")[2] or "index")

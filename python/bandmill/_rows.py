@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that were looked at, and how they are known again: by their ids, or by a digest of their texts."""
+"""The rows that a job read, and how they are recognized later: by their ids, or by a digest of their texts."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _OTHERS = "the same data; rows with ids are found in any order"
 
 @dataclass
 class Rows:
-    """What a table's rows are."""
+    """Facts about the rows of a table."""
 
     n: int
-    digest: tuple[int, int]  # of the texts in their order; of signatures: of the words
-    ids: Array | None  # a hash each, 0 for null
-    texts: Array | None = None  # likewise; None: they were not asked for
+    digest: tuple[int, int]  # of the texts in their order; for signatures, of the words
+    ids: Array | None  # a hash of each id, 0 for null; None: no ids
+    texts: Array | None = None  # a hash of each text; None: not requested
 
 
 def _facts(handle: Any) -> Rows | None:
@@ -52,10 +52,12 @@ def _facts(handle: Any) -> Rows | None:
 
 
 class Watch:
-    """Rows of a stream, looked at while a job reads it."""
+    """Notes the rows of a stream while a job reads it."""
 
     def __init__(self, options: Any, call: Call, each: bool = False) -> None:
-        """``options``: bm_input_options, whose stream is another one from here on. ``each``: keep a hash of every text."""
+        """``options``: bm_input_options, whose stream is replaced by one that notes the rows. ``each``: keep a hash of every
+        text.
+        """
         self._handle = call.keep(owned("row_digest"))
         call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, each, self._handle)
         stream = call.keep(ffi.gc(ffi.new("struct ArrowArrayStream *"), lib.bm_py_release_stream))
@@ -63,12 +65,12 @@ class Watch:
         options.stream = stream
 
     def rows(self) -> Rows | None:
-        """Once the stream has ended."""
+        """Return the facts, once the stream has ended."""
         return _facts(self._handle[0])
 
 
 def _read(data: Any, text: Names, id: str | None, each: bool = False) -> Rows:
-    """The rows of ``data``, and with ``each`` a hash of every text."""
+    """Read the rows of ``data``. ``each``: also make a hash of every text."""
     call = Call()
     source = Source(data, call)
     if source.stream is None:
@@ -84,37 +86,39 @@ def _read(data: Any, text: Names, id: str | None, each: bool = False) -> Rows:
 
 
 def hashes_of_texts(texts: Any) -> Array:
-    """Of each text of a column of Arrow's, as it is read: by which copies are told from equal ones."""
+    """Return a hash of each text of an Arrow column, as the library reads it. Copies have equal hashes; texts that are only
+    equal in their shingles do not.
+    """
     found = _read(texts, None, None, each=True).texts
     return found if found is not None else np.zeros(0, dtype=np.uint64)
 
 
 @dataclass
 class Seen:
-    """What a job has looked at: rows, a Parquet file, or signatures."""
+    """What a job has read: rows, a Parquet file, or signatures."""
 
     text: Names
     id: str | None
     rows: Rows | None = None
-    file: tuple[str, int, int] | None = None  # path, bytes, time
+    file: tuple[str, int, int] | None = None  # path, size in bytes, modification time
     made: dict[str, Any] | None = None  # how signatures were made
 
     @classmethod
     def of_file(cls, path: Any, text: Names, id: str | None) -> Seen:
-        """A file, whose rows are read when they are compared with others."""
+        """Note a file. Its rows are read only when they are compared with others."""
         info = os.stat(path)
         return cls(text, id, file=(os.path.abspath(os.fspath(path)), info.st_size, info.st_mtime_ns))
 
     @classmethod
     def of_signatures(cls, signatures: Any) -> Seen:
-        """Signatures: their ids, and their words."""
+        """Note signatures: their ids and their words."""
         made = signatures.manifest.get("provenance", {})
         ids = _read([str(id) for id in signatures.ids], None, None, each=True).texts
         words = digest_of(np.ascontiguousarray(signatures.signatures))
         return cls(made.get(FIELDS["text"]), made.get(FIELDS["id"]), Rows(len(signatures), words, ids), made=made)
 
     def parts(self) -> tuple[dict[str, Any], bytes]:
-        """What JSON can say, and hashes."""
+        """Return the values that JSON can store, and the hashes."""
         rows = self.rows
         said = {
             "text": self.text if isinstance(self.text, str) or self.text is None else list(self.text),
@@ -127,7 +131,7 @@ class Seen:
 
     @classmethod
     def of_parts(cls, said: dict[str, Any], hashes: bytes) -> Seen:
-        """From these again."""
+        """Make the object from what ``parts`` returned."""
         rows = None
         if said["rows"] is not None:
             n, digest, has_ids, has_texts = said["rows"]
@@ -137,14 +141,17 @@ class Seen:
         return cls(said["text"], said["id"], rows, file, said["made"])
 
     def kept_of(self, data: Any, kept: Array, job: str = "dedup") -> Array:
-        """Of ``kept``, which is of the rows that were looked at, what is of those of ``data``. Error: they are others."""
+        """Reorder ``kept``, which is about the rows that the job read, for the rows of ``data``. Raises Error if the rows
+        are others.
+        """
         mask: Array = kept[self.places_of(data, len(kept), job)]
         return mask
 
     def places_of(self, data: Any, n: int, job: str, each: bool = False) -> Array:
-        """Of the ``n`` rows that were looked at, which one each row of ``data`` is. Error: they are others.
+        """For each row of ``data``, return which of the ``n`` rows that the job read it is. Raises Error if the rows are
+        others.
 
-        ``each``: rows that are known by their ids have the same texts too.
+        ``each``: if rows are recognized by their ids, check that the texts are also the same.
         """
         known = self.rows if self.file is None else self._rows_of_file(job, each)
         if known is None:
@@ -171,7 +178,7 @@ class Seen:
         return _read(read_table(path), self.text, self.id, each)
 
     def _words_of(self, data: Any) -> tuple[int, int]:
-        """Of ``data``, signed as the signatures were."""
+        """Sign ``data`` as the signatures were made, and return the digest of the words."""
         made = self.made or {}
         names = ("shingle", "words", "normalize", "short", "perms", "seed", "scheme", "hash", "invalid_utf8", "max_doc_bytes")
         if made.get("stopwords") or made.get("weights") or not all(name in made for name in ("bag", *names)):
@@ -182,7 +189,9 @@ class Seen:
 
 
 def _ids_of(data: Any, text: Names, id: str | None) -> Any:
-    """Of a pandas frame its ids, with empty texts: Arrow would copy texts that are objects. Of anything else all."""
+    """Return only the ids of a pandas frame, with empty texts, because Arrow would copy texts that are objects. Return other
+    data unchanged.
+    """
     name = id or "id"
     if not hasattr(data, "iloc") or not hasattr(data, "columns") or not isinstance(text, str) or name == text:
         return data
@@ -190,7 +199,7 @@ def _ids_of(data: Any, text: Names, id: str | None) -> Any:
 
 
 def _by_id(known: Array, found: Array, job: str) -> Array:
-    """Rows in another order, by hashes of their ids."""
+    """Find rows in another order, by the hashes of their ids."""
     if np.array_equal(known, found):
         return np.arange(len(known))
     order = np.argsort(known, kind="stable")
@@ -204,7 +213,7 @@ def _by_id(known: Array, found: Array, job: str) -> Array:
 
 
 def read_table(path: Any) -> Any:
-    """A Parquet file."""
+    """Read a Parquet file."""
     if not os.fspath(path).lower().endswith(".parquet") or not os.path.isfile(path):
         raise Error(
             f"{os.fspath(path)}: rows are taken of a Parquet file, of a table or of a list (output= has what is kept of files)",

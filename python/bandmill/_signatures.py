@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents to signatures."""
+"""Signs documents, and has the class of the result."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ class Signatures:
 
 
 class _InMemory(Signatures):
-    """What stands in memory of the library's, which goes when nobody uses it any more."""
+    """Signatures in memory of the library, which is freed when nobody uses it any more."""
 
     def __init__(self, call: Call, handle: Any) -> None:
-        """``call`` has what the options of ``handle``, a place of one, point to."""
+        """``handle`` is the place of a handle. ``call`` keeps alive what the options of the handle point to."""
         self._call, self._handle = call, handle
         self._lock = threading.Lock()
         self._work: Workplace | None = None
@@ -159,7 +159,7 @@ class _InMemory(Signatures):
 
     @property
     def path(self) -> pathlib.Path:
-        """A directory with them, which is written now and goes with the object."""
+        """A directory with the signatures. It is written at the first use, and is removed with the object."""
         with self._lock:
             if self._work is None:
                 work = Workplace(None, self.signatures.nbytes + 64 * len(self))
@@ -168,7 +168,7 @@ class _InMemory(Signatures):
             return self._work.path / "s"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """They go along."""
+        """A pickle includes the signatures."""
         return _carried, packed(self.path)
 
     def _array(self, name: str) -> Array:
@@ -200,7 +200,7 @@ class _InMemory(Signatures):
 
 
 class _Lent:
-    """An array of the library's, for numpy: it keeps what owns the memory."""
+    """An array of the library, for NumPy. It keeps the owner of the memory alive."""
 
     def __init__(self, owner: Any, address: int, shape: tuple[int, ...], kind: str) -> None:
         self.owner = owner
@@ -208,14 +208,14 @@ class _Lent:
 
 
 class _Owned(Signatures):
-    """Signatures in a directory that goes with them."""
+    """Signatures in a directory that is removed with the object."""
 
     def __init__(self, path: pathlib.Path, work: Workplace) -> None:
         super().__init__(path)
         self._work = work.handed_over()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """They go along."""
+        """A pickle includes the signatures."""
         return _carried, packed(self._path)
 
 
@@ -240,7 +240,7 @@ def sign(
         ((2, 128), [2, 1], [0, 1])
     """
     k: dict[str, Any] = {"text": text, "id": id, **options}
-    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for none
+    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for no band keys
     call, held = Call(k["progress"]), Call()
     source = Source(data, held, k["paths"])
     made = _sign_in_memory(call, source, k)
@@ -264,7 +264,7 @@ def sign(
 
 
 def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
-    """None: it takes a job with files, and the source is as it was."""
+    """Sign without files. None: the request needs a job with files, and the source is untouched."""
     if source.stream is None:
         return None
     o = new("sign")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet and Arrow files through pyarrow: what the library asks of its reader of tables.
+"""Reads and writes Parquet and Arrow files with pyarrow, on behalf of the library.
 
-The calls come from its threads. No exception leaves them: they answer with a status, and with words.
+Threads of the library call these functions. No exception leaves them; they return a status and a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bandmill._errors import Error
 from bandmill._native import ffi, lib
 
 _BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 20
-# Of the codecs that pyarrow reads one has no name: LZ4 as Hadoop has it.
+# pyarrow reads one codec that has no name: LZ4 as written by Hadoop.
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "UNKNOWN": "LZ4"}
 _LABEL, _ARROW_SCHEMA, _SPARK_SCHEMA = "bandmill", b"ARROW:schema", b"org.apache.spark.sql.parquet.row.metadata"
 _LABEL_ROW = [("group", "u8"), ("size", "u8"), ("millionths", "u4"), ("kept", "u4")]
@@ -27,7 +27,7 @@ _LABEL_ROW = [("group", "u8"), ("size", "u8"), ("millionths", "u4"), ("kept", "u
 
 @ffi.def_extern(error=0)  # type: ignore[untyped-decorator]
 def bm_py_tables_ready(why: Any, cap: int) -> int:
-    """Whether pyarrow is there, and can read Parquet; else why not."""
+    """Return whether pyarrow is installed and can read Parquet; if not, also the reason."""
     try:
         import pyarrow.compute
         import pyarrow.ipc
@@ -40,7 +40,7 @@ def bm_py_tables_ready(why: Any, cap: int) -> int:
 
 @ffi.def_extern(error=lib.BM_ERR_INPUT)  # type: ignore[untyped-decorator]
 def bm_py_table_open(wish: Any, out: Any, words: Any) -> int:
-    """A stream of the columns that are wanted."""
+    """Open a stream of the requested columns."""
 
     def body() -> None:
         _use_threads(wish.threads)
@@ -52,7 +52,7 @@ def bm_py_table_open(wish: Any, out: Any, words: Any) -> int:
 
 @ffi.def_extern(error=lib.BM_ERR_INPUT)  # type: ignore[untyped-decorator]
 def bm_py_table_keep(kept: Any, words: Any) -> int:
-    """The rows that stay, to the caller."""
+    """Pass the kept rows to the caller."""
     sink = _Sink(kept)
 
     def body() -> None:
@@ -65,7 +65,7 @@ def bm_py_table_keep(kept: Any, words: Any) -> int:
 
 @ffi.def_extern(error=lib.BM_ERR_IO)  # type: ignore[untyped-decorator]
 def bm_py_table_write(made: Any, words: Any) -> int:
-    """A stream as a new file, to the caller."""
+    """Pass a stream to the caller, as a new file."""
     sink = _Sink(made)
     status = _guarded(words, lambda: _write(made, sink))
     if sink.broken:
@@ -73,17 +73,17 @@ def bm_py_table_write(made: Any, words: Any) -> int:
     return int(lib.BM_ERR_IO) if status == lib.BM_ERR_INPUT else status
 
 
-# --- what goes wrong ---
+# --- errors ---
 
 
 def _put(to: Any, cap: int, text: str) -> None:
-    """Words of one line."""
+    """Store a message, on one line."""
     data = text.replace("\n", " ").encode("utf-8", "backslashreplace").replace(b"\0", b" ")[: cap - 1]
     ffi.memmove(to, data + b"\0", len(data) + 1)
 
 
 def _plain(error: BaseException) -> str:
-    """Without what Arrow says of its own source."""
+    """Remove what Arrow adds about its own sources."""
     return str(error).split(". Detail:")[0] or type(error).__name__
 
 
@@ -99,7 +99,7 @@ def _guarded(words: Any, body: Callable[[], None]) -> int:
 
 
 def _placed(batches: Iterator[Any], place: str = "") -> Iterator[Any]:
-    """Batches; an error names the last good row."""
+    """Pass batches on. An error names the last good row."""
     import pyarrow as pa
 
     row = 0
@@ -130,7 +130,7 @@ def _file(of: Any) -> Any:
 
 
 class _Elsewhere(io.RawIOBase):
-    """A file that the library reads, by position: one at an address."""
+    """A file that the library reads by position, at an address."""
 
     def __init__(self, of: Any) -> None:
         self._read, self._file, self._size, self._at = of.read, of.file, int(of.size), 0
@@ -157,17 +157,19 @@ class _Elsewhere(io.RawIOBase):
 
 
 def _child(schema: Any, name: str) -> int:
-    """The column that a name with dots and brackets leads into: all of the name, or what stands before the first of them."""
+    """Return the column for a name with dots and brackets: the column of the whole name, or of the part before the first of
+    them.
+    """
     whole = int(schema.get_field_index(name))
     if whole >= 0:
         return whole
     first = re.match(r"(\\\.|[^.])*", name)
-    assert first is not None  # it matches anything
+    assert first is not None  # the pattern matches any text
     return int(schema.get_field_index(re.sub(r"(\[\])+$", "", first[0].replace("\\.", "."))))
 
 
 def _children(schema: Any, wish: Any) -> list[int]:
-    """The columns asked for, each once, in their order; all of them where one that must be there is not."""
+    """Return the requested columns, each once, in their order. If a required column is missing, return all columns."""
     found = [_child(schema, os.fsdecode(ffi.string(wish.columns[i]))) for i in range(wish.n_columns)]
     if min(found[: wish.n_needed], default=0) < 0:
         return list(range(len(schema)))
@@ -175,24 +177,25 @@ def _children(schema: Any, wish: Any) -> list[int]:
 
 
 class _Parquet:
-    """A file of row groups."""
+    """A Parquet file, read by row groups."""
 
     def __init__(self, of: Any) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        # Pages are read as they are wanted, not a row group ahead.
+        # Pages are read only when they are needed, not a row group ahead.
         self.file = pq.ParquetFile(_file(of), buffer_size=_PAGE_BYTES, pre_buffer=False, page_checksum_verification=True)
         self.meta = self.file.metadata
         self.schema = self.file.schema_arrow
         self.threads = of.threads != 1
-        # What it says of its columns is not looked at before they were read: of some lies pyarrow ends the process.
+        # The file's statements about its columns are not checked before the columns are read, because some false statements
+        # make pyarrow end the process.
         rows = sum(self.meta.row_group(g).num_rows for g in range(self.meta.num_row_groups))
         if rows != self.meta.num_rows:
             raise pa.ArrowInvalid(f"its row groups have {rows} rows, the file {self.meta.num_rows}")
 
     def group(self, group: int, names: list[str] | None, wanted: int) -> Iterator[Any]:
-        """Its batches, of about so many bytes as far as the file tells; they name the place where something is wrong."""
+        """Return the batches of a row group, of about ``wanted`` bytes as far as the file tells. Errors name the place."""
         of = self.meta.row_group(group)
         each = max(of.total_byte_size, 0) // max(of.num_rows, 1) + 1
         n = max(_FEWEST_ROWS, min(_BATCH_ROWS, wanted // each)) if wanted > 0 else _BATCH_ROWS
@@ -221,7 +224,7 @@ def _parquet_reader(wish: Any) -> Any:
         for group, begin in enumerate(begins[:-1]):
             wanted = wish_first <= begin < end
             for batch in file.group(group, names, wish_bytes) if wanted else ():
-                # A name takes with it the leaves of structs that are called so.
+                # A name also selects the leaves of structs that have this name.
                 yield batch if names is None or batch.num_columns == len(names) else batch.select(names)
 
     wish_bytes, wish_first = int(wish.batch_bytes), int(wish.first_row)
@@ -229,7 +232,7 @@ def _parquet_reader(wish: Any) -> Any:
 
 
 def _open_ipc(of: Any, fields: list[int]) -> tuple[Any, Iterator[Any]]:
-    """Schema and batches of an IPC file or stream; of no fields: all."""
+    """Return schema and batches of an IPC file or stream; no fields: all fields."""
     import pyarrow as pa
 
     file = _file(of)
@@ -240,7 +243,7 @@ def _open_ipc(of: Any, fields: list[int]) -> tuple[Any, Iterator[Any]]:
 
     def batches() -> Iterator[Any]:
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if whole else reader:
-            batch.validate(full=True)  # who gets it trusts the lengths of its buffers
+            batch.validate(full=True)  # the receiver trusts the lengths of the buffers
             yield batch
 
     return reader.schema, _placed(batches())
@@ -260,7 +263,7 @@ def _ipc_reader(wish: Any) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """What is written goes to the caller, who may refuse it."""
+    """A file object that passes what is written to the caller, which may refuse it."""
 
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -278,7 +281,7 @@ class _Sink(io.RawIOBase):
 
 
 def _write(made: Any, sink: _Sink) -> None:
-    """The columns are of random words, which no dictionary makes shorter."""
+    """Write new files. Columns of random words get no dictionary, because it would not make them shorter."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -303,11 +306,11 @@ def _write(made: Any, sink: _Sink) -> None:
             writer.write_table(pa.Table.from_batches(waiting), row_group_size=made.group_rows)
 
 
-# --- keeping ---
+# --- kept rows ---
 
 
 class _Rows:
-    """The rows that stay, batch by batch, with a column of labels where there are such."""
+    """The kept rows, batch by batch. If there are labels, they get a column of labels."""
 
     def __init__(self, kept: Any, schema: Any) -> None:
         import numpy as np
@@ -334,7 +337,7 @@ class _Rows:
             self.schema = schema.append(label).with_metadata(metadata)
 
     def of(self, batch: Any) -> Any:
-        """Those of the next batch; behind the last bit none stays."""
+        """Return the kept rows of the next batch. No row after the last bit is kept."""
         import pyarrow as pa
 
         n = batch.num_rows
@@ -349,7 +352,7 @@ class _Rows:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _cut(self, batch: Any) -> Any:
-        """The next batch, whose texts lack what is cut."""
+        """Cut the texts of the next batch."""
         import numpy as np
         import pyarrow as pa
 
@@ -382,7 +385,7 @@ class _Rows:
 
 
 def filtered_column(column: Any, mask: Any) -> Any:
-    """Of texts as views Arrow has no function that picks rows."""
+    """Filter a column of string views, for which Arrow has no function."""
     import pyarrow as pa
 
     views = {getattr(pa, f"{name}_view", lambda: None)(): getattr(pa, f"large_{name}")() for name in ("string", "binary")}
@@ -391,7 +394,7 @@ def filtered_column(column: Any, mask: Any) -> Any:
 
 
 def _spark_field(field: Any) -> dict[str, Any]:
-    """A field as Spark writes it in metadata."""
+    """Return a field in the form in which Spark writes it into metadata."""
     import pyarrow as pa
 
     plain = {pa.int64(): "long", pa.bool_(): "boolean", pa.float64(): "double"}
@@ -404,10 +407,10 @@ def _spark_field(field: Any) -> dict[str, Any]:
 
 
 def _for_spark(metadata: dict[bytes, bytes], field: Any) -> dict[bytes, bytes]:
-    """The metadata of a file that has this column more.
+    """Return the metadata of a file with this additional column.
 
-    Spark reads the columns that its own word there names, and no others. Where that is not as Spark writes it, the file has
-    none, and Spark reads what is there.
+    Spark reads only the columns that its own entry names. If the entry does not have the usual form, it is dropped, and Spark
+    reads the columns that the file has.
     """
     if _SPARK_SCHEMA not in metadata:
         return metadata
@@ -424,22 +427,24 @@ def _for_spark(metadata: dict[bytes, bytes], field: Any) -> dict[bytes, bytes]:
 
 
 def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes]]:
-    """Options of a writer, and metadata: as the file was written, as far as pyarrow says and can. ``label``: a column more."""
+    """Return the options of a writer, and metadata, like those with which the file was written, as far as pyarrow can.
+    ``label``: an additional column.
+    """
     import pyarrow.parquet as pq
 
     meta = file.meta
     own: dict[bytes, bytes] = {}
     options: dict[str, Any] = {"version": meta.format_version, "compression": "NONE"}
-    if "[ns" in str(file.schema.types):  # older ones would have microseconds
+    if "[ns" in str(file.schema.types):  # older versions would have microseconds
         options["version"] = "2.6"
     of_file = dict(meta.metadata or {})
     options["store_schema"] = _ARROW_SCHEMA in of_file
     if hasattr(pq.ParquetWriter, "add_key_value_metadata"):
-        own = of_file if label is None else _for_spark(of_file, label)  # else to the letter
+        own = of_file if label is None else _for_spark(of_file, label)  # without labels, the metadata are copied exactly
         if label is None:
             options["store_schema"] = False
         else:
-            own.pop(_ARROW_SCHEMA, None)  # which has the column more
+            own.pop(_ARROW_SCHEMA, None)  # Arrow writes a new schema, with the additional column
     if meta.num_row_groups > 0:
         group = meta.row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]
@@ -454,7 +459,7 @@ def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes
 
 
 def _further(kept: Any, words: Any) -> Iterator[Any]:
-    """The tables whose rows follow in the same file."""
+    """Return the further tables whose rows follow in the same file."""
     while kept.more != ffi.NULL:
         kept = kept.more
         words.table += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A text of the caller's as its bytes: what reads texts and what cuts them share it."""
+"""Texts of the caller as bytes, for code that reads texts and code that cuts them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPAIRED = "bandmill-repaired"
 
 
 def _as_one_byte(e: UnicodeError) -> tuple[bytes, int]:
-    """A lone surrogate as a byte that is no UTF-8, for which the library writes one U+FFFD, and counts it."""
+    """Encode a lone surrogate as a byte that is no UTF-8. The library replaces it by one U+FFFD, and counts it."""
     assert isinstance(e, UnicodeEncodeError)
     return b"\xff" * (e.end - e.start), e.end
 
@@ -24,7 +24,7 @@ codecs.register_error(REPAIRED, _as_one_byte)
 
 
 def bytes_of(i: int, item: Any) -> bytes:
-    """A text as its bytes, whatever it is."""
+    """Return a text as bytes, whatever its type is."""
     if isinstance(item, str):
         return item.encode("utf-8", REPAIRED)
     if isinstance(item, (bytes, bytearray, memoryview)):
@@ -36,7 +36,7 @@ def bytes_of(i: int, item: Any) -> bytes:
 
 
 def is_missing(item: Any) -> bool:
-    """None, NaN, or what pandas and numpy.ma have in their place."""
+    """Is the value None or NaN, or what pandas and numpy.ma use instead?"""
     if item is None or item is np.ma.masked:
         return True
     if isinstance(item, (float, np.floating)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls over what other calls have found: groups of pairs, signatures for other tools, answers to one set of queries."""
+"""Calls that use the results of other calls: groups of pairs, export of signatures, one set of queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COUNTS = {"threshold": "float64", "pairs": "int64", "groups": "int64", "largest
 
 
 def _write_pairs(pairs: Any, path: pathlib.Path) -> str:
-    """A table with the columns of pairs.tsv as such a file. Returns the kind of its ids."""
+    """Write a table with the columns of pairs.tsv to such a file. Returns the kind of its ids."""
     try:
         columns = [pairs.column(name).to_pylist() for name in ("id_a", "id_b", "jaccard")]
         kinds = {kind_of_column(pairs.column(name).type) for name in ("id_a", "id_b")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories of what a job writes, which go with what is read from them, or to another process."""
+"""Directories for what a job writes. They are removed with what is read from them, or are packed for another process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Parcel = tuple[dict[str, bytes], str, tuple[int, int]]
 
 
 class Workplace:
-    """A directory for what a job writes, which goes at the end of a with-statement, or with this object (tools/apart.c).
+    """A directory for what a job writes. It is removed at the end of a with-statement, or with this object (tools/apart.c).
 
-    It goes in the process that made it, not in one that was forked from it.
+    Only the process that made the directory removes it, not a forked child.
     """
 
     def __init__(self, temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> None:
-        """In memory where ``bytes_wanted`` is known to fit there with room to spare."""
+        """Make it in memory if ``bytes_wanted`` is known and surely fits there."""
         where = os.fspath(temp_dir) if temp_dir is not None else tempfile.gettempdir()
         if temp_dir is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
             free = os.statvfs(_RAM)
@@ -39,23 +39,23 @@ class Workplace:
             raise OSError(error, os.strerror(error), str(self.path))
 
     def handed_over(self) -> Workplace:
-        """The same, of another owner: who knows this object keeps nothing."""
+        """Return a new object that owns the directory. This object no longer does."""
         other = object.__new__(Workplace)
         other.path, other._folder = self.path, self._folder
         self._folder = None
         return other
 
     def close(self) -> None:
-        """Removes it; again is fine."""
+        """Remove the directory. Closing it again does nothing."""
         if self._folder is not None:
             ffi.release(self._folder)
 
     def __enter__(self) -> pathlib.Path:
-        """The directory."""
+        """Return the directory."""
         return self.path
 
     def __exit__(self, *error: Any) -> None:
-        """Removes it."""
+        """Remove the directory."""
         self.close()
 
 
@@ -63,7 +63,7 @@ lib.bm_py_folders_begin()
 
 
 def digest_of(data: Any) -> tuple[int, int]:
-    """XXH3 of 128 bits of a buffer."""
+    """Return the 128-bit XXH3 of a buffer."""
     out = ffi.new("uint64_t[2]")
     view = memoryview(data)
     Call().run(lib.bm_py_digest, ffi.from_buffer("char[]", view) if view.nbytes else ffi.NULL, view.nbytes, out)
@@ -71,7 +71,7 @@ def digest_of(data: Any) -> tuple[int, int]:
 
 
 def packed(path: pathlib.Path, more: Any = None, **own: bytes) -> Parcel:
-    """What a directory holds, ``own`` and what JSON can say, for another process; and a digest of it."""
+    """Pack a directory for another process, with ``own`` and values that JSON can store. Also returns a digest."""
     files = {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
     files.update(own)
     said = json.dumps(more)
@@ -84,7 +84,7 @@ def digest_of_parcel(files: dict[str, bytes], said: str) -> tuple[int, int]:
 
 
 def checked(parcel: tuple[Any, ...]) -> Parcel:
-    """Of a pickle, which may say anything."""
+    """Check the contents of a pickle, which may be anything."""
     files, said, digest = parcel if len(parcel) == 3 else (None, None, None)
     if not isinstance(files, dict) or not isinstance(said, str) or not isinstance(digest, tuple):
         raise Error(DAMAGED, "format")
@@ -94,7 +94,7 @@ def checked(parcel: tuple[Any, ...]) -> Parcel:
 
 
 def unpacked(parcel: Parcel, name: str, *own: str) -> tuple[pathlib.Path, Workplace, Any]:
-    """That as a directory of this name again, its workplace, and what was said. ``own`` is not written."""
+    """Unpack it into a directory of this name. Returns the directory, its workplace and the values. ``own`` is not written."""
     files, said, digest = parcel
     if digest_of_parcel(files, said) != digest or not all(lib.bm_py_is_ours(n.encode()) for n in files if n not in own):
         raise Error(DAMAGED, "format")

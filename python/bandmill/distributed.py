@@ -40,10 +40,10 @@ from bandmill._options import OF_RECORDS, fill_device, fill_hash, fill_part, fil
 __all__ = ["Components", "Plan", "join", "text_digests"]
 
 Array = np.ndarray[Any, Any]
-ALL_DECIMALS = 20  # of similarities: the double is read back from them
-BLOCK_DOCS = 1 << 16  # documents whose keys become blocks together
-TASK_SHINGLES = 1 << 25  # of the documents of a task, unless they are one component: 256 MiB of prose
-RELEASE_BYTES = 1 << 24  # of blocks that were added, after which freed ones go back to the system
+ALL_DECIMALS = 20  # decimals of similarities; the exact double can be read back
+BLOCK_DOCS = 1 << 16  # number of documents whose keys become blocks together
+TASK_SHINGLES = 1 << 25  # shingles of the documents of a task, unless they are one component; 256 MiB of prose
+RELEASE_BYTES = 1 << 24  # bytes of added blocks, after which freed blocks are returned to the system
 _TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "perms", "preset")
 ABSENT = {
     "weights": "they depend on all documents",
@@ -61,7 +61,7 @@ ABSENT = {
 
 
 def refuse_numbers(options: dict[str, Any]) -> None:
-    """Rows on many machines have no order in which repeated ids could be numbered."""
+    """Refuse to number repeated ids, because rows on many machines have no order."""
     if options.get("duplicate_ids") not in (None, "error"):
         raise Error(f"duplicate_ids {options['duplicate_ids']!r} (error: rows have no order)", field="duplicate_ids")
 
@@ -71,7 +71,7 @@ def _address(struct: Any) -> int:
 
 
 def _made(call: Call, function: Any, handle: Any) -> Any:
-    """The rows that a call makes, as a RecordBatch."""
+    """Return the rows that a call makes, as a RecordBatch."""
     pa = _files.arrow()
     schema, array = ffi.new("struct ArrowSchema *"), ffi.new("struct ArrowArray *")
     call.run(function, handle, schema, array)
@@ -79,7 +79,7 @@ def _made(call: Call, function: Any, handle: Any) -> Any:
 
 
 def _lent(batch: Any) -> tuple[Any, Any, Any]:
-    """A RecordBatch as C sees it, and what keeps it."""
+    """Return a RecordBatch for C, and what keeps it alive."""
     capsules = batch.__arrow_c_array__()
     schema, array = capsules
     names = ("struct ArrowSchema *", b"arrow_schema"), ("struct ArrowArray *", b"arrow_array")
@@ -120,7 +120,7 @@ class Plan:
         self.stopwords = None if words in (None, "en") else pathlib.Path(words).read_bytes()
 
     def _with_stopwords(self, options: dict[str, Any], call: Call) -> dict[str, Any]:
-        """Options that name a file of this machine, while the call lives."""
+        """Write the stop words to a file of this machine, which exists as long as the call, and return options that name it."""
         if self.stopwords is None:
             return options
         file = call.keep(tempfile.NamedTemporaryFile(prefix="bandmill-"))  # noqa: SIM115
@@ -145,7 +145,7 @@ class Plan:
         return out
 
     def _documents(self, batch: Any) -> Any:
-        """Columns id and text, as the library takes them: several texts are joined by a newline, null is empty."""
+        """Return the columns id and text as the library takes them. Several texts are joined by a newline; null is empty."""
         pa = _files.arrow()
         import pyarrow.compute as pc
 
@@ -221,7 +221,7 @@ class Plan:
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
         own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
-        own.pop("max_errors", None)  # of all documents
+        own.pop("max_errors", None)  # max_errors is about all documents
         if known is not None:
             known = table(known)
             self._refuse_repeats(_column(known, self.id), [])
@@ -265,14 +265,14 @@ class Plan:
 
 
 def _members(found: Any) -> Any:
-    """A row for each document of a group, as `Plan.dedup` returns them."""
+    """Return a row for each document of a group, as `Plan.dedup` does."""
     pa = _files.arrow()
     groups, removed = _files.group_lines(found.path / "groups.jsonl"), found.removed
     sizes = _integers((len(g["members"]) for g in groups), len(groups))
     row = _integers((int(id) for g in groups for id in g["members"]), int(sizes.sum()))
     firsts = np.minimum.reduceat(row, np.cumsum(sizes) - sizes) if len(row) else row
     kept = np.repeat(_integers((-1 if g["kept"] is None else int(g["kept"]) for g in groups), len(groups)), sizes)
-    # in a group with known documents, which keeps none of its own
+    # Groups with known documents keep no document of their own.
     outside = np.repeat(np.array(["known" in g for g in groups], dtype=bool), sizes)
     jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
     reasons = pa.nulls(len(row), pa.string())
@@ -305,7 +305,7 @@ def _integers(values: Iterable[int], n: int) -> Array:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """A column, or what a name with dots leads to in structs."""
+    """Return a column or, for a name with dots, what the name selects in structs."""
     import pyarrow.compute as pc
 
     if name in batch.schema.names:
@@ -332,7 +332,7 @@ def text_digests(texts: Any) -> Any:
 
 
 class _Joiner:
-    """Blocks that were added, of any kind."""
+    """The blocks that were added, of any kind."""
 
     def __init__(self, blocks: Iterable[Any]) -> None:
         self.call, self.handle, self._added = Call(), owned("joiner"), 0
@@ -353,7 +353,7 @@ class _Joiner:
             self._release()
 
     def _release(self) -> None:
-        """Blocks that were freed go back to the system, to which Arrow's allocator gives them only when it is called."""
+        """Return freed blocks to the system. Arrow's allocator returns them only when this is called."""
         self._added = 0
         _files.arrow().default_memory_pool().release_unused()
 
@@ -382,12 +382,12 @@ class Components:
         self.id_hashes: Array = numbers(rows.column("id_hash")).view(np.uint64)
         of = _component_numbers(self.id_hashes, numbers(rows.column("component")))
         known = self.id_hashes.view(np.uint8)[::8] & np.uint8(lib.BM_ID_HASH_KNOWN) != 0
-        if known.any():  # those of known documents alone give no groups
+        if known.any():  # known documents alone make no groups
             wanted = (np.bincount(of, weights=~known) > 0)[of]
             self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1].astype(np.int32)
         del known
         sizes = count_each(of, int(of.max()) + 1 if len(of) else 0)
-        shingles = len(of) * self.counts["shingles"] // max(1, self.counts["documents"])  # as if all were equally long
+        shingles = len(of) * self.counts["shingles"] // max(1, self.counts["documents"])  # as if documents were equally long
         self.n_tasks = max(1, -(-len(of) // docs_a_task), min(len(sizes), -(-shingles // TASK_SHINGLES)))
         self.largest = int(sizes.max()) if len(sizes) else 0
         tasks = _dealt_out(sizes, self.n_tasks)
@@ -405,9 +405,10 @@ class Components:
 
 
 def _component_numbers(id_hashes: Array, least: Array) -> Array:
-    """int32: components, which are called by their least hash, counted from 0, in the memory of ``least``.
+    """int32: the number of each row's component, in the memory of ``least``. Components are named by their least hash, and
+    numbered from 0.
 
-    ``id_hashes`` ascend. Both are few at a time in other memory.
+    ``id_hashes`` must ascend. Only few entries at a time are copied to other memory.
     """
     names = np.concatenate([id_hashes[at][id_hashes[at] == least.view(np.uint64)[at]] for at in _blocks(len(least))])
     memory = ffi.buffer(ffi.cast("char *", least.ctypes.data), least.nbytes)
@@ -417,7 +418,7 @@ def _component_numbers(id_hashes: Array, least: Array) -> Array:
     return found
 
 
-# NumPy makes 8 bytes of each number by which it counts or looks up; so it gets few at a time.
+# NumPy converts each number by which it counts or looks up to 8 bytes, so it gets only few at a time.
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -433,7 +434,7 @@ def count_each(numbers: Array, n: int) -> Array:
 
 
 def look_up(values: Array, places: Array) -> Array:
-    """The value at each place."""
+    """Return the value at each position."""
     found = np.empty(len(places), dtype=values.dtype)
     for at in _blocks(len(places)):
         found[at] = values[places[at]]
@@ -441,7 +442,8 @@ def look_up(values: Array, places: Array) -> Array:
 
 
 def _dealt_out(sizes: Array, n_tasks: int) -> Array:
-    """int32: the task of each component: the largest first, each to the task that has least; equal ones in turn.
+    """int32: the task of each component. The largest component comes first, and each goes to the task that has least; equal
+    tasks take turns.
 
     ``sizes`` are negated.
     """

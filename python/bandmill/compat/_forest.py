@@ -57,7 +57,7 @@ class MinHashLSHForest:
         self.sorted_hashtables = [sorted(table) for table in self.hashtables]
 
     def _query(self, minhash: Any, r: int, b: int) -> Iterator[Hashable]:
-        """Keys that share the first ``r`` values of one of ``b`` bands, table by table."""
+        """Return keys that share the first ``r`` values of one of ``b`` bands, table by table."""
         if r > self.k or r <= 0 or b > self.l or b <= 0:
             raise ValueError("r or b is out of range")
         for bands, table, (start, _) in zip(self.sorted_hashtables, self.hashtables, self.hashranges):
@@ -197,16 +197,18 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(100)
 
 
 def _best_bands(threshold: float, num_perm: int, m: int, xq: float, found: float, missed: float) -> tuple[int, int]:
-    """The (b, r), r at most ``m``, of the least weighted areas of what is found wrongly and of what is missed.
+    """Return the (b, r), r at most ``m``, with the least weighted sum of the areas of wrongly found and of missed sets.
 
-    ``xq``: how often as large as the query a set is, so that one of containment t has the similarity t / (1 + xq - t). Gauss's
-    rule of a hundred points has the areas to the last digits; of equals the first counts.
+    ``xq``: the size of a set divided by that of the query, so that a set of containment t has the similarity t / (1 + xq - t).
+    Gauss's rule with a hundred points gives the areas to the last digits. Of equal sums, the first is chosen.
     """
     most = min(xq, 1.0)
     r = np.arange(1, m + 1)
 
     def lost(start: float, end: float) -> tuple[Array, Array]:
-        """Of points between, the chance that one band does not match, for every r; and what the points weigh."""
+        """Return, at points of an interval, the chance that one band does not match, for every r; and the weights of the
+        points.
+        """
         t = start + (end - start) * (_POINTS + 1) / 2
         return 1 - (t / (1 + xq - t)) ** r[:, None], _WEIGHTS * (end - start) / 2
 
@@ -221,21 +223,22 @@ def _best_bands(threshold: float, num_perm: int, m: int, xq: float, found: float
 
 
 def _partitions(sizes: Array, counts: Array, n: int) -> list[tuple[Any, Any]]:
-    """The least and the greatest size of each partition, so that few sets are much smaller than the greatest of theirs.
+    """Return the least and the greatest size of each partition. They are chosen so that few sets are much smaller than the
+    greatest set of their partition.
 
-    As datasketch chooses: but for the last bound it prefers a beginning of so many sizes as partitions, which is not always the
-    least cost.
+    The choice is that of datasketch. For all bounds but the last, it prefers as many sizes from the beginning as there are
+    partitions, which is not always the least cost.
     """
     if n < 2:
         return [(sizes[0], sizes[-1])]
     if n >= len(sizes):
         return [(size, size) for size in sizes]
     m = len(sizes)
-    one = np.zeros((m, m))  # cost of a partition from a size to another
+    one = np.zeros((m, m))  # cost of a partition from one size to another
     for u in range(m):
         parts = (float(sizes[u]) - sizes[: u + 1]) / float(sizes[u]) * counts[: u + 1]
         one[: u + 1, u] = [np.sum(parts[start:]) for start in range(u + 1)]
-    costs = {1: one[0]}  # by partitions: of all sizes up to one
+    costs = {1: one[0]}  # by number of partitions: cost of all sizes up to one
     for p in range(2, n):
         costs[p] = np.zeros(m)
         for u in range(p - 1, m):

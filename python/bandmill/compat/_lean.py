@@ -118,7 +118,7 @@ def _lean(seed: Any, values: Any, scheme: str) -> LeanMinHash:
 
 
 def _read(buf: Any, byteorder: str) -> tuple[int, np.ndarray[Any, Any], str]:
-    """Seed, values and scheme."""
+    """Return seed, values and scheme."""
     head = f"{byteorder}qi"
     buf = memoryview(buf)
     seed, count = struct.unpack_from(head, buf, 0)
@@ -181,7 +181,7 @@ class bBitMinHash:
         return (equal - first) / (1 - second)
 
     def _chance(self) -> float:
-        """That the lowest bits of two values are equal by accident, as datasketch has it."""
+        """Return the chance that the lowest bits of two values are equal by accident, as in datasketch."""
         if self.r == 0.0:
             return 1.0 / (1 << self.b)
         rest = 1 - self.r
@@ -189,7 +189,7 @@ class bBitMinHash:
         return chance
 
     def _layout(self, n: int) -> tuple[str, int, int]:
-        """Format of the head, bits of a value, and how many words ``n`` values take."""
+        """Return the format of the head, the bits of a value, and how many words ``n`` values take."""
         slot = next(bits for bits in ((1, 2, 4, 8, 16, 32) if self.b else (4,)) if bits >= self.b)
         return "<qBdiB" if SCHEMES[self.scheme].affine else "<qBdi", slot, -(-n * slot // 64)
 
@@ -225,5 +225,5 @@ class bBitMinHash:
 
 
 def _shifts(slot: int) -> np.ndarray[Any, Any]:
-    """How far each value of a word is shifted."""
+    """Return how far each value of a word is shifted."""
     return np.arange(64 - slot, -1, -slot).astype(np.uint64)

@@ -21,7 +21,7 @@ from bandmill.compat._storage import Lists, Sets, Storage
 
 _WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 _MADE = ("_buckets", "_calm", "_keys", "_late", "_lock", "_tables", "_take")
-_MANY = 1000  # sets that are made at once
+_MANY = 1000  # sets that bulk insertion makes at once
 _ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
 
 
@@ -80,12 +80,12 @@ class MinHashLSH:
         if not self._apart:
             self._buckets = _Buckets(self.b, self.r)
 
-    # An insertion looks at what it can refuse, and keeps the key with the bytes of the hash values: in _keys, in _late for the
-    # tables, and in what waits for _buckets. The tables are filled when something is asked that needs them (_settle). Queries
-    # are answered by _buckets, which holds what the tables hold, as long as nothing but insertions has happened; after removals
-    # it is made again once there were enough queries to pay for it. Whoever is given the tables may change them: from then on
-    # they are filled at once, and asked alone (_apart). Whoever is given the keys may look whether one is there (_shown): they
-    # and the tables are filled at once from then on.
+    # An insertion checks what it can refuse, and stores the key with the bytes of the hash values: in _keys, in _late for the
+    # tables, and in the waiting list of _buckets. The tables are filled when something needs them (_settle). As long as there
+    # were only insertions, queries are answered by _buckets, which has what the tables have. After removals, _buckets is made
+    # again once enough queries came to make it worthwhile. If the caller got the tables, it may change them, so from then on
+    # they are filled at once, and only they are asked (_apart). If the caller got the keys, it may look for a key, so from then
+    # on keys and tables are filled at once (_shown).
 
     def _begin(self) -> None:
         self._buckets = None
@@ -126,7 +126,7 @@ class MinHashLSH:
         self._shown = True
 
     def _settle(self) -> None:
-        """Fills the tables with what came late; a second time it would change nothing."""
+        """Fill the tables with the late insertions. Doing it twice changes nothing."""
         if not self._late:
             return
         with self._lock:
@@ -136,7 +136,9 @@ class MinHashLSH:
                 apart(self._fill_at_once)
 
     def _fill_at_once(self) -> None:
-        """No search for garbage meanwhile: of many sets that are made at once none is any, and it took three times as long."""
+        """Fill the tables without garbage collection, which would find nothing among many new sets and took three times as
+        long.
+        """
         gc.disable()
         try:
             self._fill()
@@ -154,13 +156,13 @@ class MinHashLSH:
             del self._late[:n]
 
     def _cut(self, raw: bytes) -> tuple[bytes, ...]:
-        """The bands of the bytes of hash values."""
+        """Cut the bytes of hash values into bands."""
         width = len(raw) // self.h
         turned = np.frombuffer(raw, _WORDS[width], self.b * self.r).byteswap().tobytes()
         return _cutter(self.b, self.r * width)(turned)
 
     def _mend(self) -> None:
-        """The buckets again, once enough was asked without them."""
+        """Make the buckets again, once enough queries were answered without them."""
         if self._apart or self._shown:
             return
         self._calm = getattr(self, "_calm", 0) + 1
@@ -168,7 +170,7 @@ class MinHashLSH:
             self._settle()
             made = _Buckets(self.b, self.r)
             made.waiting.extend((key, tuple(bands)) for key, bands in self._keys.items())
-            self._buckets = made  # whole: other threads may be asking
+            self._buckets = made  # set when complete, because other threads may be asking
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, but for what is made of them."""
@@ -202,13 +204,13 @@ class MinHashLSH:
             storage.buffer_size = value
 
     def _check(self, minhash: Any) -> str | None:
-        """The scheme of the index, when it has this sketch too."""
+        """Return the scheme of the index once it has this sketch too."""
         if len(minhash) != self.h:
             raise ValueError(f"a MinHash of length {self.h} is wanted, not of {len(minhash)}")
         return scheme_beside(minhash, self._shared_scheme)
 
     def _bands(self, minhash: Any) -> tuple[bytes, ...]:
-        """What the bands are kept as."""
+        """Return what is stored for each band."""
         if self.r < 1:
             bands = tuple(bytes(minhash.hashvalues[start:end].byteswap().data) for start, end in self.hashranges)
         else:
@@ -267,7 +269,7 @@ class MinHashLSH:
             keys = buckets.look(minhash, self._shared_scheme, self.h, buckets.keys, buckets.waiting)
             if keys is not None:
                 return keys if not self.prepickle else self._given(keys)
-            if buckets.waiting:  # what they do not take
+            if buckets.waiting:  # entries that the buckets do not take
                 self._part()
         else:
             self._mend()
@@ -277,7 +279,7 @@ class MinHashLSH:
         return self._given(found)
 
     def _query_b(self, minhash: Any, b: int) -> list[Hashable]:
-        """The same of the first ``b`` bands alone."""
+        """Like a query, but only with the first ``b`` bands."""
         self._check(minhash)
         if b > self.b:
             raise ValueError(f"an index of {self.b} bands has no {b}")
@@ -293,7 +295,7 @@ class MinHashLSH:
 
     def collect_query_buffer(self) -> list[Hashable]:
         """The keys that all queries of the buffer find; the buffer is empty then."""
-        self._settle()  # into the buckets that were looked up before
+        self._settle()  # so that the buckets of earlier look-ups are complete
         by_query = zip(*[table.collect_select_buffer() for table in self._tables])
         found = [set().union(*bands) for bands in by_query]
         return self._given(set.intersection(*found)) if found else []
@@ -365,10 +367,10 @@ class MinHashLSH:
 
 
 class _Buckets:
-    """What the tables hold, for queries alone (tools/buckets.c)."""
+    """What the tables have, only for queries (tools/buckets.c)."""
 
     def __init__(self, bands: int, rows: int) -> None:
-        """Empty ones."""
+        """Make empty buckets."""
         made: list[Callable[..., list[Hashable] | None]] = []
         if not lib.bm_py_buckets(id(made), id(MinHash), id(LeanMinHash), bands, rows):
             raise MemoryError("no memory for buckets")
@@ -379,7 +381,7 @@ class _Buckets:
 
 @functools.lru_cache(maxsize=1)
 def _taker() -> Callable[..., bytes | None]:
-    """The bytes of a sketch's hash values, where it is one that can wait (tools/buckets.c)."""
+    """Return the bytes of a sketch's hash values, if it is a sketch that can wait (tools/buckets.c)."""
     known = [id(kind) for kind in (MinHash, LeanMinHash, np.ndarray, _WORDS[4], _WORDS[8])]
     made: list[Callable[..., bytes | None]] = []
     if not lib.bm_py_taker(id(made), known):
@@ -388,7 +390,7 @@ def _taker() -> Callable[..., bytes | None]:
 
 
 class _Session:
-    """What both sessions share: nothing waits, so closing does nothing."""
+    """The common part of both sessions. Nothing waits, so closing does nothing."""
 
     def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
         """Of an index."""
@@ -428,7 +430,9 @@ class MinHashLSHDeletionSession(_Session):
 
 
 def scheme_beside(minhash: Any, known: str | None) -> str | None:
-    """The scheme of an index of the scheme ``known``, when it has this sketch too; ValueError: it is of another."""
+    """Return the scheme of an index with the scheme ``known`` once it has this sketch too. Raises ValueError if the scheme
+    differs.
+    """
     scheme: str | None = getattr(minhash, "scheme", None)
     if scheme is not None and known is not None and scheme != known:
         raise ValueError(f"a MinHash of scheme {scheme!r} beside those of scheme {known!r}")
@@ -436,7 +440,7 @@ def scheme_beside(minhash: Any, known: str | None) -> str | None:
 
 
 def check_storage(config: Mapping[str, Any]) -> None:
-    """Refuses storages that are not here."""
+    """Refuse storages that do not exist here."""
     kind = config["type"]
     if kind in _ELSEWHERE:
         raise NotImplementedError(f"storage_config of type {kind!r}: only 'dict' is there")
@@ -457,10 +461,11 @@ def _plans(num_perm: int) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=256)
 def best_bands(threshold: float, num_perm: int, found: float, missed: float) -> tuple[int, int]:
-    """The (b, r) of the least weighted sum of the areas of what is found wrongly and what is missed; the first of equals.
+    """Return the (b, r) with the least weighted sum of two areas: that of wrongly found pairs and that of missed pairs. Of
+    equal sums, the first is chosen.
 
-    The chance 1 - (1 - s^r)^b that a pair of similarity s is found is a polynomial of a degree of at most ``num_perm``, so that
-    Gauss's rule of enough points has the areas exactly.
+    The chance 1 - (1 - s^r)^b that a pair of similarity s is found is a polynomial of a degree of at most ``num_perm``, so
+    Gauss's rule with enough points gives the areas exactly.
     """
     points, weights = np.polynomial.legendre.leggauss(num_perm // 2 + 1)
     below, above = threshold * (points + 1) / 2, threshold + (1 - threshold) * (points + 1) / 2

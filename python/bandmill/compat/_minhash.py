@@ -21,8 +21,8 @@ from bandmill.compat._schemes import (
     modulo_mersenne,
 )
 
-_AT_ONCE = 1 << 16  # tokens of a batch of bulk's
-_WORTH = 16  # items of a set for which the library is called
+_AT_ONCE = 1 << 16  # tokens in a batch of bulk
+_WORTH = 16  # sets of at least so many items are passed to the library
 _SAME = ("permutation schemes", "seeds", "numbers of permutation functions")
 
 
@@ -133,7 +133,7 @@ class MinHash:
             signer = kept_signer(kind.name, self.seed, len(permutations[0]))
             self.hashvalues = np.minimum(self.hashvalues, signer.sign(hashes, [len(hashes)])[0])
             return
-        step = max(1, (1 << 18) // max(1, len(self)))  # what the caches hold
+        step = max(1, (1 << 18) // max(1, len(self)))  # as much as the caches hold
         for at in range(0, len(hashes), step):
             self.hashvalues = np.minimum(self.hashvalues, kind.minima(hashes[at : at + step], permutations))
 
@@ -242,14 +242,14 @@ class MinHash:
 
 
 def scheme_of(name: Any) -> Scheme:
-    """The scheme of a name; ValueError where there is none."""
+    """Return the scheme of a name. Raises ValueError if there is none."""
     if name not in NAMES:
         raise ValueError(f"scheme must be one of {', '.join(NAMES)}, not {name!r}")
     return SCHEMES[name]
 
 
 def union_of(sketches: tuple[MinHash, ...]) -> tuple[MinHash, np.ndarray[Any, Any]]:
-    """The first of them, and the minima of all."""
+    """Return the first sketch, and the minima of all."""
     if len(sketches) < 2:
         raise ValueError("a union needs two MinHash at least")
     first = sketches[0]
@@ -260,7 +260,9 @@ def union_of(sketches: tuple[MinHash, ...]) -> tuple[MinHash, np.ndarray[Any, An
 
 
 def _parse_permutations(given: Any, kind: Scheme) -> Any:
-    """What was given, (2, num_perm) of the scheme's type, or as it is where it is that (and for legacy)."""
+    """Return the given permutations as (2, num_perm) of the scheme's type. If they have this type already, or for legacy,
+    they are returned unchanged.
+    """
     if not kind.affine:
         return given
     ready = isinstance(given, np.ndarray) and given.dtype == kind.dtype
@@ -279,9 +281,9 @@ def _one_by_one(model: MinHash, sets: Iterable[Iterable[Any]]) -> Iterator[MinHa
 
 
 def _again(model: MinHash, values: np.ndarray[Any, Any]) -> MinHash:
-    """One like the model, which was checked when it was made, of these values.
+    """Make a sketch with these values, like the model, which was checked when it was made.
 
-    Attribute by attribute, in the order of __init__: such objects need no dictionary of their own.
+    Attributes are set one by one in the order of __init__, so that all such objects share the keys of their dictionaries.
     """
     made = MinHash.__new__(MinHash)
     made.scheme = model.scheme
@@ -295,7 +297,7 @@ def _again(model: MinHash, values: np.ndarray[Any, Any]) -> MinHash:
 
 
 def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
-    """Sets in batches of about as many items as are done at once."""
+    """Divide sets into batches of about as many items as are processed at once."""
     batch: list[list[Any]] = []
     items = 0
     for one in sets:
@@ -308,7 +310,9 @@ def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
 
 
 def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
-    """A MinHash of each set, as the model is; the library computes where the permutations are its own."""
+    """Make a sketch of each set, like the model. If the permutations are the library's own, the library computes the
+    sketches.
+    """
     kind = SCHEMES[model.scheme]
     signer = Signer(kind.name, model.seed, model.num_perm) if can_sign(kind, model.seed, model.permutations) else None
     fresh = model.is_empty()
@@ -319,7 +323,7 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
             hashes = kind.hash_sets(batch, model.hashfunc)
             if not isinstance(hashes, np.ndarray):
                 hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
-                if hashes.ndim != 1:  # a hash function that gives arrays: set by set
+                if hashes.ndim != 1:  # if a hash function returns arrays, sets are processed one by one
                     hashes = hashes.reshape(sum(lengths), -1)
             if signer is not None and can_be_signed(kind, hashes):
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)

@@ -31,10 +31,10 @@ def sha1_hash64(data: Any) -> int:
 
 
 class Scheme:
-    """One way to permute hashes: its types, and its arithmetic."""
+    """A way to permute hashes: its types and its arithmetic."""
 
     def __init__(self, name: str, dtype: type[np.unsignedinteger[Any]], bits: int, code: int) -> None:
-        """``bits``: of a value; ``code``: its number in a serialised sketch, 0 for none."""
+        """``bits``: size of a value; ``code``: its number in a serialised sketch, 0 for none."""
         self.name = name
         self.dtype = dtype
         self.code = code
@@ -45,17 +45,17 @@ class Scheme:
 
     @property
     def affine(self) -> bool:
-        """Whether the modulus is that of the word."""
+        """Is the modulus that of the word?"""
         return self.code != 0
 
     def coefficients(self, seed: Any, count: int) -> np.ndarray[Any, Any]:
-        """The (2, count) coefficients of a seed, the caller's own."""
+        """Return the (2, count) coefficients of a seed. The caller owns the array."""
         if type(seed) is int and type(count) is int:
             return np.array(_known_coefficients(self.name, seed, count))
         return _draw_coefficients(self.name, seed, count)
 
     def mixed(self, hashes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """MurmurHash3's finaliser of each hash."""
+        """Apply MurmurHash3's finaliser to each hash."""
         first, second, third, one, two = _FINALISER[self.dtype]
         hashes = (hashes ^ (hashes >> first)) * one
         hashes = (hashes ^ (hashes >> second)) * two
@@ -63,7 +63,7 @@ class Scheme:
         return mixed
 
     def mixed_one(self, value: Any) -> Any:
-        """The same of what a hash function gave, as what coefficients can be multiplied by."""
+        """Mix the result of a hash function, in a type that can be multiplied by coefficients."""
         if type(value) is not int or not 0 <= value <= self.most:
             return self.mixed(self.hashes([value]))
         first, second, third, one, two = _FINALISER_INTS[self.dtype]
@@ -72,7 +72,7 @@ class Scheme:
         return self.dtype(value ^ (value >> third))
 
     def minima(self, hashes: np.ndarray[Any, Any], permutations: Any) -> np.ndarray[Any, Any]:
-        """The least value of each permutation, of hashes (n,), n > 0."""
+        """Return the least value of each permutation over hashes (n,), n > 0."""
         a, b = permutations
         column = hashes.reshape(-1, 1)
         values = self.mixed(column) * a + b if self.affine else modulo_mersenne(column * a + b)
@@ -80,7 +80,7 @@ class Scheme:
         return least
 
     def array(self, values: Any, what: str) -> np.ndarray[Any, Any]:
-        """Numbers given by the caller, as an array of this scheme's type; ValueError where one does not fit."""
+        """Return numbers given by the caller as an array of this scheme's type. Raises ValueError if one does not fit."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size:
             if int(values.min()) < 0 or int(values.max()) > int(self.empty):
                 raise ValueError(f"{what} out of range for scheme {self.name!r}")
@@ -91,7 +91,7 @@ class Scheme:
             raise ValueError(f"{what} out of range for scheme {self.name!r}: {e}") from e
 
     def hashes(self, values: Any) -> np.ndarray[Any, Any]:
-        """What a hash function gave, as an array of this scheme's type."""
+        """Return the results of a hash function as an array of this scheme's type."""
         try:
             return np.array(values, dtype=self.dtype)
         except OverflowError as e:
@@ -100,9 +100,9 @@ class Scheme:
             raise ValueError(f"hashfunc returned a value that does not fit scheme {self.name!r}: {e}") from e
 
     def hash_sets(self, sets: list[list[Any]], hashfunc: Callable[[Any], Any]) -> np.ndarray[Any, Any] | list[Any]:
-        """The hash of each item, one set's behind the other's.
+        """Return the hash of each item, set after set.
 
-        An array where all are bytes and the function is SHA-1's, else what the function gives.
+        The result is an array if all items are bytes and the function is SHA-1, else what the function returns.
         """
         if hashfunc is sha1_hash32 or hashfunc is sha1_hash64:
             words = 1 if hashfunc is sha1_hash32 else 2
@@ -116,11 +116,11 @@ class Scheme:
         return [hashfunc(item) for items in sets for item in items]
 
 
-_WIDE: Final = 1024  # values from which on several passes are faster than a division
+_WIDE: Final = 1024  # from this many values on, several passes are faster than a division
 
 
 def modulo_mersenne(values: Any) -> Any:
-    """The low 32 bits of 64-bit values modulo 2^61 - 1, without a division."""
+    """Return the low 32 bits of 64-bit values modulo 2^61 - 1, without a division."""
     if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.size < _WIDE:
         return np.bitwise_and(values % np.uint64(MERSENNE), np.uint64(LOW32))
     p = np.uint64(MERSENNE)
@@ -159,10 +159,10 @@ def _known_coefficients(name: str, seed: int, count: int) -> np.ndarray[Any, Any
 
 
 class Signer:
-    """The library's signer of hashes of items."""
+    """The library's signer, for hashes of items."""
 
     def __init__(self, name: str, seed: int, count: int, threads: int = 0) -> None:
-        """Opens it, in this process: in one that is forked off, `sign` raises Error."""
+        """Open the signer in this process. In a forked child, `sign` raises Error."""
         self._err = ffi.new("bm_error *")
         options = ffi.new("bm_signer_options *")
         lib.bm_signer_options_init_sized(options, ffi.sizeof("bm_signer_options"))
@@ -181,7 +181,7 @@ class Signer:
             raise error_of(self._err)
 
     def sign(self, hashes: np.ndarray[Any, Any], lengths: Sequence[int]) -> np.ndarray[Any, Any]:
-        """The values (n, count) of documents, one's hashes behind the other's, in words of the library's."""
+        """Return the values (n, count) of documents, in words of the library. The hashes of the documents follow each other."""
         hashes = hashes.astype(self._word, copy=False)
         n = len(lengths)
         offsets = np.zeros(n + 1, dtype=np.uint64)
@@ -211,7 +211,7 @@ class Signer:
         return words
 
     def close(self) -> None:
-        """Ends its threads."""
+        """End the threads of the signer."""
         ffi.release(self._signer)
 
 
@@ -223,7 +223,7 @@ _SIGNED: Final = {
 
 
 def can_sign(kind: Scheme, seed: Any, permutations: Any) -> bool:
-    """Whether the library makes the same permutations of the seed."""
+    """Does the library make the same permutations from the seed?"""
     count = len(permutations[0])
     fits = type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
     if not fits or not isinstance(permutations, np.ndarray):
@@ -233,16 +233,16 @@ def can_sign(kind: Scheme, seed: Any, permutations: Any) -> bool:
 
 
 def can_be_signed(kind: Scheme, hashes: np.ndarray[Any, Any]) -> bool:
-    """Whether they are one number each, of the scheme's bits."""
+    """Is each hash one number with the bits of the scheme?"""
     whole = kind.letter == "Q" or hashes.dtype == np.uint32
     return hashes.ndim == 1 and (whole or len(hashes) == 0 or int(hashes.max()) <= LOW32)
 
 
 @functools.lru_cache(maxsize=16)
 def kept_signer(name: str, seed: int, count: int) -> Signer:
-    """One for sets that come one by one."""
+    """Return a signer that is kept for sets that come one by one."""
     return Signer(name, seed, count, threads=1)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=kept_signer.cache_clear)  # a child opens its own
+    os.register_at_fork(after_in_child=kept_signer.cache_clear)  # a child opens its own signer

@@ -87,9 +87,10 @@ class WeightedMinHashGenerator:
         return WeightedMinHash(self.seed, np.stack((k, levels.astype(int)), axis=1))
 
     def _least(self, logs: Array, there: Array, many: bool) -> tuple[Array, Array]:
-        """Of each sample the dimension whose value is least, and its level. ``there``: the dimensions of the logarithms.
+        """Return, for each sample, the dimension with the least value, and its level. ``there``: the dimensions of the
+        logarithms.
 
-        ``many``: as datasketch computes the samples of many, whose last steps are others than those of one.
+        ``many``: compute as datasketch does for many vectors; the last steps then differ from those for one vector.
         """
         rs, betas, ln_cs = self.rs[:, there], self.betas[:, there], self.ln_cs[:, there]
         levels = np.floor(logs / rs + betas)

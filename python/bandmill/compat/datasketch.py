@@ -32,7 +32,7 @@ def __getattr__(name: str) -> NoReturn:
     if name in _ELSEWHERE:
         hint = f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}"
         asked = sys._getframe(1)
-        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # an AttributeError would lose the hint
+        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # raising AttributeError here would lose the hint
             raise ImportError(hint, name=name)
         raise AttributeError(hint)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
