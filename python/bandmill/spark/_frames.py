@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls: DataFrames to DataFrames."""
+"""The calls of bandmill.spark, from DataFrames to DataFrames."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from bandmill.spark._settings import INTEGERS, Settings, check, documents, id_ty
 from bandmill.spark._sign import sign as sign_batches
 
 LOG = logging.getLogger("bandmill")
-FOREST_BYTES = 320_000_000  # of forests that come to the driver, 16 for an edge; more are made into labels by a task
-FEW_PARTS = 16  # whose forests are rather made again, if they are too large, than persisted, which is a job more
-BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; more are joined by a shuffle
+FOREST_BYTES = 320_000_000  # bytes of forests that the driver takes, 16 for an edge; if there are more, a task makes the labels
+FEW_PARTS = 16  # up to so many parts, forests that are too large are made again; persisting them would cost another job
+BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; if there are more, a shuffle joins them
 ONE_TASK_DOCS = 4_000_000  # candidates up to which one task numbers the groups
 TASK_DOCS = 50_000  # documents that a task compares
 
@@ -133,23 +133,23 @@ def dedup(
 
 @dataclass(frozen=True)
 class Found:
-    """The candidates, and what the driver wants to know of them."""
+    """The candidates, and what the driver needs to know about them."""
 
-    labels: DataFrame  # id_hash, task
-    counts: dict[str, int]  # of all documents
-    sizes: list[int]  # of the tasks
+    labels: DataFrame  # columns id_hash, task
+    counts: dict[str, int]  # counts of all documents
+    sizes: list[int]  # number of documents of each task
 
     @property
     def n(self) -> int:
-        """How many candidates there are."""
+        """Return the number of candidates."""
         return sum(self.sizes)
 
 
 class Job:
-    """Documents on their way: candidates are found, then compared."""
+    """The job of a call: finds candidates, and then compares them."""
 
     def __init__(self, df: DataFrame, settings: Settings, against: DataFrame | None = None, shown: bool = False) -> None:
-        """Nothing is read. ``shown``: with lines of progress."""
+        """Nothing is read yet. ``shown``: print lines of progress."""
         self._shown = shown
         self.settings, self.plan = settings, settings.plan
         self.spark = df.sparkSession
@@ -166,7 +166,7 @@ class Job:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """An Error of a task is raised here as it was there."""
+        """Raise an Error of a task here, as it was raised there."""
         try:
             yield
         except Error:
@@ -184,9 +184,9 @@ class Job:
 
     @contextlib.contextmanager
     def described(self, what: str) -> Iterator[list[str]]:
-        """Jobs have this description, and later ones what they had before. Spark Connect has no descriptions.
+        """Give jobs this description; later jobs get the earlier description again. Spark Connect has no descriptions.
 
-        Gives a list for a line of what was found.
+        Yields a list for a line about what was found.
         """
         context, before = None, None
         with contextlib.suppress(Exception):
@@ -201,7 +201,7 @@ class Job:
                 context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
     def find(self) -> None:
-        """The first job: which documents are candidates."""
+        """Do the first job: find out which documents are candidates."""
         parts = self.plan.parts
         salts = _tasks.salts(parts)
         rows = self._documents.select("id", "text").mapInArrow(_tasks.split(self.plan, salts), _tasks.BLOCK_SCHEMA)
@@ -218,7 +218,7 @@ class Job:
                 task_docs, batches = self._task_docs(int(blocks.nbytes)), blocks.select(["block"]).to_batches()
                 del blocks
                 batches.reverse()
-                # each is freed once it was added
+                # each forest is freed once it was added
                 found = self.plan.components((batches.pop() for _ in range(len(batches))), task_docs)
                 labels = self.spark.createDataFrame(_tasks.label_table(found))
                 self.found = Found(labels, found.counts, _tasks.task_sizes(found))
@@ -230,7 +230,7 @@ class Job:
             self.held.pop(0).unpersist()
 
     def _found_by_a_task(self, forests: DataFrame, task_docs: int) -> Found:
-        """Labels that the driver does not see."""
+        """Make labels in a task. The driver does not see them."""
         rows = forests.select("block").repartition(1).mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
         self.held.append(rows.persist())
         (about,) = rows.where("about is not null").select("about").collect()
@@ -238,23 +238,23 @@ class Job:
         return Found(rows.where("about is null").drop("about"), counts, sizes)
 
     def _task_docs(self, forest_bytes: int) -> int:
-        """So many documents that all tasks of a shuffle have some, and none too many."""
+        """Return how many documents a task gets, so that all tasks of a shuffle have some, and none has too many."""
         return max(1000, min(TASK_DOCS, math.ceil(forest_bytes / 16 / self.plan.parts)))
 
     def free(self) -> None:
-        """What was persisted on the way."""
+        """Free what was persisted."""
         for rows in self.held:
             rows.unpersist()
         self.held.clear()
 
     def counts(self) -> dict[str, int]:
-        """Of all documents."""
+        """Return the counts of all documents."""
         assert self.found is not None
         counts = {**self.found.counts, "records": self.found.counts["documents"] + self.found.counts["skipped"]}
         return counts if self._known is None else {**counts, "against": int(self._n_known.get["documents"])}
 
     def candidates(self) -> DataFrame:
-        """The second job begins: candidates, all of a task in one partition."""
+        """Begin the second job. Returns the candidates, with all candidates of a task in one partition."""
         assert self.found is not None
         found = self.found
         hint = "broadcast" if found.n <= BROADCAST_DOCS else "shuffle_hash"
@@ -274,7 +274,7 @@ class Job:
 
 
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
-    """Members of groups, which are numbered, and what was counted."""
+    """Return the members of groups, with numbered groups, and the counts."""
     assert job.found is not None
     known = f", known {job.known_kind}" if job.settings.known is not None else ""
     member = f"kept boolean, jaccard double, reason string{known}"
@@ -284,7 +284,8 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     )
     sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
     counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
-    # Rows of counts go on: adaptive execution would cut an exchange without rows out of the plan, and what was seen with it.
+    # Rows of counts pass this exchange too. If an exchange had no rows, adaptive execution would cut it out of the plan, and
+    # the counts with it.
     members = counted.drop("counts")
     out_schema = f"id {job.kind}, group long, {member}"
     with job.described("bandmill: compare") as said:
@@ -298,7 +299,7 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
             ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
         found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
-        found.where("group < 1").collect()  # none, in fewer jobs than count() takes
+        found.where("group < 1").collect()  # no rows; takes fewer jobs than count()
         counts = {name: int(n) for name, n in seen.get.items()} if job.found.n else dict.fromkeys(_tasks.COUNTS, 0)
         said.append(f"{counts['groups']:,} groups, {counts['removed']:,} documents removed")
     job.free()

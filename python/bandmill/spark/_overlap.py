@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents and a test set, which goes to every task: one scan, and nothing is exchanged."""
+"""Documents and a test set. The test set is sent to every task, so one scan is enough and nothing is exchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bandmill.spark._settings import Columns, documents, given_of, id_type, no_r
 from bandmill.spark._sign import skips
 from bandmill.spark._tasks import Batches, folder, told
 
-SCAN_BYTES = 1 << 26  # of texts that are looked through at once
+SCAN_BYTES = 1 << 26  # bytes of texts that are searched at once
 _ABSENT = {
     "against_text": "items_text names columns of items",
     "against_id": "items_id names a column of items",
@@ -56,7 +56,7 @@ def overlap(
 
 
 def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any, dict[str, Any]]:
-    """What every task gets, and the names of its columns."""
+    """Return what every task gets, and the names of its columns."""
     if hasattr(items, "mapInArrow"):
         names = [text] if isinstance(text, str) else list(text or ())
         wanted = own_id or (id if id in items.columns else "none")
@@ -75,7 +75,7 @@ def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any
 
 
 def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
-    """Batches together, until they have so many bytes."""
+    """Combine batches until they have so many bytes."""
     rows: list[pa.RecordBatch] = []
     held = 0
     for batch in batches:
@@ -89,7 +89,7 @@ def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
 
 
 def _task(items: Any, options: dict[str, Any], left_out: bool) -> Callable[[Batches], Batches]:
-    """(id, text) -> rows of overlap.tsv."""
+    """Map (id, text) to rows of overlap.tsv."""
 
     def run(batches: Batches) -> Batches:
         for table in _gathered(batches, SCAN_BYTES):

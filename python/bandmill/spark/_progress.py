@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person at a shell or notebook sees: how far a job is, and a line of what it found."""
+"""Progress for a person at a shell or notebook: how far a job is, and a line about what it found."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-EACH = 0.5  # seconds between two looks at the stages
+EACH = 0.5  # seconds between two checks of the stages
 WIDTH = 78
 
 
 def wanted(progress: bool | None) -> bool:
-    """Where nothing was said: in an interactive shell and in a notebook, as Spark's own bar is."""
+    """Is progress wanted if the caller did not say? Yes in an interactive shell and in a notebook, as for Spark's own bar."""
     if progress is not None:
         return progress
     ipython = sys.modules.get("IPython")
@@ -22,7 +22,7 @@ def wanted(progress: bool | None) -> bool:
 
 
 def tasks_of(tracker: Any) -> str | None:
-    """How many tasks of the running stages are done; None: none is running."""
+    """Return how many tasks of the running stages are done; None: no stage is running."""
     stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     done, n = (sum(getattr(s, name) for s in stages if s is not None) for name in ("numCompletedTasks", "numTasks"))
     return f"{done:,} of {n:,} tasks" if n else None
@@ -30,12 +30,14 @@ def tasks_of(tracker: Any) -> str | None:
 
 @contextlib.contextmanager
 def shown(context: Any, what: str, on: bool) -> Iterator[list[str]]:
-    """Meanwhile a line of the tasks of ``context``, a SparkContext or None; then one of the words that the list has by then."""
+    """Show a line about the tasks of ``context``, a SparkContext or None, and at the end a line with the words that are in
+    the list by then.
+    """
     ended, said = threading.Event(), list[str]()
 
     def look() -> None:
         while not ended.wait(EACH):
-            with contextlib.suppress(Exception):  # a context that stops meanwhile; the job tells of it
+            with contextlib.suppress(Exception):  # the context may stop meanwhile; the job reports that
                 words = tasks_of(context.statusTracker())
                 if words is not None:
                     print(f"\r{f'{what}: {words}':{WIDTH}}", end="", file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On the driver: options, checked by the library itself before any job of Spark's is started."""
+"""The options on the driver. The library itself checks them before any Spark job is started."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from bandmill.spark._sign import Recipe
 
 MOST_PARTS = 1 << 16
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
-UNKNOWN_BYTES = 1 << 50  # what Spark says of an RDD is more
-PART_BYTES = 1 << 22, 1 << 26  # of files, mostly compressed, that a part has: at least, at most
-_OF_PAIRS = ("measure", "identical", "edit")  # of these `edit` and another measure are refused
+UNKNOWN_BYTES = 1 << 50  # if Spark does not know the size of an RDD, it reports more
+PART_BYTES = 1 << 22, 1 << 26  # least and most bytes of a part, of files that are mostly compressed
+_OF_PAIRS = ("measure", "identical", "edit")  # of these, `edit` and a measure other than the default are refused
 _ABSENT = {
     **ABSENT,
     "measure": "pairs of documents that share a band",
@@ -32,16 +32,16 @@ _ABSENT = {
     **dict.fromkeys(("histogram", "histogram_svg"), "no file is written"),
     "temp_dir": "files are where Spark has its own",
 }
-del _ABSENT["candidates"]  # lsh is one that there is
+del _ABSENT["candidates"]  # lsh exists here
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a DataFrame are read."""
+    """The columns of a DataFrame that are read."""
 
     text: tuple[str, ...]
     id: str
-    fields: tuple[str, ...] = ()  # further ones, which keep= looks at
+    fields: tuple[str, ...] = ()  # further columns, which keep= reads
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Settings:
 
     columns: Columns
     plan: Plan
-    known: Columns | None = None  # of the known documents; None: there are none
+    known: Columns | None = None  # columns of the known documents; None: there are none
 
 
 def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, against: DataFrame | None = None) -> Settings:
-    """A plan, whose options are those that ``call`` (bandmill.dedup or pairs) takes. Raises Error before a job is started."""
+    """Make a plan with the options that ``call`` (bandmill.dedup or pairs) takes. Raises Error before a job is started."""
     known = None
     if against is not None:
         known = _known(against, k)
@@ -65,7 +65,7 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, agains
         own = {name: given.pop(name) for name in _OF_PAIRS if name in given}
         bandmill.pairs(no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
     like = no_rows(df, [*text, id, *fields])
-    # What the plan reads is what `documents` hands over; the names are checked with the columns of the data.
+    # The plan reads what `documents` returns. The names of the columns are checked with the data.
     Plan(list(text), id, parts=1, like=like, known=known is not None, **given)
     columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
     plan = Plan(
@@ -80,7 +80,7 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, agains
 
 
 def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
-    """The columns of known documents, by the names of the others where they have none of their own."""
+    """Return the columns of known documents. If no names are given for them, they are those of the other documents."""
     if not hasattr(df, "mapInArrow"):
         raise Error(f"against of type {type(df).__name__} (a DataFrame of Spark's)", field="against")
     names = k.get("against_text") or k["text"]
@@ -96,7 +96,9 @@ def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
 def given_of(
     df: DataFrame, call: Any, k: dict[str, Any], absent: dict[str, str] | None = None
 ) -> tuple[tuple[str, ...], str, dict[str, Any]]:
-    """The columns of text and id, and the options that were given. ``absent``: further ones that there are not, and why."""
+    """Return the columns of text and id, and the options that were given. ``absent``: options that do not exist here, and
+    why.
+    """
     absent = {**_ABSENT, **(absent or {})}
     if not hasattr(df, "mapInArrow"):
         raise Error(f"data of type {type(df).__name__} (a DataFrame of Spark's)", field="data")
@@ -116,7 +118,7 @@ def given_of(
 
 
 def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
-    """The same for `sign`, whose bands are those that were asked for, or none."""
+    """The same for `sign`. Bands are those that were requested, or none."""
     if k.get("memory") is not None:
         raise Error("memory is not for signatures of Spark's (a batch at a time is in memory)", field="memory")
     text, id, given = given_of(df, bandmill.sign, k)
@@ -143,7 +145,7 @@ TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "s
 
 
 def _parts(df: DataFrame) -> int:
-    """spark.sql.shuffle.partitions, within bounds by the bytes that Spark expects, where it knows any."""
+    """Return spark.sql.shuffle.partitions, limited by the bytes that Spark expects, if it knows them."""
     wanted, most = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), MOST_PARTS
     try:
         size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
@@ -156,7 +158,7 @@ def _parts(df: DataFrame) -> int:
 
 
 def _id_of(df: DataFrame, given: str | None) -> str:
-    """The column of ids: rows of a DataFrame have no numbers that could stand in for them."""
+    """Return the column of ids, which is required because rows of a DataFrame have no numbers that could replace ids."""
     if given is None and "id" not in df.columns:
         raise Error("no column of ids (id=; rows of a DataFrame have no numbers)", field="id")
     if given == "none":
@@ -165,13 +167,13 @@ def _id_of(df: DataFrame, given: str | None) -> str:
 
 
 def _keep_fields(df: DataFrame, keep: str, others: set[str]) -> tuple[str, ...]:
-    """Columns that the rules of keep= name."""
+    """Return the columns that the rules of keep= name."""
     names = {name for rule in keep.split(",") for name in df.columns if name == rule.partition(":")[2].strip()}
     return tuple(sorted(names - others))
 
 
 def no_rows(df: DataFrame, names: list[str]) -> pa.Table:
-    """A table of the columns that are asked for, as far as they are there, with their types."""
+    """Return a table without rows, with those of the requested columns that exist, and their types."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     roots = {name.split(".")[0] for name in names}
@@ -184,12 +186,14 @@ def _kind(like: pa.Table, id: str) -> pa.DataType:
 
 
 def id_type(df: DataFrame, name: str) -> T.DataType:
-    """Of the column of ids: text or integers, as the library takes them."""
+    """Return the type of the column of ids: text or integers, as in the library."""
     return df.select(F.col(name).alias("id")).schema["id"].dataType
 
 
 def documents(df: DataFrame, columns: Columns) -> DataFrame:
-    """Columns id and text (binary), and fields of keep=: several columns of text are joined by newlines, null is empty."""
+    """Return the columns id and text (binary), and the fields of keep=. Several columns of text are joined by newlines; null
+    is empty.
+    """
     parts = [F.col(name).cast("binary") for name in columns.text]
     text = parts[0]
     if len(parts) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On an executor: texts to signatures, a batch at a time."""
+"""Signs texts on an executor, one batch at a time."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How documents are cut and signed: plain values, which travel to the executors."""
+    """How documents are cut and signed, as plain values that can be sent to the executors."""
 
-    options: dict[str, Any]  # keywords of the text, the scheme and the device
+    options: dict[str, Any]  # keywords about the text, the scheme and the device
     perms: int
     bands: int
     rows: int
-    stopwords: bytes | None = None  # what is in the file of them
-    records: dict[str, Any] = field(default_factory=dict)  # keywords of how a record is read
+    stopwords: bytes | None = None  # contents of the file of stop words
+    records: dict[str, Any] = field(default_factory=dict)  # keywords about how a record is read
 
 
 def skips(options: dict[str, Any]) -> bool:
-    """Is a bad record left out? Else it ends the task."""
+    """Is a bad record left out? If not, it ends the task."""
     return options.get("on_error") == "skip"
 
 
 class Signer:
-    """The library's signer of a recipe, which stays open between batches."""
+    """The library's signer for a recipe. It stays open between batches."""
 
     def __init__(self, recipe: Recipe) -> None:
-        """Opens it."""
+        """Open the signer."""
         self.recipe = recipe
         self._longest = size(recipe.records.get("max_doc_bytes"), "max_doc_bytes") or 1 << 30
         self._strict = recipe.records.get("invalid_utf8") == "error"
@@ -66,7 +66,7 @@ class Signer:
         self._call.run(lib.bm_signer_open, o, self._signer)
 
     def sign(self, texts: pa.Array) -> tuple[Array, Array, Array]:
-        """Words, numbers of shingles, and band keys."""
+        """Return words, numbers of shingles, and band keys."""
         call, n, recipe = Call(), len(texts), self.recipe
         strings, _ = texts_of(texts, "text", call)
         words, n_shingles = np.empty((n, recipe.perms), dtype=np.uint32), np.empty(n, dtype=np.uint32)
@@ -81,7 +81,7 @@ class Signer:
         return words, n_shingles, keys
 
     def why_bad(self, id: pa.Scalar, text: pa.Scalar) -> str | None:
-        """Why a record is none; None: it is good."""
+        """Return why a record is bad; None: it is good."""
         if not id.is_valid:
             return "the id is null"
         if not text.is_valid:
@@ -97,7 +97,7 @@ class Signer:
         return None
 
     def bad_rows(self, ids: pa.Array, texts: pa.Array) -> dict[int, str]:
-        """The rows that are no documents, and why."""
+        """Return the rows with bad records, and the reasons."""
         import pyarrow.compute as pc
 
         too_long = numbers(pc.binary_length(texts), 0) > self._longest
@@ -107,7 +107,7 @@ class Signer:
 
 
 def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
-    """(id, text) -> (id, signature, n_shingles, band_keys), for mapInArrow; bad records end the task, or are left out."""
+    """Map (id, text) to (id, signature, n_shingles, band_keys), for mapInArrow. Bad records end the task, or are left out."""
 
     def run(batches: Batches) -> Batches:
         signer: Signer | None = None

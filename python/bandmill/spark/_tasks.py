@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On an executor: the steps of bandmill.distributed over Spark's batches, and what Spark's exchange needs beside them."""
+"""The steps of bandmill.distributed on an executor, over Spark's batches, and what Spark's exchange needs for them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from bandmill.distributed import Components, Plan, count_each, join, look_up, te
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
-MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around an error of a task, as JSON, in the words of Spark's exception
+MARKS = ("<bandmill.Error ", " bandmill.Error>")  # mark the error of a task, as JSON, in the message of Spark's exception
 BLOCK_SCHEMA = "part int, block binary"
 LABEL_SCHEMA = "id_hash long, task int, about binary"
-PAIR_BATCH = 1 << 16  # rows of a batch that goes out
-TEXT_BYTES = 1 << 28  # of texts that a task holds in memory; more are in a file
-# Of the program's report: those of all documents are the sums of those of whole components.
+PAIR_BATCH = 1 << 16  # rows of an output batch
+TEXT_BYTES = 1 << 28  # bytes of texts that a task keeps in memory; if there are more, they go to a file
+# Counts of the program's report. Their values for all documents are the sums of those for whole components.
 COUNTS = (
     "identical",
     "equal",
@@ -48,7 +48,7 @@ COUNTS = (
 
 
 def salts(n: int) -> Array:
-    """For each partition of n an int that Spark's ``repartition(n, column)`` sends to it."""
+    """For each of n partitions, return an int that Spark's ``repartition(n, column)`` sends to the partition."""
     found: dict[int, int] = {}
     x = 0
     while len(found) < n:
@@ -58,7 +58,7 @@ def salts(n: int) -> Array:
 
 
 def _murmur3(x: int) -> int:
-    """Spark's hash of an int: MurmurHash3 of 32 bits with the seed 42, with a sign."""
+    """Compute Spark's hash of an int: MurmurHash3 of 32 bits with the seed 42, signed."""
     full = 0xFFFFFFFF
     k = (x & full) * 0xCC9E2D51 & full
     k = (k << 15 | k >> 17) & full
@@ -72,10 +72,10 @@ def _murmur3(x: int) -> int:
 
 
 def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """The same; an Error comes to the driver with its status and field."""
+    """Wrap a step so that its Error reaches the driver with its status and field."""
 
     def wrapped(batches: Batches) -> Batches:
-        if gc.get_freeze_count() == 0:  # a worker looks for garbage after every task: 40 ms without this
+        if gc.get_freeze_count() == 0:  # without this, a worker collects garbage after every task, which takes 40 ms
             gc.freeze()
         try:
             yield from run(b for b in batches if b.num_rows)
@@ -86,7 +86,7 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
 
 
 def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], Batches]:
-    """(id, text) -> BLOCK_SCHEMA."""
+    """Map (id, text) to BLOCK_SCHEMA."""
 
     def run(batches: Batches) -> Batches:
         for rows in plan.split(batches, known=known):
@@ -97,7 +97,7 @@ def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], B
 
 
 def forests(batches: Batches) -> Batches:
-    """BLOCK_SCHEMA of one part -> (block, bytes): the size of all blocks of the part stands beside each."""
+    """Map BLOCK_SCHEMA of one part to (block, bytes). Each row has the total size of the blocks of the part."""
     rows = (b for b in batches if b.num_rows)
     first = next(rows, None)
     if first is not None:
@@ -107,7 +107,7 @@ def forests(batches: Batches) -> Batches:
 
 
 def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
-    """All forests (block) -> LABEL_SCHEMA. A row without a hash has what the driver wants to know: counts and sizes."""
+    """Map all forests (block) to LABEL_SCHEMA. A row without a hash has what the driver needs: counts and sizes."""
 
     def run(batches: Batches) -> Batches:
         found = plan.components(batches, docs_a_task)
@@ -122,21 +122,22 @@ def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
 
 
 def label_table(found: Components) -> pa.Table:
-    """Candidates and their tasks, (id_hash, task), as Spark sends them."""
+    """Return the candidates and their tasks, (id_hash, task), as Spark sends them."""
     salt = salts(found.n_tasks)
     return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(look_up(salt, found.tasks))})
 
 
 def task_sizes(found: Components) -> list[int]:
-    """How many documents each task gets, or more where the hashes of ids meet."""
+    """Return how many documents each task gets, or more if hashes of ids collide."""
     sizes: list[int] = count_each(found.tasks, found.n_tasks).tolist()
     return sizes
 
 
 def thin(batches: Batches) -> Batches:
-    """(…, text) -> (…, text, digest): of copies in a partition only the first has its text, the others are null.
+    """Map (…, text) to (…, text, digest). Of the copies in a partition, only the first has its text; the texts of the
+    others are null.
 
-    So a document that is there a million times costs its tasks and the exchange little more than its ids.
+    So a document with a million copies costs its tasks and the exchange little more than its ids.
     """
     seen: set[bytes] = set()
     for batch in batches:
@@ -167,7 +168,7 @@ def _partition() -> int:
 
 
 class _Texts:
-    """The different texts of a task, one after another: in memory, or in a file where there are more than ``most`` bytes."""
+    """The different texts of a task, one after another, in memory or, if they have more than ``most`` bytes, in a file."""
 
     def __init__(self, most: int) -> None:
         self._most, self._bytes = most, 0
@@ -177,7 +178,7 @@ class _Texts:
         self._place: dict[bytes, int] = {}
 
     def add(self, texts: pa.Array, digests: pa.Array) -> None:
-        """Those that are new; null is a text that stands in another row."""
+        """Add the texts that are new. Null is a text that another row has."""
         there, new = np.flatnonzero(flags(texts.is_valid())), list[int]()
         for row, digest in zip(there.tolist(), digests.take(array(there)).to_pylist()):
             if digest not in self._place:
@@ -199,7 +200,7 @@ class _Texts:
             self._held.clear()
 
     def column(self, digests: pa.Array) -> pa.Array:
-        """The text of each row, by its digest: a dictionary of all texts, of which a file is mapped and not read."""
+        """Return the text of each row, by its digest, as a dictionary of all texts. A file of texts is mapped, not read."""
         ends = np.concatenate(self._ends)
         if self._file is None:
             data = pa.py_buffer(b"".join(self._held))
@@ -213,18 +214,18 @@ class _Texts:
 
 
 def _most(plan: Plan) -> int:
-    """Bytes of texts that a task holds in memory."""
+    """Return how many bytes of texts a task keeps in memory."""
     return min(TEXT_BYTES, (size(plan.options.get("memory"), "memory") or 4 * TEXT_BYTES) // 4)
 
 
 def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
-    """The documents of a task; texts that are copies stand once in a dictionary. ``sizes``: of each task, at least."""
+    """Return the documents of a task. Copies of a text share one entry of a dictionary. ``sizes``: least size of each task."""
     texts, rows = _Texts(most), []
     for batch in batches:
         digests = batch.column("digest")
         texts.add(batch.column("text"), digests)
         rest = batch.select([name for name in batch.schema.names if name not in ("text", "task")])
-        rows.append(rest.take(array(np.arange(len(rest)))))  # a copy, which does not hold the texts of the batch
+        rows.append(rest.take(array(np.arange(len(rest)))))  # a copy, so that the texts of the batch can be freed
     n, wanted = sum(len(b) for b in rows), sizes[_partition()]
     if n < wanted:
         raise Error(
@@ -240,16 +241,16 @@ def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
 
 
 def folder(name: str = "temp_dir") -> dict[str, Any]:
-    """Where Spark has its own temporary files, under this name."""
+    """Return the folder of Spark's own temporary files, under this name."""
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return {name: place} if place and os.path.isdir(place) else {}
 
 
 def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
-    """All documents of a task (task, id, text, …) -> (first, id, kept, jaccard, reason, counts).
+    """Map all documents of a task, (task, id, text, …), to (first, id, kept, jaccard, reason, counts).
 
-    Rows with an id in a column ``known`` are known documents, and there is a column ``known`` behind ``reason`` then. A row
-    without an id has what the task counted, COUNTS.
+    If there is a column ``known``, rows with an id in it are known documents, and the result has a column ``known`` after
+    ``reason``. A row without an id has the counts of the task, COUNTS.
     """
 
     def run(batches: Batches) -> Batches:
@@ -274,7 +275,7 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
 
 
 def _apart(rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-    """Documents and known ones, each with the column ``id`` and by it."""
+    """Separate documents and known documents. Both get a column ``id`` and are ordered by it."""
     if "known" not in rows.column_names:
         return rows.sort_by("id"), None
     known = rows.column("known").is_valid()
@@ -283,7 +284,7 @@ def _apart(rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
 
 
 def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Batches], Batches]:
-    """All documents of a task -> (id_a, id_b, jaccard)."""
+    """Map all documents of a task to (id_a, id_b, jaccard)."""
 
     def run(batches: Batches) -> Batches:
         documents = _whole(batches, sizes, _most(plan))
@@ -299,7 +300,7 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
 
 
 def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
-    """Which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
+    """Return which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
     first = batch.column("first")
     begins = np.ones(len(first), dtype=bool)
     begins[1:] = flags(pc.not_equal(first.slice(1), first.slice(0, len(first) - 1)))
@@ -308,7 +309,7 @@ def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
 
 
 def _members(batches: Batches) -> Batches:
-    """Without the rows of counts, which have no id."""
+    """Drop the rows of counts, which have no id."""
     for batch in batches:
         if batch.column("id").null_count:
             batch = batch.filter(batch.column("id").is_valid())
@@ -317,7 +318,7 @@ def _members(batches: Batches) -> Batches:
 
 
 def count_groups(batches: Batches) -> Batches:
-    """Sorted members of one partition -> (part, n): how many groups it has."""
+    """Map the sorted members of one partition to (part, n): how many groups it has."""
     n, last = 0, None
     for batch in _members(batches):
         begins, last = _starts(batch, last)
@@ -328,7 +329,9 @@ def count_groups(batches: Batches) -> Batches:
 
 
 def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
-    """Sorted members of one partition -> (id, group, kept, jaccard, reason). ``offsets``: groups of the partitions before."""
+    """Map the sorted members of one partition to (id, group, kept, jaccard, reason). ``offsets``: groups of the earlier
+    partitions.
+    """
 
     def run(batches: Batches) -> Batches:
         n = offsets.get(_partition(), 0)
