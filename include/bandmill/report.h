@@ -20,8 +20,8 @@ typedef struct bm_report_options {
     size_t struct_size;
     const char *path; /* a directory that dedup or overlap wrote */
     uint32_t groups;  /* most groups that are shown; the largest groups come first */
-    /* The most pairs just above the threshold that are shown, and as many of the most chained
-     * pairs. For overlap: the most items that are shown. The items of which a document holds the
+    /* How many pairs just above the threshold are shown at most, and how many of the most chained
+     * pairs. For overlap: how many items are shown at most. The items of which a document holds the
      * largest share come first. */
     uint32_t pairs;
     uint32_t text_bytes; /* most bytes that are shown of each text */

@@ -367,7 +367,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
     return BM_OK;
 }
 
-/* --- tasks under way --- */
+/* --- tasks in progress --- */
 
 /* Called with the lock held. */
 static bm_status wait_oldest(bm_bench_device *device, bm_error *err)

@@ -24,7 +24,7 @@
 /* bench_text -- the texts that the benchmark shingles and signs. They come from files, or are
  * generated. */
 
-/* Reading files stops at this many bytes of text: more than any cache holds. */
+/* Reading files stops at this many bytes of text: more than fits into any cache. */
 #define BM_BENCH_TEXT_MAX ((size_t)256 << 20)
 
 typedef struct bm_bench_text {

@@ -285,7 +285,7 @@ out:
 
 /* --- the job --- */
 
-/* Sort the numbers and drop repeats, since an id may be given twice. */
+/* Sort the numbers and drop repeats, because an id may be given twice. */
 static void sort_numbers(removal *r)
 {
     size_t n = 0;

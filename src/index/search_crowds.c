@@ -123,7 +123,7 @@ static bm_status sort_keys(crowds *c, bm_union_find *joined, bm_error *err)
         status = bm_fail_nomem(err, c->n_keys * 3 * sizeof *sorted);
         goto out;
     }
-    for (size_t k = 0; k < c->n_keys; k++) { /* the root of joined keys is the smallest of them */
+    for (size_t k = 0; k < c->n_keys; k++) { /* the smallest of the joined keys is their root */
         const uint32_t root = bm_union_find_root(joined, (uint32_t)k);
         crowd[k] = root == k ? (uint32_t)c->n++ : crowd[root];
         c->keys_begin[crowd[k] + 2]++;

@@ -41,7 +41,7 @@ bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *
     return true;
 }
 
-/* Return the first index in from … n-1 whose element of y is not below `value`, or n. */
+/* Return the first index in from … n-1 at which the element of y is not below `value`, or n. */
 static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value)
 {
     size_t step = 1, low = from; /* all elements before `low` are below `value` */

@@ -8,8 +8,8 @@
 
 #include "lsh/intersect_loops.h"
 
-/* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights
- * over the sum of the greater ones. */
+/* weighted_jaccard -- computes the exact Jaccard similarity of weighted sets: the sum of the
+ * smaller weights, divided by the sum of the greater weights. */
 
 /* n elements: hashes in ascending order, and the weight of each, above 0. */
 typedef struct bm_weighted_set {
@@ -43,8 +43,8 @@ typedef struct bm_share {
 bool bm_share_of(double share, bm_share *out);
 /* Return the least number of hashes that is at least this share of n hashes. */
 uint32_t bm_share_least(bm_share share, uint32_t n);
-/* The Jaccard similarity of two sorted distinct sets if at least one of them is held by the other
- * at `share`; else a negative number, returned as soon as that is certain. */
+/* Return the Jaccard similarity of two sorted distinct sets if at least one of them is held by the
+ * other at `share`. Otherwise return a negative number, as soon as this is certain. */
 double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint32_t n_y,
                        bm_share share);
 

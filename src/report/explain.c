@@ -649,8 +649,8 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
  *
  * Finds one group in a directory that dedup wrote, and loads its members.
  *
- * groups.jsonl is walked once to find the group and once to load it. Ids are compared in place, so
- * only one group is ever in memory. */
+ * groups.jsonl is read once to find the group, and once more to load it. Ids are compared in place,
+ * so only one group is ever in memory. */
 
 /* --- the report --- */
 

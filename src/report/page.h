@@ -282,7 +282,7 @@ typedef struct bm_page {
     size_t n_gone;
     /* facts from the tables */
     uint64_t similarities[BM_HISTOGRAM_BINS]; /* histogram of pairs or, without them, of removed
-                                               * documents and their kept ones */
+                                               * documents and their kept documents */
     uint64_t n_similarities;
     bm_page_group *groups; /* the largest group first; equally large groups in file order */
     size_t n_groups, cap_groups;

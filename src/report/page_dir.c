@@ -266,7 +266,7 @@ bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 typedef struct reading {
     bm_page *page;
     uint64_t budget; /* memory for ids, in bytes; 0: no limit */
-    bm_id_set hubs;  /* ids of kept documents that have chained ones */
+    bm_id_set hubs;  /* ids of kept documents that have chained documents */
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* size of the largest group with chained documents */

@@ -236,7 +236,8 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
 #define ZEROS16(b) ZEROS4(b), ZEROS4((b) + 4u), ZEROS4((b) + 8u), ZEROS4((b) + 12u)
 #define ZEROS64(b) ZEROS16(b), ZEROS16((b) + 16u), ZEROS16((b) + 32u), ZEROS16((b) + 48u)
 
-/* For each byte value, the number of zeros before each of its ones, one byte for each one. */
+/* For each byte value: how many zeros come before each of its 1 bits. There is one byte for each 1
+ * bit. */
 static const uint64_t zeros_of[256] = {ZEROS64(0u), ZEROS64(64u), ZEROS64(128u), ZEROS64(192u)};
 
 #define ONES(b)   (uint8_t) __builtin_popcount(b)

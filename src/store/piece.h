@@ -213,7 +213,7 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
  *
- *     head, the first key of each block,     BM_PIECE_HEAD bytes; unused ones are 0
+ *     head, the first key of each block,     BM_PIECE_HEAD bytes; unused bytes are 0
  *     the sum of each block (from byte
  *     2,072 on)
  *     block 0 … 254, a page each             340 keys, 340 numbers, 16 bytes of 0

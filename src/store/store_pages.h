@@ -136,7 +136,7 @@ bm_status bm_store_place_map(const bm_store_place *place, bm_error *err);
  * has it locked. BM_ERR_FORMAT, only if `alone`: it has more than one hard link, so a writer would
  * also change an index in another directory. */
 bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
-/* LMDB opens lock.mdb by name and writes to it. Check that it cannot change another file by that.
+/* LMDB opens lock.mdb by name and writes to it. Check that this cannot change another file.
  *
  * BM_OK: lock.mdb is missing, or is a regular file with one hard link. For a reader (`writes`
  * false) also BM_OK: lock.mdb and the data file both have further hard links, as in a copy made of
