@@ -463,7 +463,7 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
     return (shingle_case){what, &bm_bench_work_kernel, 0};
 }
 
-/* The answer does not need this row: is it wanted anyway, and is there time for it? */
+/* Is a row wanted that the answer does not need, and is there time for it? */
 static bool wants_row(bench *b)
 {
     const double seconds = b->options.seconds * ROWS_SHARE;

@@ -81,6 +81,5 @@ typedef struct bm_index_feed {
     void *sink_ctx;
 } bm_index_feed;
 
-/* Read all inputs. Returns the failure of `sink` if it failed on a batch; else the status of
- * reading. */
+/* Read all inputs. Returns the status of `sink` if `sink` failed, else the status of reading. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);

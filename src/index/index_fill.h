@@ -8,7 +8,7 @@
 #include "job/recipe.h"
 #include "results/sign_dir.h"
 
-/* index_sources -- makes the inputs that `sign` read the inputs of a job. */
+/* index_sources -- lets a job read the inputs from which `sign` made its directories. */
 
 typedef struct bm_index_sources {
     const bm_manifest **manifests; /* the manifest of each directory; borrowed */

@@ -103,8 +103,8 @@ static void leave(bm_handle_view *view)
     bm_free(view);
 }
 
-/* Open a view of the last commit of store `from`, and make it the newest. The lock rule is that of
- * leave. */
+/* Open a view of the last commit of store `from`, and make it the newest. The same lock must be
+ * held as for leave(). */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
     bm_handle_view *view = NULL;

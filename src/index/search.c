@@ -445,8 +445,8 @@ static int best_first(const void *x, const void *y)
     return bm_answer_before(a, b) ? -1 : bm_answer_before(b, a);
 }
 
-/* The bits of a similarity, inverted, so that they descend as the similarity rises. Similarities
- * are never negative. */
+/* Return the bits of a similarity, inverted, so that they descend as the similarity rises.
+ * Similarities are never negative. */
 static inline uint64_t bits_of(double similarity)
 {
     uint64_t bits;

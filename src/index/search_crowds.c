@@ -33,7 +33,7 @@
 #define BITS_FROM       32u /* keys of more than n / BITS_FROM documents have bits, others a list */
 #define BEFORE_STEP     128u
 #define WORD_BITS       64u
-#define WORDS_A_STEP    8u /* number of words that the processor ORs at once */
+#define WORDS_A_STEP    8u /* words that the processor combines by OR at once */
 
 /* --- answers --- */
 

@@ -42,7 +42,7 @@ bool bm_cl_is_emulator(const bm_device_info *device)
     return has_part(device->platform, emulators, n) || has_part(device->name, emulators, n);
 }
 
-/* The row with the lower rank is preferred. */
+/* Return the rank of a row. A row with a lower rank is preferred. */
 static int rank_of(const bm_device_info *row)
 {
     if (!row->usable)

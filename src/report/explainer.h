@@ -152,7 +152,7 @@ typedef struct bm_explainer {
     size_t n_pairs, cap_pairs;
     bool from_inputs;     /* the pairs were computed again from the inputs */
     bm_explain_sets sets; /* used if the inputs were read */
-    bm_copies copies;     /* maps documents to nodes, once all are known */
+    bm_copies copies;     /* maps documents to nodes, once all pairs are known */
     bm_explanation answer;
     bm_explained_overlap overlap; /* for a directory that `overlap` wrote, instead of a group */
     bm_explained_cut cut;         /* for parts of documents, instead of a group */

@@ -64,7 +64,7 @@ static inline void bm_le64_put(uint8_t *at, uint64_t value)
 
 #define BM_PIECE_PAGE  4096u
 #define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* a head before pages */
-#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* intended size: 1 MiB of pages */
+#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* intended size of a piece: 1 MiB */
 
 /* The kinds of pieces, in the order of their keys. */
 typedef enum bm_piece_kind {
@@ -129,7 +129,8 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
 
 /* Bytes of the code of n hashes. n is below 2^32. */
 size_t bm_set_code_size(size_t n);
-/* `hashes`: n, ascending, distinct. `out` receives bm_set_code_size(n) bytes. */
+/* Write the code of n hashes, which must be ascending and distinct. `out` receives
+ * bm_set_code_size(n) bytes. */
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
 /* Decode the n hashes of `code`, which has `size` bytes, into `out`. Returns false if the bytes are
  * not a set of n hashes, because the size, the number of ones or the order is wrong. The contents
@@ -239,7 +240,8 @@ typedef struct bm_posting {
 
 /* Bytes of a piece of n entries, 1 … BM_POSTING_PIECE. */
 size_t bm_posting_piece_size(size_t n);
-/* `entries`: n, in order. `out` receives bm_posting_piece_size(n) bytes, sealed. */
+/* Write a piece of n entries, which must be in order. `out` receives bm_posting_piece_size(n)
+ * bytes, sealed. */
 void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out);
 
 /* A piece in the map of the file. */

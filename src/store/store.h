@@ -111,7 +111,8 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
  * opened. BM_ERR_USAGE: the directory has an index already. */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
-/* Like bm_store_create, in an unnamed file below cfg->temp_dir: closing the store deletes it. */
+/* Like bm_store_create, but in an unnamed file below cfg->temp_dir. Closing the store deletes the
+ * file. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
 /* Close the store. All its views must be closed before. Uncommitted changes are lost. NULL is

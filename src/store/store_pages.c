@@ -250,8 +250,8 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 #define FIXED      offsetof(bm_store_record, spans)
 #define SUM_BYTES  sizeof(uint64_t)
 #define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
-/* Bytes of each slot that are allocated in advance. Most records fit, so few commits can fail on a
- * full disk. */
+/* Bytes of each slot that are allocated in advance. Most records fit into these bytes, so few
+ * commits can fail on a full disk. */
 #define ALLOCATED ((size_t)16 << 10)
 
 void bm_store_record_reset(bm_store_record *record)
