@@ -792,8 +792,8 @@ typedef struct best_match {
     uint32_t number; /* if in_batch: position in the batch; else number in the index */
 } best_match;
 
-/* Document i of the batch is document number k of the search. Set *best to its best match in the
- * index, leaving out documents that will be removed. If there is no match, *best is unchanged. */
+/* Set *best to the best match, in the index, of document number k of the search. Documents that
+ * will be removed are left out. If there is no match, *best is unchanged. */
 static void best_of_index(const bm_index_adder *a, size_t k, best_match *best)
 {
     for (uint64_t at = a->found.begin[k]; at < a->found.begin[k + 1]; at++) {

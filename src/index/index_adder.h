@@ -47,8 +47,8 @@ typedef struct bm_index_ids {
  * `unique`. A search of the index does not find the earlier documents, because they are not in it
  * yet.
  *
- * Candidates and similarities are the same as if they were in the index (search.h). Used by one
- * thread. */
+ * Candidates and similarities are the same as if the earlier documents were in the index
+ * (search.h). Used by one thread. */
 
 typedef struct bm_index_near {
     const bm_gathered *batch;

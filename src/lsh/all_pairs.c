@@ -232,7 +232,8 @@ static bm_status prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 
 typedef struct lane {
     size_t next, end; /* positions still to search: next … end-1 */
-    size_t compared;  /* of the documents found for position `next`, how many were compared */
+    size_t compared;  /* how many of the documents that were found for position `next` were
+                         compared */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;

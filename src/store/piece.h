@@ -329,7 +329,8 @@ void bm_filter_writer_reset(bm_filter_writer *writer); /* frees */
 bm_status bm_filter_writer_add(bm_filter_writer *writer, const uint8_t *code, uint32_t n_shingles,
                                bm_error *err);
 bool bm_filter_writer_is_full(const bm_filter_writer *writer);
-/* Lay out the piece of all added documents, at least one, and compute its size. BM_ERR_NOMEM. */
+/* Lay out the piece of all added documents, and compute its size. At least one document must have
+ * been added. BM_ERR_NOMEM. */
 bm_status bm_filter_writer_plan(bm_filter_writer *writer, size_t *size, bm_error *err);
 /* Write the planned number of bytes to `out`, sealed. */
 void bm_filter_writer_write(const bm_filter_writer *writer, uint8_t *out);

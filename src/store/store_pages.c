@@ -467,7 +467,7 @@ typedef struct reading {
                         value */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
-    size_t last_freed; /* the last list that was read: the transaction that freed its pages */
+    size_t last_freed; /* the transaction that freed the pages of the list that was read last */
     bm_error *err;
 } reading;
 

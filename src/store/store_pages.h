@@ -63,8 +63,8 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
 typedef struct bm_store_env {
     bm_lmdb_library lib;
     MDB_env *env;     /* NULL: not open */
-    const char *name; /* path of the directory, for messages and to find why a write failed;
-                       * borrowed */
+    const char *name; /* path of the directory, for messages, and for finding the cause of a failed
+                       * write; borrowed */
     MDB_txn *txn;     /* transaction being written; NULL: none is open */
     MDB_dbi table;    /* LMDB's table of keys, in txn */
     uint64_t bytes;   /* bytes put into txn so far */
