@@ -105,8 +105,8 @@ typedef struct bm_dedup_options {
      * with most distinct shingles, then the longest, then the first. */
     double containment;
     /* If a component has more documents than this, counting copies, it is divided into stars, which
-     * may still be larger. Documents that are in no star are kept. The number is at least 2. With
-     * STAR, it is BM_ERR_USAGE. 0: no component is divided. */
+     * may still be larger. Documents that are in no star are kept. The least value is 2.
+     * BM_ERR_USAGE with STAR. 0: no component is divided. */
     uint64_t max_group_size;
     /* How the removed records are written. They are written byte for byte, into files that are
      * named like the kept files: `removed` with the input's ending, or removed/PATH

@@ -33,10 +33,10 @@ BM_API const bm_version_info *bm_version(void);
  * thread. */
 BM_API uint32_t bm_version_number(void);
 
-/* Return the library that reads and writes Parquet and Arrow files on this machine, such as "Arrow
- * 26.0.1". NULL: there is none, and such files are BM_ERR_INPUT (docs/install.md,
- * bandmill-parquet). The first call opens a library of some 20 MB. The string is valid for as long
- * as Bandmill's library is loaded. Any thread. */
+/* Return the name of the library that reads and writes Parquet and Arrow files on this machine,
+ * such as "Arrow 26.0.1". NULL: there is no such library, and such files are BM_ERR_INPUT
+ * (docs/install.md, bandmill-parquet). The first call opens a library of some 20 MB. The string is
+ * valid for as long as Bandmill's library is loaded. Any thread. */
 BM_API const char *bm_version_tables(void);
 
 /* Can this address be a path of an input, so that the library itself reads it? True if its scheme

@@ -150,8 +150,7 @@ out:
 
 /* --- the answer --- */
 
-/* How much of the item the document has, for an item and a document without a row in
- * overlap.tsv. */
+/* How much of the item the document has. This is counted if overlap.tsv has no row for the two. */
 typedef struct below {
     /* hits: number of shingles of the item that the document has; shingles: number of shingles of
      * the item, 0: not known. Stop shingles are counted too. */

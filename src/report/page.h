@@ -141,7 +141,7 @@ typedef struct bm_page_what_if {
 /* --- results of `overlap` --- */
 
 /* The text around a run, in an item or in a document. Marks in an item show the parts that
- * documents contain. Marks in a document show the parts that it has from the item. */
+ * documents contain. Marks in a document show the parts that occur in the item. */
 typedef struct bm_page_run {
     bool found;     /* the text was found in an unchanged input */
     char *text;     /* the stored part of the whole text; valid UTF-8 */
