@@ -36,8 +36,7 @@ constexpr uint64_t kLabels = 64 << 10;  // labels that are written at a time
 // The column of strings that are cut.
 struct TextLeaf {
     int column = -1;          // -1: none
-    std::vector<bool> blanks; // for each definition level: a null at this level counts as an empty
-                              // string
+    std::vector<bool> blanks; // at each definition level: does a null count as an empty string?
 };
 
 // A row group, and which of its rows are kept.

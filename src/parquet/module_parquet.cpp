@@ -56,8 +56,7 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
         for (int column = 0; column < meta.num_columns(); column++) {
             const arrow::Status status =
                 caught([&] { return check_chunk(*group->ColumnChunk(column), file_bytes); });
-            if (!status.ok() && meta.is_encryption_algorithm_set()) // then the metadata cannot be
-                                                                    // read
+            if (!status.ok() && meta.is_encryption_algorithm_set()) // metadata cannot be read
                 return encrypted(meta.schema()->Column(column)->path()->ToDotString());
             if (!status.ok())
                 return status.WithMessage("row group ", g, ": ", status.message());
