@@ -40,11 +40,11 @@ typedef struct bm_explain_options {
     bm_callbacks callbacks;
     const char *sources; /* directory below which the report's inputs may now be found; NULL:
                             none */
-    /* If the result was made from a table in memory: two streams of the rows of that table, for
-     * data that only the inputs have. If a stream is needed, it is moved, like
-     * bm_input_options.stream. The caller has to make sure that the rows are the same. Both NULL:
-     * data that only the table has is not known. For overlap, the first stream has the rows of the
-     * items, and the second the rows of the documents. */
+    /* If the result was made from a table in memory: the rows of that table, twice, because a
+     * stream can be read only once. A stream that is needed is moved, like bm_input_options.stream.
+     * The rows must be those from which the result was made. Both NULL: what only the table has
+     * stays unknown. For overlap, the first stream has the rows of the items, and the second the
+     * rows of the documents. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 

@@ -40,7 +40,7 @@ typedef struct bm_signed bm_signed;
  * pointer, because later versions may add fields at the end. */
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
-    uint32_t perms, bands; /* values and keys a document; bands 0: no keys */
+    uint32_t perms, bands; /* values per document, keys per document; bands 0: no keys */
     /* n_docs * perms values. If value_bytes is 4 they are in `signatures`, if it is 8 in
      * `signatures64`; the other array is NULL. If a document has no shingles, all bits of its
      * values are 1 */

@@ -180,7 +180,7 @@ static double doublings(double value)
     return n + rest - 1;
 }
 
-/* Print how many pairs of the corpus have each tenth of similarity. The bars are logarithmic. */
+/* Print the number of pairs for each tenth of the similarity scale. The bars are logarithmic. */
 static void print_histogram(cli_console *console, const bm_tune_sample *sample)
 {
     static const char bar[] = "########################################";

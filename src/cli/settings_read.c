@@ -131,7 +131,7 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Check the operands of `query`: an index, unless there are --targets, followed by the queries. */
+/* Check the operands of `query`: first an index (none if there are --targets), then queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
     const size_t n_index = s->index.targets.n == 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oph_bins.c -- fills bins, and gives words to the empty ones.
  *
- * Filling is bound by a load, a minimum and a store a shingle. Even and odd shingles have separate
- * copies of the bins, so that if two neighbouring shingles fall into one bin, the second need not
- * wait for the store of the first.
+ * Filling is bound by one load, one minimum and one store per shingle. Even and odd shingles have
+ * separate copies of the bins, so that if two neighbouring shingles fall into one bin, the second
+ * need not wait for the store of the first.
  *
  * The search for donors has no branch that depends on the hashes, because a processor would
  * mispredict such a branch once for each empty bin. If many bins are filled, each empty bin reads
- * the next four bins on its list at once, and goes on if all four are empty. This takes K / (filled
- * bins) steps for each bin. If few bins are filled, the direction is reversed: each filled bin
- * offers itself to all bins, by a vector minimum over its row of offers. This takes K / 32
- * operations with AVX-512. Both ways cost the same near K / 2 filled bins. */
+ * the next four bins on its list at once, and goes on if all four are empty. With K bins, this
+ * takes K / (filled bins) steps for each bin. If few bins are filled, the direction is reversed:
+ * each filled bin offers itself to all bins, by a vector minimum over its row of offers. This takes
+ * K / 32 operations with AVX-512. Both ways cost the same near K / 2 filled bins. */
 #include <stdalign.h>
 #include <string.h>
 

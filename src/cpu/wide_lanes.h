@@ -46,7 +46,7 @@ typedef struct wide_pass {
     bool begun;
 } wide_pass;
 
-/* Return a number that is above every value, in the order in which lanes are compared. */
+/* Return a number that no value exceeds, in the order in which lanes are compared. */
 static inline u64_lanes no_value(const wide_kind kind)
 {
     return ~(u64_lanes){0} >> (kind == PRIME ? 1 : 0);

@@ -531,7 +531,7 @@ typedef struct trove {
     bm_exporter *exporter;
     bm_trove_numbers numbers;
     size_t words_bytes;  /* size of a band's words */
-    size_t record_bytes; /* size of a record, including the number */
+    size_t record_bytes; /* size of a record: the band's words and the document's number */
     uint32_t first, n;   /* first: the first band of this walk; n: number of bands in this walk */
     /* for each band of this walk: space for `cap` records */
     char *records;

@@ -719,7 +719,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
     bm_answer one, *best = &a->joined->best[self];
     bm_status status = BM_OK;
     if (!match(a, doc, &one))
-        return BM_OK; /* without an answer, `match` sets no bit */
+        return BM_OK; /* `match` has set no bits that `out` would clear */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
         BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));

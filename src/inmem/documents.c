@@ -23,7 +23,7 @@
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-#define LONG_RANGES  2u /* a document with more work than this number of ranges is long */
+#define LONG_RANGES  2u /* a document is long if it is more work than 2 full ranges */
 #define SHARES_LEFT  3u
 #define DOCS_A_RANGE 65536u
 

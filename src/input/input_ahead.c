@@ -50,7 +50,7 @@ typedef struct block {
     uint64_t stored; /* stored bytes of the source up to the end of this block */
     size_t pos, len;
     bool filling; /* members are being unpacked into this block */
-    bool failed;  /* unpacking failed: the reader reads the source again by itself */
+    bool failed;  /* unpacking failed: the reader has to read the source itself */
     char data[];  /* plan.block_bytes bytes */
 } block;
 

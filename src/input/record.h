@@ -22,8 +22,8 @@ typedef struct bm_record {
     /* Offset of the record's first byte in the file, if the source can read the record again from
      * there (bm_batch_source.reads_again); else undefined. */
     uint64_t place;
-    bool is_header;     /* a header row, or the byte order mark of an array (only in a split,
-                            never in a full parse) */
+    bool is_header;     /* a header row, or the byte order mark of an array; the record then comes
+                         * from a split, never from a full parse */
     bool bad;           /* only file, line, raw, reason and n_behind are set */
     const char *reason; /* the error, and in parentheses what was expected */
     uint64_t n_behind;  /* of a bad csv row: how many more lines a quote made part of the row */

@@ -294,7 +294,8 @@ typedef struct search {
     bm_error why;         /* the error of the first place that cannot be examined */
 } search;
 
-/* If `path` is a regular file, add it to `found` or `other`. Takes ownership of `path`. */
+/* If `path` is a new regular file, add it to `found` if its size fits, or make it `other` if it is
+ * the first whose size does not. Takes ownership of `path`. */
 static void try_path(search *s, char *path)
 {
     struct stat st;

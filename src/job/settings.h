@@ -67,7 +67,8 @@ extern const bm_job_row bm_job_rows[BM_N_JOBS];
 /* Identifies, in reports, the documents from which weights were computed. */
 typedef struct bm_weighed {
     uint64_t n_docs; /* documents in all inputs */
-    char digest[33]; /* digest of all document counts of shingles; "": not known yet */
+    char digest[33]; /* digest of the counts, of how many documents have each shingle; "": not
+                      * known yet */
 } bm_weighed;
 
 /* Settings for inputs that are listed in manifests. All jobs use set_fields, even without such

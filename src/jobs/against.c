@@ -354,7 +354,7 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
  * A bit set of marked rows of a directory of signatures. */
 
 typedef struct row_marks {
-    uint64_t *bits; /* n_rows / 64 + 1 words; bm_free */
+    uint64_t *bits; /* n_rows / 64 + 1 words; freed with bm_free */
     uint64_t n_rows;
     uint64_t n; /* number of marked rows */
 } row_marks;

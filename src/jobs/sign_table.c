@@ -137,7 +137,7 @@ static bm_status ingest(bm_job_context *context, bm_signed *made, bm_error *err)
 /* --- the call --- */
 
 /* Only the native CPU can compute directly in the columns. Refuse other devices; they need a job
- * that writes files. On failure, the caller still owns the table. */
+ * that writes files. At this time the caller still owns the stream of the table. */
 static bm_status check_devices(bm_job *job, bm_error *err)
 {
     BM_TRY(bm_job_context_pick(&job->context, err));

@@ -65,7 +65,7 @@ struct bm_json_exact {
     bm_json_path *split; /* `paths`, if the parser owns them; else NULL */
     size_t n_paths;
     size_t n_keys;  /* the last n_keys paths are the names that look like paths, taken as keys */
-    size_t *key_of; /* for each of these names: the index of the path of the same name */
+    size_t *key_of; /* for each of these n_keys paths: index of the requested path of this name */
     bm_json_field *with_keys; /* if n_keys > 0: the fields of all paths */
     follow *follows;
     gathered *begun;       /* memory for follow.begun of all paths */

@@ -264,7 +264,7 @@ void bm_turn_links_close(bm_turn_links *links);
  * Components are the connected components of the edges. A copy is in the group of its
  * representative. Stars are formed as in lsh/groups.h, in the order of preference of the documents.
  * So each removed document of a star has an edge to the document that is kept for it. The label of
- * a group is its smallest document.
+ * a group is the lowest number of its documents.
  *
  * Known documents are preferred to all documents of the job. In components, documents that found
  * the same known document are joined, and if a group has found a known document, no document of the

@@ -75,7 +75,7 @@ typedef struct set_prefixes_job {
 typedef struct part {
     uint64_t n;       /* number of shingles */
     uint64_t at;      /* number of counts that part_counts_next has returned for the part */
-    uint64_t first;   /* index of the part's first count in the column */
+    uint64_t first;   /* index of the part's first count in the column of all counts */
     uint64_t *blocks; /* offset of each block in the file of hashes */
     size_t cap;
     uint64_t *hashes; /* the block that is being filled */

@@ -52,7 +52,7 @@ typedef struct bm_shingle_batch {
     uint64_t n_weightless; /* documents in which all shingles have weight 0 */
     uint64_t n_empty;      /* documents without shingles, except short and unreadable ones */
     uint64_t n_short;      /* documents that have units, but fewer than a shingle has */
-    /* documents in another encoding (text/shingler.h), which have no shingles */
+    /* documents that are not in UTF-8 (text/unreadable.h), which have no shingles */
     uint64_t n_unreadable;
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
@@ -85,7 +85,7 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];
 }
 
-/* The message about the first unreadable document (text/shingler.h). */
+/* The message about the first unreadable document (text/unreadable.h). */
 #define BM_UNREADABLE_WARNING                                                                      \
     "more than a tenth of the text is U+FFFD or control characters: it was written in another "    \
     "encoding than UTF-8, and it and texts like it are kept without being compared (`iconv -f "    \
@@ -141,7 +141,7 @@ typedef struct bm_text_batch {
     size_t n_starts, cap_starts;
     uint64_t n_empty; /* documents without units, except unreadable ones */
     uint64_t n_short; /* documents with units, but fewer than K, except those left to the host */
-    uint64_t n_unreadable; /* texts in another encoding (text/shingler.h) */
+    uint64_t n_unreadable; /* texts that are not in UTF-8 (text/unreadable.h) */
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 

@@ -172,7 +172,7 @@ extern const bm_field_row bm_field_rows[BM_N_ROWS];
 const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts);
 /* The value of a field that is an enum or a number. */
 uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
-/* Set a field that is a word, a number, a bool or a character. */
+/* Set a field that is an enum, a number, a bool or a character. */
 void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
 /* Set a field that is a text, which is borrowed. */
 void bm_field_set_text(const bm_field_row *field, const bm_option_parts *parts, const char *text);

@@ -55,7 +55,7 @@ uint64_t bm_scheme_greatest_word(bm_scheme scheme)
                                                                    : UINT64_MAX;
 }
 
-/* The seed of the hash of nemo, which is the first multiplier of the scheme. It is drawn as in
+/* The seed of nemo's hash. This seed is the first multiplier of the scheme, drawn as in
  * sketch/scheme_nemo.c. */
 static uint32_t nemo_hash_seed(uint32_t seed)
 {

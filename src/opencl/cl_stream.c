@@ -209,7 +209,7 @@ static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void 
  * bytes. */
 
 #define BLOCK      256u
-#define RANKS      64u /* bytes of text between two counts of code points */
+#define RANKS      64u /* bytes of text after which the number of code points is stored again */
 #define ASCII      UINT32_MAX
 #define SUMS_BYTES sizeof(bm_content_sums)
 #define AHEAD      8u /* bytes that kernels may read after the end of a text (kernels/xxh3.h) */

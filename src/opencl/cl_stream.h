@@ -129,7 +129,7 @@ typedef struct bm_cl_stream {
     uint32_t head, n_busy; /* head: the oldest busy slot; n_busy: number of busy slots */
     uint32_t *sliced;      /* words of the document that is signed in slices */
     uint64_t factor;  /* odd, random: determines where hashes are in the tables of text_count.cl */
-    cl_event in_turn; /* event of the last kernel, if kernels may not overlap; else NULL */
+    cl_event in_turn; /* event of the last kernel, if kernels must not overlap; else NULL */
     double kernel_seconds;   /* time in bm_sign by the device's clock; measured only with
                                 `profile` */
     bool profile, zero_copy; /* zero_copy: the task's memory is used directly */

@@ -101,7 +101,7 @@ static bm_status manifest_check_size(const char *path, bm_manifest_budget budget
 {
     struct stat info;
     if (budget.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return BM_OK; /* the error is reported when the file is opened */
+        return BM_OK; /* an error is reported when the file is opened */
     const uint64_t bytes = (uint64_t)info.st_size;
     if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;

@@ -86,8 +86,9 @@ void bm_out_dir_close(bm_out_dir *dir);
  * false. */
 bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
                                 bool *found, bm_error *err);
-/* Set whether the files stay for bm_out_dir_open_again after bm_out_file_abort, and after close
- * without commit. Initially they do not. */
+/* Set whether bm_out_file_abort, and closing without a commit, leave the files in place, so that
+ * bm_out_dir_open_again finds them. Initially true only if an earlier job's directory was taken
+ * over. */
 void bm_out_dir_preserve(bm_out_dir *dir, bool preserve);
 /* List a file of state, and set *out to its path, which the caller frees. `name` begins with
  * BM_OUT_STATE_PREFIX, has no slash, and is not the name of the marker (else BM_ERR_INTERNAL). The

@@ -414,8 +414,8 @@ struct bm_span_lane {
      * that of the word before, and its length in bytes. */
     bm_buf coded_words;
     uint64_t last_word;
-    word_walk walks[2]; /* over words that end before a K-gram begins; over words that begin before
-                         * it ends */
+    word_walk walks[2]; /* [0]: over words that end before a K-gram begins; [1]: over words that
+                         * begin before the K-gram ends */
     /* The current document: */
     bm_hash128 within; /* hash of the document's value of the `within` field; combined with every
                         * hash */

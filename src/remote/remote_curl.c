@@ -388,7 +388,8 @@ static bool passes(bm_str text, size_t *at, char byte)
     return is_there;
 }
 
-/* Read "bytes FIRST-LAST/SIZE", where SIZE may be *; or read "bytes *", a slash and the size. */
+/* Read "bytes FIRST-LAST/SIZE" or "bytes ANY/SIZE". ANY is an asterisk, and the first SIZE may be
+ * one too. */
 static bool read_range(bm_str value, answer_head *h)
 {
     size_t at = 5;

@@ -397,7 +397,7 @@ uint64_t bm_remote_size(const bm_remote *remote)
     return remote->first.size;
 }
 
-/* The first block of the file that will be read. */
+/* The number of the first block that will be read of the file. */
 static uint64_t start_of(const bm_remote *file)
 {
     return file->from / file->remotes->block_bytes;

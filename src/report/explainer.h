@@ -204,7 +204,7 @@ bm_status bm_explain_overlap(bm_explainer *e, bm_error *err);
 void bm_explained_overlap_reset(bm_explained_overlap *overlap);
 
 /* --- explain_units.c --- */
-/* Fill e->cut. BM_NOT_FOUND: there is no cut at that byte of the document. */
+/* Fill e->cut. BM_NOT_FOUND: no cut covers the byte that the caller asked for. */
 bm_status bm_explain_cut(bm_explainer *e, bm_error *err);
 void bm_explained_cut_reset(bm_explained_cut *cut);
 

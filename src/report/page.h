@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.h -- all data of a page of `report`: filled by readers of the directory and its inputs, then
- * written as one JSON object. --json prints its public members; the page is filled from all
- * members.
+ * written as one JSON object. --json prints the public members of this object; the HTML page
+ * is filled from all of them.
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons

@@ -133,7 +133,7 @@ static bm_status page_least_offer(bm_page_least *least, const bm_page_offer *off
     return BM_OK;
 }
 
-/* Show the selected pairs. */
+/* Append the selected pairs to *out, and have their documents shown. */
 static bm_status page_least_show(const bm_page_least *least, bm_page *p, bm_page_pairs *out,
                                  bm_error *err)
 {

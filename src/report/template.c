@@ -358,7 +358,7 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
         const double all = (double)count_of(other);
         put_text(f, bm_svg_share(all > 0 ? floor(1000.0 * n / all + .5) / 10 : 0).text);
         put_text(f, " %");
-    } else if (same(word, "mib")) { /* a number of bytes */
+    } else if (same(word, "mib")) { /* bytes, shown as whole MiB */
         put_text(f, bm_svg_count((count_of(value) + (1u << 19)) >> 20).text);
     } else if (same(word, "seconds")) {
         put_seconds(f, value);

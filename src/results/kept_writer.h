@@ -50,9 +50,9 @@ typedef struct bm_kept_cfg {
     const bm_input_set *set;
     bm_records kept;
     bm_written written;
-    /* A lock that two open writers share, each of which has half of the memory. It is held for
-     * reading while a table is written within a share of the memory, and for writing while one
-     * table uses all memory. NULL: there is no second writer. */
+    /* Shared by two open writers, which have half of the memory each. A table that fits into
+     * its lane's part of that half is written under the read lock. Any other table is written with
+     * all memory, under the write lock. NULL: there is no second writer. */
     pthread_rwlock_t *halves;
     bm_pack_pool *pool; /* set by the writer itself; NULL at open */
 } bm_kept_cfg;

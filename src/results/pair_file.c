@@ -3,9 +3,9 @@
  *
  * A number with six decimals, as bandmill writes them, is read as an integer of millionths. Any
  * other number must match the grammar digits [. digits] [e [+-] digits], so rows with "nan", "0x1"
- * or " 1" are bad. strtod_l reads it in the C locale, whatever the locale of the program. Either
- * way, the result is the double nearest to the number. So a similarity that is written like the
- * threshold is read as equal to it.
+ * or " 1" are bad. strtod_l reads such a number in the C locale, whatever the locale of the
+ * program. Either way, the result is the double nearest to the number. So a similarity that is
+ * written like the threshold is read as equal to it.
  *
  * Tests: tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"

@@ -23,9 +23,9 @@ typedef struct bm_oph_plan {
     /* element bm_oph_order_at(…, bin, i) is the i-th donor that `bin` tries. Each donor occurs
      * once; padding up to a multiple of BM_OPH_STEPS follows */
     uint16_t *order;
-    /* [donor][bin]: the rank of `donor` among the donors that `bin` tries, so that element
-     * bm_oph_order_at(…, bin, rank) of `order` is `donor`. With at most BM_OPH_PACKED bins, the
-     * element is 256 * rank + donor. */
+    /* offers[donor][bin] is the rank of `donor` among the donors that `bin` tries, so
+     * order[bm_oph_order_at(…, bin, rank)] is `donor`. With at most BM_OPH_PACKED bins,
+     * offers[donor][bin] is 256 * rank + donor instead. */
     uint16_t *offers;
 } bm_oph_plan;
 

@@ -60,8 +60,8 @@ typedef struct bm_scheme_device {
 
 typedef struct bm_scheme_ops {
     bm_scheme scheme; /* model/option_names.c has its name, under BM_OPTION_SCHEME */
-    bool prefix;      /* word i depends only on coefficients i, so the first words can be computed
-                       * alone */
+    bool prefix;      /* word i depends only on the i-th coefficients, so the first words can be
+                       * computed without the others */
     bool weighted;    /* shingles have weights, and `sign_weighted` signs; otherwise `sign` does */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
     /* The scalar reference, which is the definition of the scheme: every backend must make exactly

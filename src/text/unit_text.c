@@ -413,8 +413,8 @@ static bm_status end_units(mapping *m, size_t len, bm_error *err)
     return left || each ? end_unit(m, m->joined.len, m->to, m->joined.len, err) : BM_OK;
 }
 
-/* Process bytes from … to-1 of the text. Their characters must not combine with characters
- * outside. */
+/* Process the bytes text[from] to text[to - 1]. Their characters must not combine with characters
+ * outside this range. */
 static bm_status walk_exactly(mapping *m, bm_str text, size_t from, size_t to, bm_error *err)
 {
     const bm_str stretch = {text.data, to};
