@@ -2,14 +2,15 @@
 /* planted.c -- documents of about 1 kB with planted duplicates of known similarity, or with one of
  * the contents that make a naive program quadratic; JSON Lines on stdout.
  *
- *     planted N [--mode clusters|identical|one-word|one-band] [--seed S] [--truth FILE]
+ *     planted N [--mode clusters|identical|one-word|one-band] [--shingles S] [--seed S]
+ *         [--truth FILE]
  *
- *     clusters   154 words a document, which are 150 different word 5-shingles. Of 20 documents 9
- *                stand alone, 8 are four pairs, 3 are one cluster: a base and two edited copies. An
- *                edit replaces a word in the middle of a window of 5 shingles of its own, so that m
- *                edits leave 150 - 5m common shingles: J = (150 - 5m) / (150 + 5m), exactly. Copies
- *                of one base have no window in common, so for them
- *                J = (150 - 5m - 5n) / (150 + 5m + 5n). The order is a permutation; nothing is
+ *     clusters   154 words a document, which are S = 150 different word 5-shingles (--shingles).
+ *                Of 20 documents 9 stand alone, 8 are four pairs, 3 are one cluster: a base and two
+ *                edited copies. An edit replaces a word in the middle of a window of 5 shingles of
+ *                its own, so that m edits leave S - 5m common shingles:
+ *                J = (S - 5m) / (S + 5m), exactly. Copies of one base have no window in common, so
+ *                for them J = (S - 5m - 5n) / (S + 5m + 5n). The order is a permutation; nothing is
  *                remembered, so N is not bounded by memory. --truth lists the planted pairs: id_a,
  *                id_b, Jaccard similarity.
  *     identical  N times one text.
@@ -30,18 +31,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS      154u
-#define SHINGLES   (WORDS - 4u)
-#define WINDOWS    (SHINGLES / 5u)
-#define BLOCK      20u /* the kinds of documents repeat after this many */
-#define NEAR_WORDS 80u
-#define FEW_WORDS  76u
-#define PHRASE     "zeta epsilon xi beta alpha"
+#define SHINGLES       150u  /* unless --shingles says otherwise */
+#define SHINGLES_LEAST 25u   /* a document has at most 5 edits */
+#define SHINGLES_MOST  1000u /* so that a document fits into a line */
+#define BLOCK          20u   /* the kinds of documents repeat after this many */
+#define NEAR_WORDS     80u
+#define FEW_WORDS      76u
+#define PHRASE         "zeta epsilon xi beta alpha"
 
 typedef enum mode { CLUSTERS, IDENTICAL, ONE_WORD, ONE_BAND } mode;
 
 typedef struct options {
     uint64_t n, seed;
+    uint32_t shingles; /* of a document, in clusters */
     mode mode;
     const char *truth;
 } options;
@@ -120,11 +122,12 @@ static char *clusters_text(char *to, const options *o, uint64_t place)
 {
     uint64_t block = place / BLOCK * BLOCK;
     const role *r = &roles[place - block];
-    for (uint32_t w = 0; w < WORDS; w++) {
-        uint32_t window = w >= 4 && (w - 4) % 5 == 0 ? (w - 4) / 5 : WINDOWS;
+    const uint32_t words = o->shingles + 4, windows = o->shingles / 5;
+    for (uint32_t w = 0; w < words; w++) {
+        uint32_t window = w >= 4 && (w - 4) % 5 == 0 ? (w - 4) / 5 : windows;
         bool edited = window >= r->window && window < (uint32_t)r->window + r->edits;
         uint64_t stream = edited ? place : block + r->base;
-        to = put_word(to, draw(o->seed, 2 + stream, edited ? WORDS + w : w));
+        to = put_word(to, draw(o->seed, 2 + stream, edited ? words + w : w));
     }
     return to;
 }
@@ -170,9 +173,9 @@ static int write_documents(const options *o)
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
-static double similarity(uint32_t edits)
+static double similarity(uint32_t shingles, uint32_t edits)
 {
-    return (double)(SHINGLES - 5 * edits) / (double)(SHINGLES + 5 * edits);
+    return (double)(shingles - 5 * edits) / (double)(shingles + 5 * edits);
 }
 
 /* The inverse of `step` modulo n: maps positions back to the documents of a block. */
@@ -207,7 +210,7 @@ static int write_truth(const options *o)
                                     o->n);
             uint64_t a = ids[0] < ids[1] ? ids[0] : ids[1], b = ids[0] < ids[1] ? ids[1] : ids[0];
             fprintf(file, "%" PRIu64 "\t%" PRIu64 "\t%.6f\n", a, b,
-                    similarity((uint32_t)q->edits + r->edits));
+                    similarity(o->shingles, (uint32_t)q->edits + r->edits));
         }
     }
     return fclose(file) == 0 ? 0 : 1;
@@ -216,7 +219,7 @@ static int write_truth(const options *o)
 static bool parse(int argc, char **argv, options *o)
 {
     static const char *const modes[] = {"clusters", "identical", "one-word", "one-band"};
-    *o = (options){.seed = 1};
+    *o = (options){.seed = 1, .shingles = SHINGLES};
     if (argc < 2 || argc % 2 != 0 || argv[1][0] < '0' || argv[1][0] > '9')
         return false;
     o->n = strtoull(argv[1], NULL, 10);
@@ -225,6 +228,10 @@ static bool parse(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--seed") == 0) {
             o->seed = strtoull(argv[i + 1], NULL, 10);
             known = true;
+        } else if (strcmp(argv[i], "--shingles") == 0) {
+            const unsigned long given = strtoul(argv[i + 1], NULL, 10);
+            o->shingles = (uint32_t)given;
+            known = given >= SHINGLES_LEAST && given <= SHINGLES_MOST;
         } else if (strcmp(argv[i], "--truth") == 0) {
             o->truth = argv[i + 1];
             known = true;
@@ -245,8 +252,10 @@ int main(int argc, char **argv)
 {
     options o;
     if (!parse(argc, argv, &o)) {
-        fprintf(stderr, "planted N [--mode clusters|identical|one-word|one-band] [--seed S] "
-                        "[--truth FILE]\n");
+        fprintf(stderr,
+                "planted N [--mode clusters|identical|one-word|one-band] "
+                "[--shingles %u..%u] [--seed S] [--truth FILE]\n",
+                SHINGLES_LEAST, SHINGLES_MOST);
         return 2;
     }
     if ((o.truth != NULL && write_truth(&o) != 0) || write_documents(&o) != 0) {

@@ -3,6 +3,7 @@
 # scale.sh [PROGRAM [PLANTED [OUT.json]]] -- `dedup` of streamed documents of about 1 kB within --memory: 1, 2, 5 and 10 million (SIZES)
 # with planted pairs of known similarity (planted.c), 2 GiB (MEMORY), 2 threads (THREADS), the native CPU. Nothing but the temporary
 # files touches the disk: 1.3 kB a document under TEMP (default: TMPDIR or /tmp; skipped with a message where there is no room).
+# SHINGLES=50: documents of about 300 bytes, with that many shingles.
 # Prints and writes as JSON: wall seconds, CPU seconds of the program alone, documents a second, peak memory, bytes of temporary files,
 # the share of planted pairs found at each similarity beside the S-curve's, and pairs within groups that were not planted.
 # Fails where memory passes MEMORY + 64 MiB, where a group holds what was not planted together, or where the documents a second of the
@@ -16,6 +17,7 @@ program=${1:-$root/build/release/bandmill}
 planted=${2:-$root/build/release/bench/planted}
 out=${3:-}
 memory=${MEMORY:-2G}
+shingles=${SHINGLES:-150}
 temp=${TEMP:-${TMPDIR:-/tmp}}
 work=$(mktemp -d "$temp/bandmill_scale.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -44,12 +46,12 @@ recall() {
 }
 
 measure() { # measure N
-    need=$(($1 * 14 / 10)) free=$(df -Pk "$temp" | awk 'NR == 2 { print $4 }')
+    need=$(($1 * (9 * shingles + 80) / 1024)) free=$(df -Pk "$temp" | awk 'NR == 2 { print $4 }')
     if [ "$need" -gt "$free" ]; then
         echo "scale.sh: $1 documents left out: $need KiB needed under $temp, $free free" >&2
         return 0
     fi
-    "$planted" "$1" --truth "$work/truth.tsv" |
+    "$planted" "$1" --shingles "$shingles" --truth "$work/truth.tsv" |
         bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time "$program" dedup - --device cpu --threads "${THREADS:-2}" --memory "$memory" \
             --temp-dir "$temp" --kept no --force -q -o "$work/out" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
     tail -n 1 "$work/said" | {

@@ -181,10 +181,10 @@ typedef struct bm_pairs_options {
      * second documents. */
     bm_measure measure;
     /* true: rows have a fourth column, `edit`, with the Levenshtein distance of the two texts as
-     * they were read, in code points. For this the inputs are read once more; the arrays of a table
-     * in memory are kept. The inputs of signatures must still be there. If a pair would take more
-     * than 10^10 cells, its column is empty, and the pair is counted
-     * (bm_result_counts.edit_unknown). */
+     * they were read, in code points. For this the inputs are read a second time; the library holds
+     * the arrays of a table in memory until then. If signatures are read, the files that were
+     * signed must still be there. If the product of the two lengths exceeds 10^10, the column is
+     * empty, and the pair is counted (bm_result_counts.edit_unknown). */
     bool edit;
     uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines always have all digits */
 } bm_pairs_options;

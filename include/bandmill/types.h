@@ -262,8 +262,8 @@ typedef enum bm_candidate_rule {
 /* The measure of similarity of two sets. */
 typedef enum bm_measure {
     BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
-    /* Exact. For two documents: |x and y| / |the smaller of them|, which is the greater of the two
-     * shares. For a query: |query and target| / |query| */
+    /* Always exact, never estimated. For two documents: |x and y| / |the smaller of them|, which is
+     * the greater of the two shares. For a query: |query and target| / |query| */
     BM_MEASURE_CONTAINMENT
 } bm_measure;
 typedef enum bm_verify {

@@ -289,7 +289,7 @@ void bm_column_leave_part(const bm_column *column, size_t from, size_t to)
     from = from < of_file ? of_file : from;
     to = to < bytes ? to : bytes;
     if (to > from)
-        madvise((char *)column->data + from, to - from, MADV_DONTNEED); /* the file keeps them */
+        madvise((char *)column->data + from, to - from, MADV_DONTNEED); /* the file has the data */
 }
 
 void bm_column_leave(const bm_column *column)

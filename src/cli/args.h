@@ -24,8 +24,8 @@ typedef enum arg_type {
     ARG_COUNT,  /* uint32_t: the number of times that the option occurs */
     ARG_TEXT,   /* const char *: not empty */
     ARG_LIST,   /* arg_list: each occurrence appends a text */
-    ARG_CHOICE, /* int, an enum or bool, depending on the field's size: the value of a word of
-                 * args_choice */
+    ARG_CHOICE, /* int, enum or bool, depending on the field's size: the value of one of the words
+                 * that args_choice lists */
     ARG_WHOLE,  /* uint32_t or uint64_t, depending on the field's size: a number from `min` to
                  * `max` */
     ARG_SIZE,   /* uint64_t: bytes from `min` to `max`; K, KB, KiB, M … T are powers of 1024 */

@@ -65,7 +65,7 @@ static bm_status grow(bm_corpus *corpus, size_t n, bm_error *err)
         {&sets->places_column, &sets->places, sizeof *sets->places, stay, true}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         BM_TRY(grow_array(&arrays[i], n, apart ? cfg->temp_dir : NULL, err));
-    if (copies->rep == NULL) { /* set only once, like the pointers to elements */
+    if (copies->rep == NULL) { /* set only once, as in grow_array */
         copies->sizes = corpus->sizes;
         copies->skip = corpus->skip;
         copies->rep = corpus->rep;

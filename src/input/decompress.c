@@ -188,7 +188,7 @@ static bm_status run_pieces(bm_decompress *d, bm_decompress_step *step, bm_error
     bm_status status = d->failed;
     bool more = true;
     while (send_piece(p, step) && status == BM_OK && more && fill_piece(p, step)) {
-        const bool straight = step->out_cap - step->n_out >= PIECE_BYTES; /* saves a copy */
+        const bool straight = step->out_cap - step->n_out >= PIECE_BYTES; /* into the output */
         bm_decompress_step inner = {.in = {p->in, p->in_len},
                                     .used = p->used,
                                     .out = straight ? step->out + step->n_out : p->out,

@@ -78,7 +78,7 @@ typedef struct bm_checkpoint_more {
     uint64_t (*unsaved_bytes)(const void *ctx); /* estimated bytes that saving would write now */
     bool (*can_save)(const void *ctx);          /* NULL: always */
     uint64_t (*n_records)(const void *ctx);     /* records read so far; NULL: job->counts.records */
-    /* A sorter that uses the file of sets instead of a corpus; NULL: there is none. *sorter is open
+    /* The sorter that owns the file of sets in a job without a corpus; NULL: none. *sorter is open
      * when saved work is loaded, and NULL once the sorter is closed. A checkpoint saves the sorter
      * before it calls `save`, and sets `runs` to the list of its runs. `save` must store that
      * list. */

@@ -108,8 +108,8 @@ out:
     return status;
 }
 
-/* Split one part of a path, "name" or "name[][]…", into parts, which are written to `part`.
- * Returns the end of these parts. If the part has only brackets, it is a name. */
+/* Split a component of a path, "name" or "name[][]…", into a name and one part per "[]", and write
+ * these to `part`. Returns their end. A component that begins with "[]" has the name "[]". */
 static bm_str *split_part(bm_str text, bm_str *part)
 {
     size_t n_arrays = 0;

@@ -319,8 +319,8 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
 
 #define MEMBER_BYTES 18u /* 12 bytes for each member, and half as much again while arrays grow */
 
-/* The state of a band for the centre of a row. Its bucket is SMALL (or the centre has no bucket),
- * CROWDED and not walked yet, WALKED, or CLOSED. */
+/* The state of the centre's bucket in a band: SMALL (also if there is no bucket), CROWDED and not
+ * walked yet, WALKED, or CLOSED. */
 enum { SMALL, CROWDED, WALKED, CLOSED };
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)

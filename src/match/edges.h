@@ -285,8 +285,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
 void bm_grouping_reset(bm_grouping *grouping);
 
 /* match_stars -- finds the edges that stars need: all edges of small buckets and, in crowded
- * buckets, the edges between each centre and the documents that no star had taken when it became a
- * centre. */
+ * buckets, the edges between each centre and the documents that were still in no star when the
+ * centre was chosen. */
 
 /* settings.stars is the order in which documents become centres. `job` is the search for
  * candidates, with the keys of the result. If stats->n_cut is 0, these edges lead to the same stars

@@ -141,7 +141,7 @@ typedef struct bm_backend_ops {
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;
 
-/* The first member of every backend. The state of the kind of backend follows. */
+/* The first member of the struct of every backend. Members of its kind of backend follow. */
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;

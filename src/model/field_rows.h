@@ -135,7 +135,7 @@ typedef struct bm_field_row {
     const char *key;  /* in manifests and reports; NULL: the same as `name` */
     bm_field_part part;
     bm_field_type type;
-    bm_option option; /* if the field has words: the option that defines them */
+    bm_option option; /* the option that defines the words of the values, if they have some */
     /* its bit in set_fields; 0: it makes no difference whether the default was set explicitly */
     uint64_t bit;
     uint32_t uses;

@@ -7,14 +7,16 @@
  *     likewise, less than ten minutes ago,    not at all: the rows of that listing are returned
  *     it had no GPU, and only GPUs are
  *     needed
- *     hung with at least this time limit,     not at all: the hang is reported again
- *     less than ten minutes ago
+ *     hung less than ten minutes ago,         not at all: the hang is reported again
+ *     within a time limit at least as long
+ *     as that of this call
  *     anything else                           by a child process, with a time limit
  *
  * The thread costs nothing beyond the listing; the child costs one process more. Both list the
  * devices that are present now. If old rows are returned, no driver is loaded into this process.
  * This saves 50 MB of memory and 50 ms, for libraries that a job would not use (PoCL loads LLVM).
- * || A driver that once listed its devices may still hang if its device is lost. In that case its
+ *
+ * A driver that once listed its devices may still hang if its device is lost. In that case its
  * thread remains, with all memory that it may use, and is counted (bm_device_settings.n_stuck).
  *
  * Tests: tests/fault/icd/drivers.sh, tests/unit/opencl/test_cl_list.c */

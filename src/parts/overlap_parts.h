@@ -103,7 +103,7 @@ typedef struct bm_item {
 typedef struct bm_item_class {
     uint64_t begin; /* its own shingles are sets[begin … end-1] of bm_items, ascending */
     uint64_t end;
-    uint64_t n;     /* number of its counting shingles, including those of its group */
+    uint64_t n;     /* number of its shingles that are not stopped, including those of its group */
     uint32_t units; /* units in each shingle: as many as the job's shingles have, or fewer if the
                      * items are short */
     uint32_t group; /* the group that has its other shingles; BM_NO_CLASS: no group */

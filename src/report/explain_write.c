@@ -74,7 +74,7 @@ static void end_row(page *p)
         p->status = bm_rows_flush(p->rows, false, p->err);
 }
 
-/* Write text escaped as in our files. Characters that terminals hide are escaped too. */
+/* Write text escaped as in our TSV files. Characters that terminals hide are escaped too. */
 static void put_escaped(page *p, bm_str text)
 {
     bm_buf escaped = {0};

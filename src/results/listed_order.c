@@ -184,8 +184,8 @@ static bm_status place_by_groups(bm_listed_docs *docs, const bm_result_dir *dir,
                                 "a document of the pairs is in none of the groups", err);
 }
 
-/* Without groups.jsonl: order each document that is not the a of a row after the a of its last row.
- * Documents with the same a are ordered by their last rows. */
+/* Without groups.jsonl: a document that is `a` in no row follows the `a` of the last row that has
+ * the document. Documents that follow the same `a` are ordered by their last rows. */
 static void place_by_rows(bm_listed_docs *docs)
 {
     for (size_t i = 0; i < docs->n; i++) {

@@ -345,8 +345,8 @@ static bm_str block_at(bm_str text, size_t at)
 
 /* --- units --- */
 
-/* End the incomplete unit before byte `end` of the joined text, and before offset `to` of the text.
- * The next unit begins at byte `next` of the joined text. */
+/* End the current unit: it ends before byte `end` of the joined text, which is before byte `to` of
+ * the original text. The next unit begins at byte `next` of the joined text. */
 static bm_status end_unit(mapping *m, size_t end, size_t to, size_t next, bm_error *err)
 {
     BM_TRY(m->fn(m->ctx, m->n++, (bm_str){m->joined.data + m->begin, end - m->begin}, m->from, to,
