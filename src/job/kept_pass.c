@@ -628,6 +628,7 @@ static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
                            bm_kept_writer *writer, bm_error *err)
 {
     for (size_t i = 0; i < job->docs.n; i++) {
+        bm_doc_table_pass(&job->docs, i);
         if (dropped[i] == 0)
             BM_TRY(bm_kept_writer_id(writer, bm_doc_table_id(&job->docs, i), err));
     }

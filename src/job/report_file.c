@@ -1048,10 +1048,11 @@ static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grou
     const bool known = grouping != NULL && job->counts.results.removed_bytes != BM_COUNT_UNKNOWN;
     if (known && (bytes = bm_alloc_zero(job->inputs.names.n, sizeof *bytes)) == NULL)
         json->status = BM_ERR_NOMEM;
-    for (size_t i = 0; bytes != NULL && i < grouping->n; i++)
+    for (size_t i = 0; bytes != NULL && i < grouping->n; i++) {
+        const bm_doc_row *row = bm_doc_table_row(&job->docs, i);
         if (grouping->reason[i] != BM_REASON_KEPT)
-            bytes[bm_doc_table_row(&job->docs, i)->file] +=
-                bm_doc_table_row(&job->docs, i)->text_bytes;
+            bytes[row->file] += row->text_bytes;
+    }
     report_inputs(json, job, bytes);
     bm_free(bytes);
 }

@@ -194,6 +194,7 @@ out:
 static bm_status add_ids(const context *c, size_t begin, size_t end, bm_buf *out, bm_error *err)
 {
     for (size_t i = begin; i < end; i++) {
+        bm_doc_table_pass(c->docs, i);
         if (c->dropped != NULL && c->dropped[i] != 0)
             continue;
         BM_TRY(bm_tsv_escape(out, bm_doc_table_id(c->docs, i), err));
@@ -345,6 +346,7 @@ static bm_status add_removed(const context *c, size_t begin, size_t end, bm_buf 
     bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         bm_grouping_leave(g, i);
+        bm_doc_table_pass(c->docs, i);
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
         const bm_doc_row *row = bm_doc_table_row(c->docs, i);

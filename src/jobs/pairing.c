@@ -422,8 +422,11 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 static uint64_t count_equal(const bm_corpus *corpus)
 {
     uint64_t n = 0;
-    for (size_t i = 0; corpus->n_identical > 0 && i < corpus->n; i++)
+    for (size_t i = 0; corpus->n_identical > 0 && i < corpus->n; i++) {
+        if (corpus->cfg.docs != NULL)
+            bm_doc_table_pass(corpus->cfg.docs, i);
         n += corpus->rep[i] != i && !bm_corpus_same_text(corpus, i, corpus->rep[i]);
+    }
     return n;
 }
 

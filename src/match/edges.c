@@ -621,6 +621,7 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
     bm_losses sum = {0};
     for (size_t i = 0; i < from->grouping->n; i++) {
         bm_grouping_leave(from->grouping, i);
+        bm_doc_table_pass(docs, i);
         if (from->grouping->reason[i] == BM_REASON_KEPT)
             continue;
         const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes,

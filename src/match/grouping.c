@@ -266,6 +266,7 @@ static uint8_t copy_reason(const bm_corpus *corpus, size_t doc, size_t other)
 static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
+    const bm_doc_table *docs = match->settings.corpus->cfg.docs;
     size_t n = 0;
     bm_status status = BM_OK;
     bm_pair *pairs = NULL;
@@ -274,6 +275,8 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
         bm_grouping_leave(out, i);
         if (i % BM_GROUPING_LEAVE == 0)
             bm_column_leave(&match->result.earlier.column);
+        if (docs != NULL)
+            bm_doc_table_pass(docs, i);
         if (bm_grouping_is_known(out, i)) {
             bm_known_reason(match, out, (uint32_t)i);
             continue;
@@ -285,11 +288,13 @@ static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *
             out->reason[i] = BM_REASON_CONTAINED; /* bm_holders_group has set the similarity */
             continue;
         }
-        out->similarity[i] = 1.0;
-        out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT
-                                           : copy_reason(match->settings.corpus, i, out->kept[i]);
-        if (copy)
+        if (copy) {
+            out->similarity[i] = 1.0;
+            out->reason[i] = out->kept[i] == i
+                                 ? BM_REASON_KEPT
+                                 : copy_reason(match->settings.corpus, i, out->kept[i]);
             continue;
+        }
         double similarity;
         if (is_known(match, (uint32_t)i, out->kept[i], &similarity)) {
             set_reason(match, out, (uint32_t)i, similarity);

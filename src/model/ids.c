@@ -280,8 +280,7 @@ void bm_doc_table_end_adding(bm_doc_table *table)
 
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
-    if (row % BM_DOC_LEAVE_ROWS == 0)
-        bm_doc_table_leave_for(table, row);
+    bm_doc_table_pass(table, row);
     return bm_id_set_id(&table->ids, (uint32_t)row);
 }
 

@@ -221,11 +221,16 @@ void bm_doc_table_leave(const bm_doc_table *table);
  * for the same row a short time ago, because a document may be read once for each of a million
  * copies. */
 void bm_doc_table_leave_for(const bm_doc_table *table, size_t row);
-/* Get a row (bm_doc_table_row), or its id as given, unescaped (bm_doc_table_id). Any thread. */
-static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
+/* Call this for each row while walking over the table in order, if only some rows are read. */
+static inline void bm_doc_table_pass(const bm_doc_table *table, size_t row)
 {
     if (row % BM_DOC_LEAVE_ROWS == 0)
         bm_doc_table_leave_for(table, row);
+}
+/* Get a row (bm_doc_table_row), or its id as given, unescaped (bm_doc_table_id). Any thread. */
+static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
+{
+    bm_doc_table_pass(table, row);
     return &table->rows[row];
 }
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);

@@ -122,11 +122,13 @@ static bm_status count(overlapping *o, uint8_t *dropped, bm_error *err)
         bm_overlap_count_cuts(&o->found, dropped, &counts->unit);
     counts->removed = 0;
     counts->results.removed_bytes = 0;
-    for (size_t i = 0; i < context->docs.n; i++)
+    for (size_t i = 0; i < context->docs.n; i++) {
+        const bm_doc_row *row = bm_doc_table_row(&context->docs, i);
         if (dropped[i] != 0) {
             counts->removed++;
-            counts->results.removed_bytes += bm_doc_table_row(&context->docs, i)->text_bytes;
+            counts->results.removed_bytes += row->text_bytes;
         }
+    }
     counts->kept = counts->documents - counts->removed;
     counts->edges = counts->overlap.rows = o->sums.rows;
     counts->overlap.found = 0;
