@@ -115,9 +115,9 @@ out:
 
 /* If the existing output is the finished output of the same job, set *out to its summary, which the
  * caller owns. Otherwise, set *out to NULL. The report of the output must have the same program,
- * settings and inputs, and all files that it lists must exist. The inputs are compared last, because
- * their digests require reading them. If the job is done, remains of its work directory are removed,
- * unless a running job holds them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
+ * settings and inputs, and all files that it lists must exist. The inputs are compared last,
+ * because their digests require reading them. If the job is done, remains of its work directory are
+ * removed, unless a running job holds them. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_CANCELLED. */
 static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;

@@ -6,8 +6,8 @@
  * Only one group is in memory: its ids and pairs, and its shingles if pairs must be computed again.
  * Threads are used while inputs are read and pairs are verified.
  *
- * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh Tests:
- * tests/fault/explain_calls.c */
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
+ * Tests: tests/fault/explain_calls.c */
 #include <bandmill/explain.h>
 
 #include <inttypes.h>
