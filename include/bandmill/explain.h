@@ -55,7 +55,7 @@ typedef struct bm_explain_summary {
     bool from_inputs; /* the pairs were computed again, because dedup had not written pairs.tsv */
     /* if two documents were given: */
     uint64_t links;    /* links of the shortest chain */
-    uint64_t cut;      /* least number of links whose removal separates the two */
+    uint64_t cut;      /* number of links to remove, at least, to separate the two */
     double weakest;    /* similarity of the weakest link; NAN: not known */
     double similarity; /* similarity of A and B or, for overlap, the coverage; NAN: not known */
     /* if a group was given: */
@@ -76,10 +76,11 @@ static inline void bm_explain_options_init(bm_explain_options *options)
  *
  * Documents that are joined by links of similarity 1 are copies, and count as one document in
  * chains, cuts and bridges. The chain has as few links as possible. Of several such chains, the
- * chain with the most similar weakest link is chosen. Of several of these, the chain is chosen
- * whose documents come first in the inputs, compared one by one from A on. The cut has as few links
- * as possible too. Of several such cuts, the cut that leaves the fewest documents with A is
- * chosen. */
+ * chain with the most similar weakest link is chosen. If several of these are left, their
+ * documents are compared one by one from A on, and the chain with the earlier document is chosen.
+ *
+ * The cut has as few links as possible too. Of several such cuts, the cut that leaves the fewest
+ * documents with A is chosen. */
 BM_API bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                             bm_error *err);
 

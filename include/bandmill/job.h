@@ -269,8 +269,7 @@ typedef struct bm_result_counts {
      * distinct shingles; and how many of these shingles are not in the kept document.
      * BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
-    uint64_t edit_unknown; /* pairs of which the edit distance is not computed, because it would
-                              take too many cells */
+    uint64_t edit_unknown; /* pairs without an edit distance: their texts are too long for it */
     uint64_t divided;      /* components larger than bm_dedup_options.max_group_size */
 } bm_result_counts;
 

@@ -49,7 +49,7 @@ bm_status bm_copy_bytes(const char *text, size_t len, char **out, bm_error *err)
 #define bm_grow_array(array, cap, need, err)                                                       \
     bm_grow((array), (cap), (need), sizeof **(array), (err))
 
-/* The function behind bm_grow_array. `array` is the address of a pointer to elements of `size`
+/* The function that bm_grow_array calls. `array` is the address of a pointer to elements of `size`
  * bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
