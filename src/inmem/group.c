@@ -103,8 +103,7 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
 {
     const size_t n = options->n_docs;
     const bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n};
-    const bm_keep_column sizes = {
-        .first = options->sizes, .stride = sizeof(uint64_t), .width = sizeof(uint64_t)};
+    const bm_keep_column sizes = {.numbers = options->sizes, .width = sizeof(uint64_t)};
     bm_keep_rank rank;
     bm_turns turns = {0};
     BM_TRY(check_pairs(list, err));

@@ -253,8 +253,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    if (rank_doc(s) == 0) /* the table may use files, since ranking does not need its lengths */
-        context->docs.temp_dir = s->temp_dir;
+    context->docs.temp_dir = s->temp_dir;
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
                                  .hashes_of_long = cfg.never_kept,
@@ -355,35 +354,64 @@ out:
     return status;
 }
 
-/* Rank by rules that read no field. The data that such rules need are in memory. */
+/* Copy the lengths of the documents into an array, *out, and describe it as a column. A rank reads
+ * its columns in any order, which would bring all rows into memory. */
+static bm_status copy_lengths(const bm_doc_table *docs, bm_keep_column *column, void **out,
+                              bm_error *err)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < docs->n; i++) {
+        const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes;
+        longest = bytes > longest ? bytes : longest;
+    }
+    const bool wide = longest > UINT32_MAX;
+    const size_t width = wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    *out = bm_alloc(docs->n, width);
+    if (*out == NULL)
+        return bm_fail_nomem(err, docs->n * width);
+    for (size_t i = 0; i < docs->n; i++) {
+        const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes;
+        if (wide)
+            ((uint64_t *)*out)[i] = bytes;
+        else
+            ((uint32_t *)*out)[i] = (uint32_t)bytes;
+    }
+    column->numbers = *out;
+    column->width = width;
+    return BM_OK;
+}
+
+/* Rank by rules that read no field. */
 static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
 {
     const bm_job_context *context = &pairing->job->context;
     const bm_keep_rules *rules = &context->settings->keep;
     const bm_doc_table *docs = &context->docs;
     bm_keep_column *columns = NULL;
-    uint32_t **places = NULL; /* one array per rule of kind `sources`; NULL for other rules */
+    void **arrays = NULL; /* the data of each column */
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
-    BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
+    BM_TRY_OUT(bm_new_zero(&arrays, rules->n, err));
     for (size_t i = 0; i < rules->n; i++) {
-        columns[i] = (bm_keep_column){.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
-                                      .stride = sizeof *docs->rows,
-                                      .width = sizeof docs->rows->text_bytes,
-                                      .greatest = rules->rules[i].kind == BM_KEEP_RULE_LONGEST};
-        if (rules->rules[i].kind != BM_KEEP_RULE_SOURCES)
+        columns[i].greatest = rules->rules[i].kind == BM_KEEP_RULE_LONGEST;
+        if (rules->rules[i].kind != BM_KEEP_RULE_SOURCES) {
+            BM_TRY_OUT(copy_lengths(docs, &columns[i], &arrays[i], err));
             continue;
-        BM_TRY_OUT(place_sources(context, &rules->rules[i], &places[i], err));
-        columns[i] = (bm_keep_column){
-            .first = places[i], .stride = sizeof *places[i], .width = sizeof *places[i]};
+        }
+        uint32_t *places = NULL;
+        status = place_sources(context, &rules->rules[i], &places, err);
+        arrays[i] = places;
+        if (status != BM_OK)
+            goto out;
+        columns[i] = (bm_keep_column){.numbers = places, .width = sizeof *places};
     }
     status = bm_keep_rank_make(&(bm_keep_order){columns, rules->n, rules->last}, docs->n,
                                &pairing->rank, err);
     pairing->rank.none = rules->none;
 out:
-    for (size_t i = 0; places != NULL && i < rules->n; i++)
-        bm_free(places[i]);
-    bm_free_all(places, columns);
+    for (size_t i = 0; arrays != NULL && i < rules->n; i++)
+        bm_free(arrays[i]);
+    bm_free_all(arrays, columns);
     return status;
 }
 
@@ -393,12 +421,14 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
 {
     const bm_doc_table *docs = &pairing->job->context.docs;
     const uint32_t *sizes = pairing->corpus.sizes;
-    const bm_keep_column columns[] = {{sizes, sizeof *sizes, sizeof *sizes, true},
-                                      {.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
-                                       .stride = sizeof *docs->rows,
-                                       .width = sizeof docs->rows->text_bytes,
-                                       .greatest = true}};
-    return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
+    bm_keep_column columns[] = {{sizes, sizeof *sizes, true}, {.greatest = true}};
+    void *lengths = NULL;
+    bm_status status = copy_lengths(docs, &columns[1], &lengths, err);
+    if (status == BM_OK)
+        status =
+            bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
+    bm_free(lengths);
+    return status;
 }
 
 /* Rank the documents by the rules of `keep`. All documents must have been read. */

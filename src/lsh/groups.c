@@ -85,15 +85,9 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b)
 
 static uint64_t number_of(const bm_keep_column *column, uint32_t doc)
 {
-    const char *at = (const char *)column->first + doc * column->stride;
-    uint64_t wide;
-    uint32_t narrow;
-    if (column->width == sizeof narrow) {
-        memcpy(&narrow, at, sizeof narrow);
-        return narrow;
-    }
-    memcpy(&wide, at, sizeof wide);
-    return wide;
+    if (column->width == sizeof(uint32_t))
+        return ((const uint32_t *)column->numbers)[doc];
+    return ((const uint64_t *)column->numbers)[doc];
 }
 
 /* The key by which the column sorts. Keys ascend. */

@@ -38,12 +38,11 @@ typedef struct bm_keep_rank {
     bool none;  /* no document of a group is kept; stars are still made in the order of ranks */
 } bm_keep_rank; /* {0} is the order of the input */
 
-/* A number for each document, in an array of numbers or of structs. */
+/* A number for each document. It is read in any order, so the array should be in memory. */
 typedef struct bm_keep_column {
-    const void *first; /* address of the number of document 0; borrowed */
-    size_t stride;     /* bytes from the number of a document to the number of the next */
-    size_t width;      /* 8: uint64_t; 4: uint32_t */
-    bool greatest;     /* true: the greatest number is preferred; false: the least */
+    const void *numbers; /* an array of n numbers; borrowed */
+    size_t width;        /* 8: uint64_t; 4: uint32_t */
+    bool greatest;       /* true: the greatest number is preferred; false: the least */
 } bm_keep_column;
 
 typedef struct bm_keep_order {

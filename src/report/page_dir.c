@@ -612,7 +612,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
     BM_TRY_OUT(bm_new(&lengths, n, err));
     for (size_t i = 0; w->lengths != NULL && i < n; i++)
         lengths[i] = w->lengths[order.docs[i]];
-    const bm_keep_column sizes = {lengths, sizeof *lengths, sizeof *lengths, false};
+    const bm_keep_column sizes = {.numbers = lengths, .width = sizeof *lengths};
     BM_TRY_OUT(bm_keep_rank_of_rule(p->keep, &sizes, n, &rank, err));
     bm_listed_order_map(&order, w->pairs, w->n_pairs);
     BM_TRY_OUT(

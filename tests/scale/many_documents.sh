@@ -13,6 +13,13 @@ done
 for file in groups.jsonl removed.tsv sources.tsv; do
     holds out.29M/$file < out.8G/$file
 done
+# lengths and sources are ranked without all rows in memory (46M were needed for them)
+for memory in 8G 30M; do
+    bm dedup in.jsonl --keep 'sources:in*,longest' --memory $memory --threads 2 --temp-dir . -o keep.$memory -q --kept no; exits 0
+done
+for file in groups.jsonl removed.tsv; do
+    holds keep.30M/$file < keep.8G/$file
+done
 # many bands, of which those labels alone stay that are shared (70M were needed for those of all)
 for memory in 8G 56M; do
     bm dedup in.jsonl --bands 32 --rows 4 --memory $memory --threads 2 --temp-dir . -o bands.$memory -q --kept no; exits 0

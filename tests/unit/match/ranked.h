@@ -9,9 +9,15 @@
 
 static inline bm_keep_rank ranked(const bm_doc_table *docs, bm_keep keep)
 {
-    const bm_keep_column lengths = {&docs->rows->text_bytes, sizeof *docs->rows, 8, false};
+    uint64_t *lengths = calloc(docs->n + 1, sizeof *lengths);
+    const bm_keep_column sizes = {.numbers = lengths, .width = sizeof *lengths};
     bm_keep_rank rank;
-    if (bm_keep_rank_of_rule(keep, &lengths, docs->n, &rank, NULL) != BM_OK)
+    if (lengths == NULL)
         abort();
+    for (size_t i = 0; i < docs->n; i++)
+        lengths[i] = bm_doc_table_row(docs, i)->text_bytes;
+    if (bm_keep_rank_of_rule(keep, &sizes, docs->n, &rank, NULL) != BM_OK)
+        abort();
+    free(lengths);
     return rank;
 }
