@@ -262,8 +262,14 @@ def test_known_documents_that_are_no_dataframe_or_have_no_such_column(spark):
 
 def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spark, theirs, monkeypatch):
     monkeypatch.setattr(_frames, "BROADCAST_DOCS", 0)
-    monkeypatch.setattr(_frames, "ONE_TASK_DOCS", 0)
-    expect_same(bandmill.spark.dedup(frame(spark, TABLE, 3, seed=1), partitions=5), theirs)
+    monkeypatch.setattr(_frames, "TASK_DOCS", 50)
+    cuts, own = [], _frames.Found.cuts
+    monkeypatch.setattr(_frames.Found, "cuts", lambda found: cuts.append(own(found)) or cuts[-1])
+    numbered = TABLE.set_column(0, "id", pa.array(range(-20, len(TABLE) - 20), pa.int32()))
+    for table in TABLE, numbered:
+        their = theirs if table is TABLE else bandmill.dedup(table)
+        expect_same(bandmill.spark.dedup(frame(spark, table, 6, seed=1), partitions=5), their)
+    assert all(len(c) >= 4 and c.to_pylist() == sorted(set(c.to_pylist())) for c in cuts) and len(cuts) == 2
 
 
 @pytest.mark.parametrize("few_parts", [5, 4], ids=["again", "persisted"])
@@ -308,11 +314,12 @@ from bandmill.distributed import join
 from bandmill.spark import _tasks
 rows = list(pa.ipc.open_stream(blocks))
 split = list(_tasks.split(plan, _tasks.salts(plan.parts))(iter(rows)))
-assert list(_tasks.forests(iter(split[:1])))
-found = plan.components(join(split))
+assert len(list(_tasks.forests(iter(split)))) == 2 and split[-1].column("id").null_count == 0
+found = plan.components(join(split[:-1]))
 chosen = list(_tasks.thin(plan.select(rows, found)))
-for task in _tasks.dedup, lambda *given: _tasks.pairs(*given, {}):
-    assert pa.Table.from_batches(task(plan, _tasks.task_sizes(found))(iter(chosen))).num_rows > 10
+sizes = _tasks.task_sizes(found)
+for task in _tasks.dedup(plan, sizes, split[-1].column("id")), _tasks.pairs(plan, sizes, {}):
+    assert pa.Table.from_batches(task(iter(chosen))).num_rows > 10
 assert "pandas" not in sys.modules
 """
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -29,8 +31,8 @@ LOG = logging.getLogger("bandmill")
 FOREST_BYTES = 320_000_000  # bytes of forests that the driver takes, 16 for an edge; if there are more, a task makes the labels
 FEW_PARTS = 16  # up to so many parts, forests that are too large are made again; persisting them would cost another job
 BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; if there are more, a shuffle joins them
-ONE_TASK_DOCS = 4_000_000  # candidates up to which one task numbers the groups
-TASK_DOCS = 50_000  # documents that a task compares
+TASK_DOCS = 50_000  # documents that a task compares, and candidates of a range of ids, whose groups a task numbers
+MOST_RANGES = 1 << 12
 
 
 def sign(df: DataFrame, text: Names = "text", id: str | None = None, **options: Any) -> DataFrame:
@@ -138,11 +140,18 @@ class Found:
     labels: DataFrame  # columns id_hash, task
     counts: dict[str, int]  # counts of all documents
     sizes: list[int]  # number of documents of each task
+    ids: pa.Array  # some of the ids of all documents, sorted
 
     @property
     def n(self) -> int:
         """Return the number of candidates."""
         return sum(self.sizes)
+
+    def cuts(self) -> pa.Array:
+        """Return the first ids of ranges of ids, without that of the first range. A range has about TASK_DOCS candidates."""
+        n = min(MOST_RANGES, -(-self.n // TASK_DOCS))
+        at = np.arange(1, n) * len(self.ids) // max(n, 1)
+        return self.ids.take(pa.array(at)).unique()
 
 
 class Job:
@@ -204,38 +213,44 @@ class Job:
         """Do the first job: find out which documents are candidates."""
         parts = self.plan.parts
         salts = _tasks.salts(parts)
-        rows = self._documents.select("id", "text").mapInArrow(_tasks.split(self.plan, salts), _tasks.BLOCK_SCHEMA)
+        schema = f"part int, block binary, id {self.kind}"
+        rows = self._documents.select("id", "text").mapInArrow(_tasks.split(self.plan, salts), schema)
         if self._known is not None:
             known = self._known.observe(self._n_known, F.count(F.lit(1)).alias("documents"))
-            rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), _tasks.BLOCK_SCHEMA))
-        forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, "block binary, bytes long")
+            rows = rows.unionAll(known.mapInArrow(_tasks.split(self.plan, salts, known=True), schema))
+        forests = rows.repartition(parts, "part").mapInArrow(_tasks.forests, f"block binary, bytes long, id {self.kind}")
         if parts > FEW_PARTS:
             self.held.append(forests.persist())
         few = F.when(F.col("bytes") <= FOREST_BYTES // parts, F.col("block")).alias("block")
         with self.described("bandmill: sign") as said:
-            blocks = forests.select(few, "bytes").toArrow()
-            if blocks.column("block").null_count == 0:
-                task_docs, batches = self._task_docs(int(blocks.nbytes)), blocks.select(["block"]).to_batches()
-                del blocks
+            rows = forests.select(few, "bytes", "id").toArrow()
+            ids = rows.column("id").drop_null().combine_chunks()
+            ids = ids.take(pc.array_sort_indices(ids))
+            if rows.column("block").null_count == len(ids):
+                task_docs, batches = self._task_docs(int(rows.nbytes)), rows.select(["block"]).to_batches()
+                del rows
                 batches.reverse()
                 # each forest is freed once it was added
-                found = self.plan.components((batches.pop() for _ in range(len(batches))), task_docs)
+                blocks = (batch.filter(batch["block"].is_valid()) for batch in (batches.pop() for _ in range(len(batches))))
+                found = self.plan.components(blocks, task_docs)
                 labels = self.spark.createDataFrame(_tasks.label_table(found))
-                self.found = Found(labels, found.counts, _tasks.task_sizes(found))
+                self.found = Found(labels, found.counts, _tasks.task_sizes(found), ids)
             else:
-                self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES))
+                del rows
+                self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES), ids)
             n_tasks = len(self.found.sizes)
             said.append(f"{self.found.counts['documents']:,} documents, {self.found.n:,} candidates for {n_tasks:,} tasks")
         if parts > FEW_PARTS:
             self.held.pop(0).unpersist()
 
-    def _found_by_a_task(self, forests: DataFrame, task_docs: int) -> Found:
+    def _found_by_a_task(self, forests: DataFrame, task_docs: int, ids: pa.Array) -> Found:
         """Make labels in a task. The driver does not see them."""
-        rows = forests.select("block").repartition(1).mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
+        blocks = forests.where("block is not null").select("block").repartition(1)
+        rows = blocks.mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
         self.held.append(rows.persist())
         (about,) = rows.where("about is not null").select("about").collect()
         counts, sizes = pickle.loads(about["about"])
-        return Found(rows.where("about is null").drop("about"), counts, sizes)
+        return Found(rows.where("about is null").drop("about"), counts, sizes, ids)
 
     def _task_docs(self, forest_bytes: int) -> int:
         """Return how many documents a task gets, so that all tasks of a shuffle have some, and none has too many."""
@@ -279,26 +294,27 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     known = f", known {job.known_kind}" if job.settings.known is not None else ""
     member = f"kept boolean, jaccard double, reason string{known}"
     seen = Observation()
+    cuts = job.found.cuts()
     counted = job.candidates().mapInArrow(
-        _tasks.dedup(job.plan, job.found.sizes), f"first {job.kind}, id {job.kind}, {member}, counts array<long>"
+        _tasks.dedup(job.plan, job.found.sizes, cuts),
+        f"first {job.kind}, id {job.kind}, {member}, range int, counts array<long>",
     )
     sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
     counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
     # Rows of counts pass this exchange too. If an exchange had no rows, adaptive execution would cut it out of the plan, and
     # the counts with it.
-    members = counted.drop("counts")
+    members = counted.drop("counts").repartition(len(cuts) + 1, "range").sortWithinPartitions("first", "id")
+    offsets: dict[int, int] = {}
     out_schema = f"id {job.kind}, group long, {member}"
     with job.described("bandmill: compare") as said:
-        if job.found.n <= ONE_TASK_DOCS:
-            ranked, offsets = members.repartition(1).sortWithinPartitions("first", "id"), {}
-        else:
-            held = members.repartitionByRange(job.plan.parts, "first").sortWithinPartitions("first", "id").persist()
-            job.held.append(held)
-            sizes = held.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
+        if len(cuts):
+            members = members.persist()
+            job.held.append(members)
+            sizes = members.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
             order = np.argsort(np.asarray(sizes["part"]))
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
-            ranked, offsets = held, dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
-        found = ranked.mapInArrow(_tasks.number(offsets), out_schema).persist()
+            offsets = dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
+        found = members.mapInArrow(_tasks.number(offsets), out_schema).persist()
         found.where("group < 1").collect()  # no rows; takes fewer jobs than count()
         counts = {name: int(n) for name, n in seen.get.items()} if job.found.n else dict.fromkeys(_tasks.COUNTS, 0)
         said.append(f"{counts['groups']:,} groups, {counts['removed']:,} documents removed")

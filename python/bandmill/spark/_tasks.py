@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import gc
 import itertools
 import json
@@ -25,9 +26,9 @@ from bandmill.distributed import Components, Plan, count_each, join, look_up, te
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
 MARKS = ("<bandmill.Error ", " bandmill.Error>")  # mark the error of a task, as JSON, in the message of Spark's exception
-BLOCK_SCHEMA = "part int, block binary"
 LABEL_SCHEMA = "id_hash long, task int, about binary"
 PAIR_BATCH = 1 << 16  # rows of an output batch
+ID_ROWS, MOST_IDS = 512, 64  # of each task that signs, every 512th id is sampled; of these at most 64 are sent
 TEXT_BYTES = 1 << 28  # bytes of texts that a task keeps in memory; if there are more, they go to a file
 # Counts of the program's report. Their values for all documents are the sums of those for whole components.
 COUNTS = (
@@ -86,24 +87,52 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
 
 
 def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], Batches]:
-    """Map (id, text) to BLOCK_SCHEMA."""
+    """Map (id, text) to (part, block, id): the blocks, and after them rows that have no block, but a sample of the ids."""
 
     def run(batches: Batches) -> Batches:
-        for rows in plan.split(batches, known=known):
+        ids: list[pa.Array] = []
+
+        def sampled() -> Batches:
+            for batch in batches:
+                ids.append(batch.column("id").take(array(np.arange(0, len(batch), ID_ROWS))))
+                yield batch
+
+        for rows in plan.split(sampled(), known=known):
             part = salt[numbers(rows.column("part"))]
-            yield pa.RecordBatch.from_arrays([array(part), rows.column("block")], names=["part", "block"])
+            nothing = pa.nulls(len(rows), ids[0].type)
+            yield pa.RecordBatch.from_arrays([array(part), rows.column("block"), nothing], names=["part", "block", "id"])
+        if ids and not known:
+            sample = pa.concat_arrays(ids).drop_null()
+            sample = sample.take(array(np.arange(0, len(sample), -(-len(sample) // MOST_IDS) or 1)))
+            columns = [array(np.full(len(sample), salt[0])), pa.nulls(len(sample), pa.large_binary()), sample]
+            yield pa.RecordBatch.from_arrays(columns, names=["part", "block", "id"])
 
     return told(run)
 
 
 def forests(batches: Batches) -> Batches:
-    """Map BLOCK_SCHEMA of one part to (block, bytes). Each row has the total size of the blocks of the part."""
-    rows = (b for b in batches if b.num_rows)
-    first = next(rows, None)
+    """Map the rows of one part that `split` made to (block, bytes, id). ``bytes`` is the size of the part's forest."""
+    ids: list[pa.Array] = []
+
+    def blocks() -> Batches:
+        for batch in batches:
+            id = batch.column("id")
+            if id.null_count < len(id):
+                batch = batch.filter(id.is_null())
+            ids.append(id.drop_null())
+            if batch.num_rows:
+                yield batch
+
+    def rows(block: pa.Array, size: int, id: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([block, array(np.full(len(id), size)), id], names=["block", "bytes", "id"])
+
+    left = blocks()
+    first = next(left, None)
     if first is not None:
-        for found in join(itertools.chain([first], rows)):
-            whole = array(np.full(len(found), found.nbytes))
-            yield pa.RecordBatch.from_arrays([found.column("block"), whole], names=["block", "bytes"])
+        for found in join(itertools.chain([first], left)):
+            yield rows(found.column("block"), found.nbytes, pa.nulls(len(found), ids[0].type))
+    for id in filter(len, ids):
+        yield rows(pa.nulls(len(id), pa.large_binary()), 0, id)
 
 
 def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
@@ -246,12 +275,14 @@ def folder(name: str = "temp_dir") -> dict[str, Any]:
     return {name: place} if place and os.path.isdir(place) else {}
 
 
-def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
-    """Map all documents of a task, (task, id, text, …), to (first, id, kept, jaccard, reason, counts).
+def dedup(plan: Plan, sizes: list[int], cuts: pa.Array) -> Callable[[Batches], Batches]:
+    """Map all documents of a task, (task, id, text, …), to (first, id, kept, jaccard, reason, range, counts).
 
     If there is a column ``known``, rows with an id in it are known documents, and the result has a column ``known`` after
-    ``reason``. A row without an id has the counts of the task, COUNTS.
+    ``reason``. ``range`` is the salt of the range of ids in which ``first`` is; ``cuts`` has the first ids of all ranges but
+    one. A row without an id has the counts of the task, COUNTS.
     """
+    salt, least = salts(len(cuts) + 1), cuts.to_pylist()
 
     def run(batches: Batches) -> Batches:
         rows = _whole(batches, sizes, _most(plan))
@@ -264,9 +295,12 @@ def dedup(plan: Plan, sizes: list[int]) -> Callable[[Batches], Batches]:
         columns.update({name: found[name] for name in ("kept", "jaccard", "reason")})
         if others is not None:
             columns["known"] = others.column("id").combine_chunks().take(found["known"].combine_chunks())
+        starts = [bisect.bisect_left(range(len(ids)), cut, key=lambda row: ids[row].as_py()) for cut in least]
+        columns["range"] = array(salt[np.searchsorted(starts, numbers(found["first"].combine_chunks()), side="right")])
         of_task = pa.nulls(len(found), pa.list_(pa.int64()))
         yield from pa.table({**columns, "counts": of_task}).to_batches(max_chunksize=PAIR_BATCH)
         nothing = {name: pa.nulls(1, column.type) for name, column in columns.items()}
+        nothing["range"] = array(salt[:1])
         own = np.array([counts.get(name, 0) for name in COUNTS])
         row = pa.ListArray.from_arrays(array(np.array([0, len(own)], dtype=np.int32)), array(own))
         yield from pa.table({**nothing, "counts": row}).to_batches()
@@ -341,7 +375,7 @@ def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
             group = n + np.cumsum(begins)
             n = int(group[-1])
             columns = {"id": batch.column("id"), "group": array(group)}
-            columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id")})
+            columns.update({name: batch.column(name) for name in batch.schema.names if name not in ("first", "id", "range")})
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     return run
