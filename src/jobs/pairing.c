@@ -423,10 +423,9 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     const uint32_t *sizes = pairing->corpus.sizes;
     bm_keep_column columns[] = {{sizes, sizeof *sizes, true}, {.greatest = true}};
     void *lengths = NULL;
-    bm_status status = copy_lengths(docs, &columns[1], &lengths, err);
-    if (status == BM_OK)
-        status =
-            bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
+    BM_TRY(copy_lengths(docs, &columns[1], &lengths, err));
+    const bm_status status =
+        bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
     bm_free(lengths);
     return status;
 }
