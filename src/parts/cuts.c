@@ -2,7 +2,7 @@
 /* cuts.c -- checks that text can be cut out of records, and lists documents that are empty after
  * they were cut.
  *
- * Tests: tests/unit/parts/test_unit_text_cut.c, tests/cli/cases/units.sh */
+ * Tests: tests/cli/cases/units.sh, tests/reference/test_units.py */
 #include "parts/cuts.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  *     ·⏎                     or to the first paragraph if there is none
  *     next paragraph
  *
- * Tests: tests/unit/parts/test_unit_text_cut.c */
+ * Tests: tests/cli/cases/units.sh, tests/reference/test_units.py */
 #include "parts/units.h"
 
 #include <string.h>

@@ -103,10 +103,10 @@ printf 'id_a\tfrom_a\tid_b\tfrom_b\tjaccard\n1\t0\t3\t2\t1.000000\n' | holds pai
 bm dedup "$@" --keep max:n -o max --force; exits 0; says max/cuts.tsv '^1	0	20	3	2	1.000000	equal'
 bm dedup "$@" --threshold 0.7 --within n -o apart; exits 0; echo "$head" | holds apart/cuts.tsv
 
-# --- other formats; a paragraph goes with the blank lines after it ---
-printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n' > in.csv
+# --- other formats; a paragraph goes with the blank lines after it, and the first one with those before it ---
+printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\none two ""three""\n\n",b\r\n"\n\343\200\200\n\none two ""three""\n\nhis",c\r\n' > in.csv
 bm dedup in.csv --unit paragraph $cut -o csv; exits 0
-printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\n",b\r\n' | holds csv/kept.csv
+printf 'text,id\r\n"one two ""three""\r\n\r\nmine",a\r\n"yours\n\n",b\r\n"his",c\r\n' | holds csv/kept.csv
 bm filter csv -q -o csv.again; exits 0; holds csv.again/kept.csv < csv/kept.csv
 printf 'one two three\nother\none two  Three\n' > in.txt
 bm dedup in.txt --format lines --unit line $cut -o lines; exits 0
