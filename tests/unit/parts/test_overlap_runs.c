@@ -55,7 +55,7 @@ Test(overlap_runs, the_longest_run_of_own_and_shared_places)
         const uint64_t density = bm_random_range(&random, 1, 8);
         for (int i = 0; i < UNITS; i++)
             places[i] = bm_random_range(&random, 0, 8) < density
-                            ? (bm_random_range(&random, 0, 1) == 0 ? OWN : SHARED)
+                            ? (bm_random_range(&random, 0, 2) == 0 ? OWN : SHARED)
                             : NONE;
         compare(places);
     }
