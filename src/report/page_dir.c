@@ -19,8 +19,7 @@
  * No file of the directory contains the lengths of texts, so stars that begin with the longest or
  * shortest text are computed after the inputs are read.
  *
- * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh,
- * tests/reference/test_report.py */
+ * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
