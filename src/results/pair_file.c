@@ -7,7 +7,7 @@
  * program. Either way, the result is the double nearest to the number. So a similarity that is
  * written like the threshold is read as equal to it.
  *
- * Tests: tests/unit/results/test_pair_file.c */
+ * Tests: tests/unit/results/test_pair_file.c, tests/cli/cases/cluster.sh */
 #include "results/pair_file.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* result_tables.c -- has an entry for each table, and a function for each kind of row.
  *
- * Tests: tests/unit/results/test_result_tables.c */
+ * Tests: tests/unit/results/test_result_tables.c, tests/cli/cases/cluster.sh,
+ *        tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh */
 #include "results/result_tables.h"
 
 #include <inttypes.h>

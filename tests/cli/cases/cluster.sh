@@ -12,12 +12,12 @@ printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n{"group":2,"kept":"
 bm cluster p.tsv -o star.jsonl; refused 2 'star.jsonl'
 bm cluster p.tsv -o p.tsv --force; refused 2 'p.tsv'
 
-# the table, in the order asked for, the same from stdin and from CR LF
+# the table, in the order asked for, the same from stdin and from CR LF behind a byte order mark
 printf 'threshold\tpairs\tgroups\tlargest\tremoved\n0.7\t4\t2\t4\t4\n0.95\t0\t0\t0\t0\n0.85\t2\t2\t2\t2\n0.8\t3\t1\t4\t3\n' > table
 bm cluster p.tsv --threshold 0.7,0.95,0.85,0.8; exits 0
 holds ../out < table
 command_line='bandmill cluster -'
-sed 's/$/\r/' p.tsv | "$PROGRAM" cluster - --threshold 0.7,0.95,0.85,0.8 > ../out 2> ../err; rc=$?
+{ printf '\357\273\277'; sed 's/$/\r/' p.tsv; } | "$PROGRAM" cluster - --threshold 0.7,0.95,0.85,0.8 > ../out 2> ../err; rc=$?
 exits 0
 holds ../out < table
 bm cluster p.tsv --cluster star --threshold 0.8,0.7; exits 0
@@ -38,7 +38,9 @@ bad() {
 }
 bad 'a\tb\n' 'the row'
 bad 'a\tb\t1\t2\n' 'the row'
+bad '\n' 'the row'
 bad 'a\ta\t1\n' 'id_b'
+bad '\\x61\ta\t1\n' 'id_b' # one id, written in two ways
 bad 'a\\q\tb\t1\n' 'id_a'
 for number in 1.5 -0.1 nan ' 0.5' 0x1 .5 1. 1e 2e0; do bad "a\\tc\\t$number\\n" 'jaccard'; done
 printf 'a\tb\t1\n' > bad.tsv

@@ -60,28 +60,6 @@ static void expect_ids(const bm_pair_file *file, bm_str a, bm_str b)
     cr_expect(file->id_b.len == b.len && memcmp(file->id_b.data, b.data, b.len) == 0);
 }
 
-/* Six decimals are read as the nearest double, as the C library reads them. */
-Test(pair_file, six_decimals_are_read_as_the_nearest_double)
-{
-    fixture f = {0};
-    bm_buf text = {0};
-    cr_assert_eq(bm_buf_add_text(&text, HEADER "\n", NULL), BM_OK);
-    for (unsigned n = 0; n <= 1000000; n += 37)
-        cr_assert_eq(bm_buf_add_format(&text, NULL, "a\tb\t%u.%06u\n", n / 1000000, n % 1000000),
-                     BM_OK);
-    cr_assert_eq(bm_buf_end(&text, NULL), BM_OK);
-    cr_assert_eq(open_text(&f, text.data), BM_OK);
-    for (unsigned n = 0; n <= 1000000; n += 37) {
-        char number[16];
-        snprintf(number, sizeof number, "%u.%06u", n / 1000000, n % 1000000);
-        cr_assert_eq(read_row(&f), BM_OK);
-        cr_assert_eq(f.file.similarity, strtod(number, NULL), "%s", number);
-    }
-    expect_end(&f);
-    close_all(&f);
-    bm_buf_reset(&text);
-}
-
 Test(pair_file, rows_come_back_as_they_are_meant)
 {
     fixture f;
@@ -95,19 +73,6 @@ Test(pair_file, rows_come_back_as_they_are_meant)
     cr_assert_eq(read_row(&f), BM_OK, "the last row may lack its end");
     expect_ids(&f.file, (bm_str){"a", 1}, (bm_str){"", 0});
     cr_expect_eq(f.file.similarity, 1.0);
-    expect_end(&f);
-    close_all(&f);
-}
-
-Test(pair_file, ends_of_windows_and_a_byte_order_mark_are_no_part_of_a_row)
-{
-    fixture f;
-    cr_assert_eq(open_text(&f, "\xEF\xBB\xBF" HEADER "\r\na\tb\t0.5\r\nc\td\t\r\n"), BM_OK);
-    cr_assert_eq(read_row(&f), BM_OK);
-    cr_expect_eq(f.file.similarity, 0.5);
-    cr_assert_eq(read_row(&f), BM_OK);
-    expect_ids(&f.file, (bm_str){"c", 1}, (bm_str){"d", 1});
-    cr_expect(isnan(f.file.similarity));
     expect_end(&f);
     close_all(&f);
 }
@@ -161,23 +126,6 @@ Test(pair_file, what_is_no_number_from_0_to_1_is_a_bad_row)
     close_all(&f);
 }
 
-Test(pair_file, a_bad_row_is_refused_with_its_line)
-{
-    static const char *const rows[] = {"a\tb",      "a",           "", "a\tb\t0.5\t", "a\ta\t0.5",
-                                       "\t\t0.5",   "\\x61\ta\t1", /* one id, written in two ways */
-                                       "\\q\tb\t1", "a\tb\\\t1"};
-    char text[256];
-    fixture f;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        snprintf(text, sizeof text, HEADER "\na\tb\t0.5\n%s\nc\td\t0.5\n", rows[i]);
-        cr_assert_eq(open_text(&f, text), BM_OK);
-        cr_assert_eq(read_row(&f), BM_OK);
-        cr_expect_eq(read_row(&f), BM_ERR_INPUT, "%zu", i);
-        cr_expect_eq(f.err.line, 3, "%zu", i);
-        close_all(&f);
-    }
-}
-
 Test(pair_file, another_header_is_refused_as_the_caller_says)
 {
     static const char *const others[] = {"",
@@ -200,17 +148,6 @@ Test(pair_file, another_header_is_refused_as_the_caller_says)
             scratch_close(&f.s);
         }
     }
-}
-
-Test(pair_file, a_header_alone_has_no_rows_and_no_file_is_an_error_of_reading)
-{
-    fixture f;
-    cr_assert_eq(open_text(&f, HEADER "\n"), BM_OK);
-    expect_end(&f);
-    bm_pair_file_close(&f.file);
-    cr_expect_eq(bm_pair_file_open(scratch_at(&f.s, "none"), BM_ERR_INPUT, NULL, &f.file, &f.err),
-                 BM_ERR_IO);
-    scratch_close(&f.s);
 }
 
 Test(pair_file, a_dash_is_standard_input_and_stays_open)

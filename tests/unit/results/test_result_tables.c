@@ -110,41 +110,6 @@ Test(result_tables, columns_stand_where_their_names_do)
     }
 }
 
-Test(result_tables, an_answer_names_its_query_and_its_target)
-{
-    bm_buf out = {0};
-    const bm_pair_line line = {.id_a = world_str("q\t1"),
-                               .id_b = world_str("a\"b"),
-                               .measure = BM_MEASURE_JACCARD,
-                               .similarity = 2.0 / 3.0};
-    cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
-    expect_text(&out, "q\\t1\ta\"b\t0.666667\n");
-    cr_assert_eq(bm_answer_line_add_json(&out, &line, NULL), BM_OK);
-    expect_text(&out, "{\"query\":\"q\\t1\",\"target\":\"a\\\"b\","
-                      "\"jaccard\":0.6666666666666666}\n");
-}
-
-Test(result_tables, a_pair_has_six_decimals_or_none)
-{
-    bm_buf out = {0};
-    const bm_pair_line known = {.id_a = world_str("a"),
-                                .id_b = world_str("b\t\\"),
-                                .measure = BM_MEASURE_JACCARD,
-                                .similarity = 0.8};
-    const bm_pair_line unknown = {.id_a = world_str("a\n"),
-                                  .id_b = world_str("\r"),
-                                  .measure = BM_MEASURE_JACCARD,
-                                  .similarity = NAN};
-    const bm_pair_line third = {.id_a = world_str("x"),
-                                .id_b = world_str("y"),
-                                .measure = BM_MEASURE_JACCARD,
-                                .similarity = 2.0 / 3.0};
-    cr_assert_eq(bm_pair_line_add(&out, &known, NULL), BM_OK);
-    cr_assert_eq(bm_pair_line_add(&out, &unknown, NULL), BM_OK);
-    cr_assert_eq(bm_pair_line_add(&out, &third, NULL), BM_OK);
-    expect_text(&out, "a\tb\\t\\\\\t0.800000\na\\n\t\\r\t\nx\ty\t0.666667\n");
-}
-
 Test(result_tables, a_pair_is_an_object_with_the_same_names)
 {
     bm_buf out = {0};
@@ -160,18 +125,6 @@ Test(result_tables, a_pair_is_an_object_with_the_same_names)
     cr_assert_eq(bm_pair_line_add_json(&out, &unknown, NULL), BM_OK);
     expect_text(&out, "{\"id_a\":\"a\\\"\",\"id_b\":\"b\\t\",\"jaccard\":0.5}\n"
                       "{\"id_a\":\"a\",\"id_b\":\"b\",\"jaccard\":null}\n");
-}
-
-Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known)
-{
-    bm_buf out = {0};
-    const bm_removed_line whole = {
-        world_str("r"), world_str("k"), 1.0, "identical", "in\t.jsonl", 7, 0, false};
-    const bm_removed_line less = {world_str("r"), world_str("k"), NAN, "similar", "-", 0,
-                                  UINT64_MAX,     false};
-    cr_assert_eq(bm_removed_line_add(&out, &whole, NULL), BM_OK);
-    cr_assert_eq(bm_removed_line_add(&out, &less, NULL), BM_OK);
-    expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
 }
 
 Test(result_tables, a_cut_has_six_decimals_or_all_digits)
@@ -224,51 +177,4 @@ Test(result_tables, all_digits_are_read_back_as_the_double_and_as_the_nearest_mi
     }
     uint32_t millionths;
     cr_expect_not(bm_table_jaccard(world_str("0.6666666"), &millionths));
-}
-
-Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)
-{
-    bm_buf out = {0};
-    bm_source_line source = {.file = "a b",
-                             .first_row = 1,
-                             .documents = UINT64_C(5000000000),
-                             .skipped = 3,
-                             .removed = 2};
-    const bm_skipped_line skipped = {"f", 9, "no text\nhere"};
-    cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
-    cr_assert_eq(bm_skipped_line_add(&out, &skipped, NULL), BM_OK);
-    source.of_share = true;
-    source.from_record = 70;
-    cr_assert_eq(bm_table_begin_old(&out, BM_TABLE_SOURCES, NULL), BM_OK);
-    cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
-    expect_text(&out, "a b\t1\t5000000000\t3\t2\t4999999998\nf\t9\tno text\\nhere\n"
-                      "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"
-                      "a b\t1\t5000000000\t3\t2\t4999999998\t70\n");
-}
-
-/* 0.7 is not exact in binary: it is written with as many digits as are needed to read it back, and
- * no more. */
-Test(result_tables, a_threshold_reads_back_as_it_was_given)
-{
-    bm_buf out = {0};
-    const bm_threshold_line lines[] = {{0.7, 1, 2, 3, 4}, {1, 0, 0, 0, 0}, {0.1 + 0.2, 0, 0, 0, 0}};
-    for (size_t i = 0; i < 3; i++)
-        cr_assert_eq(bm_threshold_line_add(&out, &lines[i], NULL), BM_OK);
-    expect_text(&out, "0.7\t1\t2\t3\t4\n1\t0\t0\t0\t0\n0.30000000000000004\t0\t0\t0\t0\n");
-}
-
-Test(result_tables, groups_are_objects_one_after_another_from_one_writer)
-{
-    bm_buf out = {0};
-    bm_json json = {0};
-    for (uint64_t group = 1; group <= 2; group++) {
-        bm_group_line_begin(&json, group, world_str("k\""), group + 1);
-        for (uint64_t i = 0; i <= group; i++)
-            bm_json_string(&json, world_str("m"));
-        cr_assert_eq(bm_group_line_end(&json, &out, NULL), BM_OK);
-    }
-    bm_buf_reset(&json.buf);
-    expect_text(&out, "{\"group\":1,\"kept\":\"k\\\"\",\"size\":2,\"members\":[\"m\",\"m\"]}\n"
-                      "{\"group\":2,\"kept\":\"k\\\"\",\"size\":3,\"members\":[\"m\",\"m\",\"m\"]}"
-                      "\n");
 }
