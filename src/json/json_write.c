@@ -5,7 +5,8 @@
  * exponent of a double, and the text is made from them here. 15 digits are tried, then 16, then 17
  * (for subnormal numbers: 1, 2, 3 …), until the text reads back as the same bits.
  *
- * Tests: tests/unit/json/test_json_write.c, tests/unit/json/test_tsv_escape.c */
+ * Tests: tests/unit/json/test_json_write.c, tests/unit/json/test_tsv_escape.c,
+ *        tests/cli/cases/report.sh, tests/cli/cases/cluster.sh */
 #include "json/json_write.h"
 
 #include <float.h>
