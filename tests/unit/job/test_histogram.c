@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histograms: bins against integer arithmetic, rows, and the numbers in the drawing. */
+/* Histograms: bins against integer arithmetic, and the numbers in the drawing. */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
@@ -24,26 +24,6 @@ Test(histogram, a_bin_is_the_hundredth_that_the_fraction_lies_in)
         if (k > 0)
             cr_assert_eq(bm_histogram_bin((double)(common - 1) / (double)all), k - 1);
     }
-}
-
-Test(histogram, rows_are_low_high_and_pairs)
-{
-    uint64_t bins[BM_HISTOGRAM_BINS] = {[0] = 7, [28] = 1, [99] = UINT64_MAX};
-    bm_buf out = {0};
-    cr_assert_eq(bm_histogram_tsv(&out, bins, NULL), BM_OK);
-    cr_assert_eq(bm_buf_end(&out, NULL), BM_OK);
-    char *row = out.data;
-    cr_assert_eq(strncmp(row, "low\thigh\tpairs\n", 15), 0);
-    row += 15;
-    for (int i = 0; i < 100; i++) {
-        char wanted[64];
-        int len = snprintf(wanted, sizeof wanted, "%.2f\t%.2f\t%" PRIu64 "\n", i / 100.0,
-                           (i + 1) / 100.0, bins[i]);
-        cr_assert_eq(strncmp(row, wanted, (size_t)len), 0);
-        row += len;
-    }
-    cr_assert_eq(*row, '\0');
-    bm_buf_reset(&out);
 }
 
 static char *draw(const uint64_t *bins, double threshold)
