@@ -82,27 +82,29 @@ Test(report_groups, sizes_ascend_and_the_largest_come_first_of_equal_ones_the_fi
 
 Test(report_groups, no_more_than_ten_are_listed)
 {
-    made m;
-    uint32_t sizes[12];
-    for (uint32_t i = 0; i < 12; i++)
-        sizes[i] = 2 + i;
-    make(&m, sizes, 12);
-    bm_json json = {0};
-    bm_json_begin_object(&json);
-    cr_assert_eq(report_groups(&json, &m.grouping, &m.docs, NULL), BM_OK);
-    bm_json_end_object(&json);
-    cr_assert_eq(bm_json_finish(&json, NULL), BM_OK);
-    const char *at = json.buf.data;
-    for (uint32_t size = 13; size >= 4; size--) {
-        char wanted[32];
-        snprintf(wanted, sizeof wanted, "\"size\":%u,\"chained\"", size);
-        const char *next = strstr(at, wanted);
-        cr_assert_not_null(next, "%s", wanted);
-        at = next + 1;
+    for (int descending = 0; descending < 2; descending++) {
+        made m;
+        uint32_t sizes[12];
+        for (uint32_t i = 0; i < 12; i++)
+            sizes[i] = descending ? 13 - i : 2 + i;
+        make(&m, sizes, 12);
+        bm_json json = {0};
+        bm_json_begin_object(&json);
+        cr_assert_eq(report_groups(&json, &m.grouping, &m.docs, NULL), BM_OK);
+        bm_json_end_object(&json);
+        cr_assert_eq(bm_json_finish(&json, NULL), BM_OK);
+        const char *at = json.buf.data;
+        for (uint32_t size = 13; size >= 4; size--) {
+            char wanted[32];
+            snprintf(wanted, sizeof wanted, "\"size\":%u,\"chained\"", size);
+            const char *next = strstr(at, wanted);
+            cr_assert_not_null(next, "%s", wanted);
+            at = next + 1;
+        }
+        cr_expect_null(strstr(at, "\"size\":3,\"chained\""));
+        bm_buf_reset(&json.buf);
+        bm_doc_table_reset(&m.docs);
     }
-    cr_expect_null(strstr(at, "\"size\":3,\"chained\""));
-    bm_buf_reset(&json.buf);
-    bm_doc_table_reset(&m.docs);
 }
 
 Test(report_groups, without_groups_there_is_nothing_to_share)

@@ -48,10 +48,11 @@ Test(link_copies, copies_are_one_node_for_which_a_preferred_document_stands)
 
 Test(link_copies, two_documents_part_above_the_weakest_link_of_the_strongest_chain)
 {
-    static const bm_pair pairs[] = {{0, 1, .9}, {0, 3, .5}, {1, 2, .7}, {2, 3, .8}, {4, 5, NAN}};
+    static const bm_pair pairs[] = {{0, 2, NAN}, {0, 1, .9}, {0, 3, .5},
+                                    {1, 2, .7},  {2, 3, .8}, {4, 5, NAN}};
     bm_link_graph g;
     double above;
-    cr_assert_eq(bm_link_graph_init(&g, pairs, 5, 6, NULL), BM_OK);
+    cr_assert_eq(bm_link_graph_init(&g, pairs, 6, 6, NULL), BM_OK);
     cr_assert_eq(bm_parting_threshold(&g, 0, 3, &above, NULL), BM_OK);
     cr_expect_eq(above, .7);
     cr_assert_eq(bm_parting_threshold(&g, 2, 3, &above, NULL), BM_OK);

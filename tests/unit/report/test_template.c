@@ -110,6 +110,14 @@ Test(template, a_long_name_shows_both_ends)
     name[0] = 'A';
     name[sizeof name - 1] = 'Z';
     expect_value("{{name v}}", name, sizeof name, wanted);
+    /* between characters: each end is a byte shorter than it may be */
+    memcpy(name + 119, "\xC3\xA9", 2);
+    memcpy(name + sizeof name - 41, "\xC3\xA9", 2);
+    memset(wanted + 119, 0, sizeof wanted - 119);
+    strcat(wanted, " \xE2\x80\xA6 (842 bytes) \xE2\x80\xA6 ");
+    memset(wanted + strlen(wanted), 'n', 38);
+    strcat(wanted, "Z");
+    expect_value("{{name v}}", name, sizeof name, wanted);
 }
 
 Test(template, filters_write_numbers)
