@@ -365,6 +365,8 @@ def test_a_table_is_read_where_it_lies(form):
     """What pyarrow allocates meanwhile is less than a tenth of the texts. (pandas and polars lend their own memory.)"""
     table = pa.table({"id": [str(i) for i in range(3000)], "text": [" ".join(WORDS[i % 97 :][:200]) for i in range(3000)]})
     data, texts = TABLES[form](table), table["text"].nbytes
+    if form == "pandas":
+        data = data.astype("string[pyarrow]")  # an older pyarrow makes objects of texts, which are copied
     before, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(counted)
     try:
