@@ -265,15 +265,12 @@ others() {
         --dest "$place/try/others" "$@"
 }
 
-# inside WORDS: the command in that system, with nothing of this environment.
+# inside WORDS: the command in that system, with nothing of this environment. The namespaces end with the command: so do its mounts, and the
+# processes that it leaves, such as a server of Spark.
 inside() {
-    local status=0
     mkdir -p "$place/proc" "$place/dev"
-    mountpoint -q "$place/proc" || mount -t proc proc "$place/proc"
-    mountpoint -q "$place/dev" || mount --bind /dev "$place/dev"
-    chroot "$place" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=/root "$@" || status=$?
-    umount "$place/proc" "$place/dev"
-    return $status
+    unshare --mount --pid --fork --kill-child sh -euc 'mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" && exec chroot "$@"' sh \
+        "$place" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=/root "$@"
 }
 
 # try_bare SUITE: in a system of its own, made anew; then once more with pyarrow.
