@@ -186,8 +186,8 @@ static bm_status lane_round(const bm_text_trial *t, lane *l, size_t first, bool 
     return BM_OK;
 }
 
-/* Work in rounds until LANE_SECONDS or LANE_ROUNDS are reached. With `beside`, work until t->stop
- * is set, since a device is being timed. */
+/* Work in rounds until LANE_SECONDS or LANE_ROUNDS are reached; the first round does not count.
+ * With `beside`, a device is being timed: work without signing until t->stop is set. */
 static bm_status lane_run(const bm_text_trial *t, lane *l, size_t number, bool beside,
                           bm_error *err)
 {
@@ -279,7 +279,8 @@ void bm_text_trial_close(bm_text_trial *trial)
                 trial->lanes, trial->devices, trial);
 }
 
-/* The bytes of n documents, as rates count them: bytes of text, or, for given hashes, of hashes. */
+/* The bytes of n documents: the bytes of their texts or, if the job has given hashes, of their
+ * hashes. */
 static double bytes_of(const bm_text_trial *t, size_t n)
 {
     return t->cfg.text != NULL ? (double)n * DOC_BYTES
@@ -405,7 +406,7 @@ static void unstage(const timing *x)
 
 /* Set up all tasks, and stage them if the backend has places. If a place is too small, it grows
  * when the task is submitted, so the task is submitted once, and staging is tried again. *seconds
- * becomes the time of staging one task. */
+ * becomes the time of staging one task; 0: no task was staged. */
 static bm_status stage(const timing *x, double *seconds, bm_error *err)
 {
     *seconds = 0;
@@ -557,7 +558,7 @@ static const form_time *form_of(const bm_text_trial *t, size_t i, bool text)
 }
 
 /* The rate of one form with devices `from` … `end`-1. *host becomes the rate of the host, *device
- * that of these devices. */
+ * the sum of the rates of these devices. */
 static double rate_with(const bm_text_trial *t, size_t from, size_t end, bool text, double *host,
                         double *device)
 {

@@ -50,8 +50,7 @@ typedef struct bm_text_trial bm_text_trial;
 
 typedef struct bm_text_trial_cfg {
     const bm_text_options *text; /* options for cutting texts; NULL: the job has given hashes */
-    bool texts;                  /* some device can cut texts, so both forms are tried; else only
-                                    hashes */
+    bool texts;                  /* some device can cut texts: try both forms; else only hashes */
     uint32_t row_uints, bands;   /* 32-bit words of a document's signature; band keys per
                                   * document */
     const char *cpu;
@@ -68,7 +67,7 @@ void bm_text_trial_close(bm_text_trial *trial); /* NULL is fine */
 double bm_text_trial_cpu_rate(const bm_text_trial *trial);
 /* Try the next device. After a failure the trial can only be closed. */
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
-/* The rate with device i alone, in its faster form. */
+/* The rate of host and device i, without other devices, in the faster form. */
 double bm_text_trial_rate(const bm_text_trial *trial, size_t i);
 /* Remove device i. The numbers of later devices become lower by one. */
 void bm_text_trial_drop(bm_text_trial *trial, size_t i);

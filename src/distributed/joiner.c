@@ -377,8 +377,8 @@ static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
 }
 
 /* Append a block with the next links, from index begins[0] on, and the next repeats, from index
- * begins[1] on. Sets taken[0] to the number of links in the block, and taken[1] to that of
- * repeats. */
+ * begins[1] on. Sets taken[0] to the number of links in the block, and taken[1] to the number of
+ * repeats in it. */
 static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, const size_t begins[2],
                             bm_block_rows *rows, size_t taken[2], bm_error *err)
 {
@@ -404,7 +404,8 @@ static bm_status put_forest(const bm_joiner *joiner, const tree_rows *links, con
     return BM_OK;
 }
 
-/* Check the arguments of a call that makes the result, and link the entries. */
+/* Check the arguments of a call that makes the result, and link the entries. Afterwards the joiner
+ * has ended. */
 static bm_status end(bm_joiner *joiner, const void *schema, const void *array, bm_error *err)
 {
     if (joiner == NULL)

@@ -132,8 +132,8 @@ struct bm_splitter {
     bm_input_options reading; /* has the rules for bad records; other members are defaults */
     uint64_t known;           /* BM_ID_HASH_KNOWN, or 0 */
     bm_block_head head;       /* settings, and counts of the documents that are not taken yet */
-    entry *entries;           /* entries not taken yet: one per document and band */
-    uint64_t *ids;            /* id hashes not taken yet: one per document */
+    entry *entries; /* entries not taken yet: one per band of each document that has shingles */
+    uint64_t *ids;  /* id hashes not taken yet: one per document */
     size_t n_entries, cap_entries, n_ids, cap_ids;
     /* Arguments and results of one call of the signer. */
     bm_str texts[SIGN_DOCS];
@@ -297,7 +297,7 @@ static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err
     return BM_OK;
 }
 
-/* Sign the first n texts, and make their entries. */
+/* Sign the first n texts, and make the entries of those that have shingles. */
 static bm_status sign(bm_splitter *splitter, size_t n, bm_error *err)
 {
     const size_t bands = splitter->bands;
@@ -410,8 +410,8 @@ static void fill_block(const bm_block_head *head, const entry *entries, const ui
     bm_block_seal(head, block);
 }
 
-/* Append the blocks of one part. A block has at most BM_BLOCK_BYTES. The first block of the first
- * part has the counts, unless splitter->known is set. */
+/* Append the blocks of one part, which may have none. A block has at most BM_BLOCK_BYTES. The first
+ * of all blocks has the counts, unless splitter->known is set. */
 static bm_status put_part(bm_splitter *splitter, size_t part, const sorted *s, bm_block_rows *rows,
                           bm_error *err)
 {

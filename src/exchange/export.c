@@ -301,7 +301,8 @@ static void trove_numbers_begin(bm_trove_numbers *numbers)
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-/* Load the data with which the documents of a block are numbered. */
+/* Load the sizes of the texts of a block, if the directory has them. Texts of size 0 get no number.
+ * */
 static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
                                     bm_error *err)
 {
@@ -311,7 +312,8 @@ static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_b
     return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
-/* If all documents of the rank were numbered, go to the next rank, and return true. */
+/* If all documents of the rank were numbered, go to the next rank, and return true. Returns false
+ * if documents of the rank are left, or if the last rank has ended. */
 static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
 {
     if (numbers->left > 0 || numbers->rank == numbers->n_ranks)
@@ -322,8 +324,8 @@ static bool trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-/* The number of document `i` of the loaded block in numbers->rank; BM_TROVE_NO_NUMBER: it has no
- * number. Call this for all documents in order. The rank must have documents left. */
+/* The number that document `i` of the loaded block has in numbers->rank; BM_TROVE_NO_NUMBER: it has
+ * no number. Call this for all documents in order. The rank must have documents left. */
 static uint32_t trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;

@@ -72,7 +72,7 @@ typedef struct bm_export_form {
     unsigned has;         /* BM_FORM_* bits */
     uint32_t bands, rows; /* the default plan of the other tool; 0: none */
     /* Can the form store signatures of this scheme? NULL: it can store those of all schemes.
-     * `taken`: the names of these schemes, for messages. */
+     * `taken`: for messages, the names of the schemes that it can store. */
     bool (*takes)(const char *scheme);
     const char *taken;
     bm_status (*write)(bm_exporter *exporter, bm_error *err);
@@ -145,7 +145,7 @@ typedef struct bm_trove_numbers {
 /* exchange_settings -- converts the options of exports and imports to settings. */
 
 /* Like bm_settings_of_sign, for an export. *taken becomes a copy of the options in the form of this
- * version. It has the path of the input, which the settings do not have. */
+ * version. The copy has the path of the input, which the settings do not have. */
 bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
                                 bm_export_options *taken, bm_error *err);
 /* If bands are exported, or the form consists of bands, choose the plan. Call this after the

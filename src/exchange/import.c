@@ -474,7 +474,7 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
         return false;
     out->fixed = (uint32_t)fixed;
     const struct ArrowSchema *item = schema->children[0];
-    if (item->dictionary == NULL) /* if there is a dictionary, the items are indexes in it */
+    if (item->dictionary == NULL) /* with a dictionary, items are only indexes in it: refused */
         out->item = strcmp(item->format, "I") == 0 ? 4 : strcmp(item->format, "L") == 0 ? 8 : 0;
     return out->item != 0;
 }
@@ -715,8 +715,8 @@ static bm_status fetch(table_table *t, bm_error *err)
     return BM_OK;
 }
 
-/* Copy the current row of the table to row n of the block. `number` is the number of the row in the
- * file. */
+/* Copy the current row of the table to row n of the block, and go to the next row. `number` is the
+ * number of the row in the file. */
 static bm_status read_row(table_table *t, uint64_t number, size_t n, char *words, bm_error *err)
 {
     BM_TRY(copy_words(t, t->at, number, words, err));
@@ -754,8 +754,8 @@ out:
 
 static const bm_import_ops table_ops = {next_table, close_table};
 
-/* Read the schema, and set the head. If lists have a fixed size, it is the number of words;
- * otherwise, the first row determines that number. */
+/* Read the schema, and set the head. If lists have a fixed size, that size is the number of words.
+ * Otherwise the first row determines the number; without rows, it is 0. */
 static bm_status read_head(table_table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;

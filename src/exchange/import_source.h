@@ -59,8 +59,8 @@ void bm_import_place_reset(bm_import_place *place);
 typedef struct bm_import_source bm_import_source;
 
 typedef struct bm_import_ops {
-    /* Read the next block. If the file does not have a member of *block, that member becomes NULL.
-     * If no rows are left, n becomes 0. */
+    /* Read the next block. If the file does not have the data of a member of *block, that member
+     * becomes NULL. If no rows are left, n becomes 0. */
     bm_status (*next)(bm_import_source *source, bm_import_block *block, bm_error *err);
     void (*close)(bm_import_source *source);
 } bm_import_ops;

@@ -220,8 +220,8 @@ out:
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
-/* Check the number of words. If the first file has no rows, the number comes from the options, so a
- * later file may have another number. */
+/* Check the number of words; 0 (unknown) is accepted. If the first file has no rows, the number
+ * comes from the options, so a later file may have another number. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {
     const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;

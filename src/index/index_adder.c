@@ -230,8 +230,8 @@ static bm_status index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
     return BM_OK;
 }
 
-/* Drop the earlier document that has the same id as document i. If the earlier document is in the
- * batch, *dropped becomes its position, else BM_ID_NONE. */
+/* If an earlier document has the same id as document i, drop the earlier document. If that document
+ * is in the batch, *dropped becomes its position, else BM_ID_NONE. */
 static bm_status index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
 {
     bool in_batch;
@@ -495,8 +495,8 @@ static void identify(const bm_job_context *job, bm_index_add_note *note)
         note->names = XXH3_64bits_withSeed(names->names[i], strlen(names->names[i]), note->names);
 }
 
-/* Extend the hash note->before so that it covers the first `n` inputs. All of them were read to
- * their ends. */
+/* Extend the hash note->before so that it covers the first `n` inputs, which were read to their
+ * ends. For an unreadable input, zeros are hashed. */
 static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job, size_t n,
                              bm_error *err)
 {
@@ -832,7 +832,8 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 
 /* --- a batch --- */
 
-/* Decide whether document i is added. With `unique`, k is its number in the search. */
+/* Decide whether document i is added. If not, because of a match, write a row. With `unique`, k is
+ * the number of the document in the search. */
 static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;

@@ -242,8 +242,8 @@ out:
 }
 
 /* Called before a long document is read. The document will be in memory twice, so wait until the
- * batches that were handed over are added. *free becomes the number of bytes that the document may
- * take. */
+ * batches that were handed over are added, or until adding fails. *free becomes the number of bytes
+ * that the document may take. */
 static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
@@ -317,8 +317,8 @@ static bm_gathered *next(exchange *x)
     return g;
 }
 
-/* Called after a batch was added: make the batch available for filling. If `status` says that
- * adding failed, stop the reading thread. */
+/* Called after a batch was added, or after adding failed with `status`: make the batch available
+ * for filling. After a failure, stop the reading thread. */
 static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);

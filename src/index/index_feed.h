@@ -5,7 +5,8 @@
  *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->   the caller's thread, which
  *                                                                      alone writes to the index
  *
- * A batch is handed over when it is full, or when it is due and not empty. */
+ * A batch is handed over when it is full, or, unless it is empty, when the next commit is due
+ * (bm_index_feed.due). At the end, the rest is handed over. */
 #pragma once
 
 #include "base/threads.h"
@@ -73,9 +74,9 @@ typedef struct bm_index_feed {
     bm_gather_shape shape;
     uint64_t full_bytes; /* a batch that takes this much memory is full */
     uint64_t full_input; /* a batch from this many bytes of input is full */
-    /* The time (bm_clock_seconds) at which a batch is handed over even if it is not full. It is
-     * read only while no batch is being added, so `sink` may change it. NULL: batches are handed
-     * over only when full. */
+    /* The time (bm_clock_seconds) at which a batch is handed over even if it is not full. This time
+     * is read only while no batch is being added, so `sink` may change it. NULL: batches are handed
+     * over when full, and at the end. */
     const double *due;
     bm_feed_fn sink;
     void *sink_ctx;

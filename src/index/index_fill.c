@@ -264,8 +264,8 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-/* Return the type of the ids of all directories, or UNTYPED if the types differ. Row numbers that
- * `sign` wrote as ids count as int64 ids. */
+/* Return the type of the ids of all directories, or UNTYPED if the types differ. If `sign` wrote
+ * row numbers as ids in all directories, the type is int64. */
 static bm_id_kind ids_of(const bm_index_signed *dirs)
 {
     bm_id_kind ids = bm_manifest_ids(bm_sign_dir_manifest(dirs->dirs[0]));
@@ -344,7 +344,7 @@ static void clear_batch(follow *f)
     f->begun = false;
 }
 
-/* Write the documents of the batch to the index, and clear the batch. */
+/* If a batch has begun, write its documents to the index, and clear the batch. */
 static bm_status write_batch(follow *f, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -485,7 +485,8 @@ out:
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
-/* Prepare the adder from the notes of the index. */
+/* Prepare the adder from the notes of the index. If the job resumes an add, also prepare the job to
+ * go on after the records that were added. */
 static bm_status read_index(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_store_view *view = NULL;

@@ -103,8 +103,8 @@ static void leave(bm_handle_view *view)
     bm_free(view);
 }
 
-/* Open a view of the last commit of store `from`, and make it the newest. The same lock must be
- * held as for leave(). */
+/* Open a view of the last commit of store `from`, and make it the newest. Like leave(), this needs
+ * index->lock, or that no other thread uses the handle. */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
     bm_handle_view *view = NULL;
@@ -158,9 +158,9 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* Check for a newer commit or index, at most once in LOOK_SECONDS. If it cannot be opened, the old
- * view remains the newest and a later call tries again. Only BM_ERR_NOMEM is returned as an
- * error. */
+/* Unless the handle writes, check for a newer commit or index, at most once in LOOK_SECONDS. If the
+ * newer one cannot be opened, the old view remains the newest, and a later call tries again. Only
+ * BM_ERR_NOMEM is returned as an error. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();

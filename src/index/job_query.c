@@ -144,8 +144,8 @@ out:
     return status;
 }
 
-/* Compact, or a new build, has put another index at source->path: open it, and close the old
- * one. */
+/* Called if compact, or a new build, has put another index at source->path. Open that index, and
+ * close the old one. BM_ERR_FORMAT: its settings differ, and the old one stays open. */
 static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
     query_source next = {.looked = source->looked};
@@ -169,9 +169,10 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
     return status;
 }
 
-/* Switch to the last commit, or to the index that has replaced this one. It checks at most once in
- * LOOK_SECONDS. *moved: the view has changed. If the newer commit or index cannot be opened, the
- * old view remains. Only BM_ERR_NOMEM is returned as an error. */
+/* Switch to the last commit, or to the index that has replaced this one. An unnamed index does not
+ * change, and others are checked at most once in LOOK_SECONDS. *moved: the view has changed. If the
+ * newer commit or index cannot be opened, the old view remains. Only BM_ERR_NOMEM is returned as an
+ * error. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();

@@ -74,7 +74,7 @@ typedef struct bm_answer {
 /* A crowded key: many documents of the index have it. It is kept as two lists, not hit by hit. */
 typedef struct bm_crowded_key {
     /* documents of the index that have the key and are candidates of at least one query, ascending;
-     * the same allocation has `docs` after them */
+     * `docs` follows in the same allocation */
     uint32_t *numbers;
     uint32_t *docs; /* documents of the batch that have the key, ascending */
     uint32_t n_numbers, n_docs;

@@ -72,7 +72,7 @@ typedef struct rest {
     uint32_t *order;   /* the numbers of all sets, ordered by content hash */
     uint8_t *copy;     /* copy[i] is 1 if set i is a copy, else 0 */
     uint32_t *numbers; /* the numbers of the n sets that are not copies */
-    uint64_t *offsets; /* n + 1 offsets of these sets, once they are moved together */
+    uint64_t *offsets; /* n + 1 offsets of the n sets that are not copies; gather() sets them */
     size_t n;
 } rest;
 
@@ -225,7 +225,8 @@ static int by_hash(const void *x, const void *y)
     return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-/* Convert n hashes to a sorted set. Returns its number of hashes. */
+/* Sort n hashes, and drop repeats, which the hashes of a text do not have. In a bag of given hashes,
+ * repeats become distinct elements instead. Returns the number of hashes that remain. */
 static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scratch)
 {
     bm_hashes_sort(set, n, scratch);
@@ -285,7 +286,7 @@ static bm_status sort_chunk(const sets_job *job, chunk *c, bm_error *err)
     return BM_OK;
 }
 
-/* Cut the texts of the chunk into shingles. Then c->hashes points into `batch`. */
+/* Cut the texts of the chunk into shingles. Afterwards c->hashes points into `batch`. */
 static bm_status cut_texts(const sets_job *job, bm_doc_hasher *hasher, bm_shingle_batch *batch,
                            chunk *c, bm_error *err)
 {
@@ -757,8 +758,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     return keep(f, pairs, n, err);
 }
 
-/* With exact verification, the pairs have their similarities already. For weighted documents it is
- * only known that they share a hash, so such pairs are verified like candidates. */
+/* With exact verification, the pairs have their similarities already, unless documents are
+ * weighted. Weighted pairs are only known to share a hash, so they are verified like candidates. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     finder *f = ctx;

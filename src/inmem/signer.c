@@ -490,7 +490,8 @@ static bm_status sign_ranges(bm_signer_run *run, bm_error *err)
     return status;
 }
 
-/* A helper's share of the work: sign one range. Returns false if the helper should stop helping. */
+/* A helper's share of the work: sign one range. Returns false if no range was left, or after a
+ * failure: the helper should then stop helping. */
 static bool help_sign(void *ctx)
 {
     bm_signer_run *run = ctx;
@@ -595,8 +596,8 @@ static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_
     return NULL;
 }
 
-/* When the signer closes, end the tasks that are not done, because threads may be waiting for them.
- * tasks->lock is held. */
+/* When the signer closes, end the tasks that have not begun, because threads may be waiting for
+ * them. tasks->lock is held. */
 static void cancel_waiting(bm_signer_tasks *tasks)
 {
     for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++) {
@@ -712,11 +713,12 @@ static void tasks_reset(bm_signer_tasks *tasks)
 #define BATCH_HASHES 4096u  /* least value of signer.batch_hashes */
 #define KEEP_BATCHES 8u     /* batches for which a slot keeps memory, without a memory limit */
 #define BYTES_A_HASH 16u    /* bytes of a hash in a batch, including its text */
-#define RANGE_WORK   (UINT64_C(256) << 10) /* with its hashes, about the size of an L2 cache */
-#define LEAST_WORK   (UINT64_C(16) << 10)
-#define HASH_WORK    4u /* work per hash, as bm_document_work counts it */
-#define WORD_WORK    5u /* approximate bytes of text per shingle of words */
-#define TAIL_SHARE   8u /* the smallest range is an eighth of a device's batch */
+/* Most work of a range. A range and its hashes then take about the size of an L2 cache. */
+#define RANGE_WORK (UINT64_C(256) << 10)
+#define LEAST_WORK (UINT64_C(16) << 10)
+#define HASH_WORK  4u /* work per hash, as bm_document_work counts it */
+#define WORD_WORK  5u /* approximate bytes of text per shingle of words */
+#define TAIL_SHARE 8u /* the smallest range is an eighth of a device's batch */
 
 BM_OPTIONS_INIT(signer, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,
                 .bands = BM_BAND_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)

@@ -51,7 +51,8 @@ bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, 
     return source->ops->fill != NULL ? source->ops->fill(source, batch, in_turn, err) : BM_OK;
 }
 
-/* Skip records of this batch. Set *all to true if all records of the batch are skipped. */
+/* Skip the first source->left records of this batch, or all of its records if it has no more. *all:
+ * all of them are skipped. */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {

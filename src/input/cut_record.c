@@ -40,7 +40,8 @@ static bm_status find_plain(struct bm_parser *parser, bm_str text, const char *r
     return add_part(parser, BM_CODING_PLAIN, text, raw, text.len, err);
 }
 
-/* Find the end of the bytes that stand for themselves: an escape, or the first of two quotes. */
+/* Find where the bytes that stand for themselves end: at an escape, at the first of two quotes, or
+ * at `end`. */
 static const char *own_end(bm_text_coding coding, const char *at, const char *end)
 {
     const char *found = coding == BM_CODING_PLAIN

@@ -90,7 +90,7 @@ typedef struct unpackers {
 
 struct bm_input_ahead {
     bm_input_set *set;
-    bm_input_bytes *own; /* used by the reader for sources without a slot */
+    bm_input_bytes *own; /* used by the reader for sources without a slot, and for read_again */
     bm_ahead_plan plan;
     uint64_t done; /* stored bytes of the ended sources that had slots */
     slot *now;     /* the reader's slot; NULL: the reader uses `own`, or its source has ended */
@@ -143,7 +143,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Memory that each thread needs to unpack members: for frames, a window of its own. */
+/* Memory that each thread needs to unpack members: for Zstandard, a decoder with its window; for
+ * gzip, 0. */
 static uint64_t unpacker_bytes(const bm_source *source)
 {
     return source->compression == BM_COMPRESSION_ZST
@@ -262,7 +263,7 @@ static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
-/* Open the next source in a free slot; NULL: no source, slot or block is left. */
+/* Open the next source in a free slot; NULL: no source, slot or block is free. */
 static slot *open_slot(bm_input_ahead *ahead)
 {
     slot *free = NULL;
@@ -279,8 +280,8 @@ static slot *open_slot(bm_input_ahead *ahead)
     return free;
 }
 
-/* Is this a stream that the reader should unpack itself? It should if no other thread is busy with
- * it. */
+/* Is this the stream of the reader's source, and should the reader unpack it itself? It should if
+ * other threads only help, and none of them is busy with the stream. */
 static bool is_readers(const bm_input_ahead *ahead, const slot *p)
 {
     return ahead->helped && p->source == ahead->source && p->state == SLOT_OPEN && !p->busy &&
@@ -294,7 +295,8 @@ static bool has_work(const bm_input_ahead *ahead, const slot *p)
            !is_readers(ahead, p);
 }
 
-/* Find a slot to work on. It is the first one with work, in the order of the inputs. */
+/* Find a slot to work on: the first slot with work, in the order of the inputs, else a newly opened
+ * slot. NULL: there is no work. */
 static slot *find_work(bm_input_ahead *ahead)
 {
     slot *found = NULL;
@@ -351,8 +353,9 @@ static slot_state fill_block(slot *p, block *b)
     return got > 0 ? SLOT_OPEN : SLOT_ENDED;
 }
 
-/* Read until members can be cut off p->packed; *cut is true if they can. If the first member cannot
- * be cut, the source is read as a stream from now on. */
+/* Read until members can be cut off p->packed; *cut is true if they can. If the first member of the
+ * source cannot be cut, the source is read as a stream from now on. If a later member cannot be
+ * cut, the slot fails. */
 static slot_state read_members(const bm_input_ahead *ahead, slot *p, bool *cut)
 {
     const size_t most = ahead->plan.block_bytes;
@@ -708,8 +711,8 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     return BM_OK;
 }
 
-/* The reader begins to read a slot's source itself. The lock is held, but released while the source
- * is read. */
+/* Let the reader begin to read a slot's source itself. If that fails, the slot fails. The lock is
+ * held, but released while the source is read. */
 static void begin_own(bm_input_ahead *ahead, slot *p)
 {
     add_packed(ahead, p);
@@ -745,7 +748,8 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
 }
 
-/* The reader has read the whole source of its slot. */
+/* Called when the reader has read the whole source of its slot: record the digest, and free the
+ * slot. */
 static void end_slot(bm_input_ahead *ahead)
 {
     bm_input_bytes_accept(ahead->now->bytes);

@@ -210,8 +210,8 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes)
     bytes->source->bytes_read = bytes->stored;
 }
 
-/* Check a source that was read to its end. If it was read before, its contents must not have
- * changed. */
+/* Check a source that was read to its end. A part of a file must have the length of the part. If
+ * the source was read before, its contents must not have changed. */
 static bm_status check_same(const bm_source *source, bm_hash128 digest, uint64_t n, bm_error *err)
 {
     const bool first = source->digest.lo == 0 && source->digest.hi == 0;
@@ -234,8 +234,8 @@ bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_ha
     return BM_OK;
 }
 
-/* End a source that was read to its end: record its digest, or compare it with the digest from the
- * first reading. */
+/* End a source that was read to its end: check it (check_same) and, unless bytes->apart, record its
+ * digest in the set. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bytes->digest = bm_piece_hash_end(bytes->hash);

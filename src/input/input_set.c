@@ -195,7 +195,8 @@ void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes)
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
-/* Fill `out` with the first decompressed bytes of the file. */
+/* Fill `out` with the first decompressed bytes of the file, as far as they can be unpacked. Fails
+ * only with BM_ERR_NOMEM. */
 static bm_status unpack(bm_decompress *d, const bm_stored_file *file, char *block, bm_head *out)
 {
     bm_decompress_step step = {.in = {block, 0}};
@@ -628,7 +629,8 @@ static size_t count_slashes(const char *path)
     return n;
 }
 
-/* Patterns without ** match only paths with as many slashes as the pattern has. */
+/* Patterns without ** match only paths with as many slashes as the pattern has. "" matches all
+ * paths. */
 static bool matches_pattern(const char *pattern, const char *path)
 {
     return pattern[0] == '\0' ||
@@ -840,7 +842,7 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
-/* Does the name of the source leave its format open? */
+/* If the format of the options is AUTO: does the name of the source leave its format open? */
 static bool is_open(const struct bm_input_set *set, const bm_source *source)
 {
     size_t len = strlen(source->name);
@@ -1001,8 +1003,8 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
                      : probe_judge(set, source, &head, err);
 }
 
-/* An unreadable source counts as one bad record, so set source->unreadable to the error. Fails if
- * the source itself did not cause the error. */
+/* If the source itself caused the failure `status`, it counts as one bad record, so set
+ * source->unreadable to the error. Any other failure is returned. */
 static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
                                  bm_error *err)
 {
@@ -1075,8 +1077,8 @@ static bm_format format_of_source(const bm_source *source)
                                                                             : format;
 }
 
-/* May the source have any format, because it cannot be read, or is empty and has a name that ends
- * in .json? */
+/* May the source have any format, because it cannot be read, or has only white space and a name
+ * that ends in .json? */
 static bool may_be_any(const bm_source *source)
 {
     size_t len = strlen(source->name);

@@ -281,8 +281,8 @@ static size_t index_of_real(const bm_keep_rule *rule, double real)
     return index;
 }
 
-/* The index of a value in the list of the rule. All other values have the index after the listed
- * ones, and missing values have the index after that. */
+/* The index of a value in the list of the rule. All other numbers and strings have the index after
+ * the listed ones. Anything else, such as a missing value, has the index after that. */
 static size_t index_of(const bm_keep_rule *rule, const bm_value *value)
 {
     if (value->kind == BM_VALUE_REAL)
@@ -292,7 +292,8 @@ static size_t index_of(const bm_keep_rule *rule, const bm_value *value)
                : rule->n_values + 1;
 }
 
-/* Append the bytes that `order` compares. */
+/* Append the bytes that `order` compares; for a value that is neither a number nor a string,
+ * nothing. */
 static bm_status add_compared(bm_buf *out, const bm_value *value, bm_error *err)
 {
     if (value->kind != BM_VALUE_REAL)

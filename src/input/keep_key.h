@@ -6,7 +6,8 @@
  *
  *     longest, shortest  8 bytes: the length, big-endian; for longest its complement
  *     sources, order     4 bytes: the index in the listed values; all other values have the next
- *                        index, and with `order` missing values have the index after that
+ *                        index, and with `order`, values that are neither number nor string have
+ *                        the index after that, like missing ones
  *     max, min           a class (1 number, 2 string, 3 neither), then
  *         a number       8 bytes: the nearest double, as an integer in its order; 1 byte: is the
  *                        number below it (0), equal (1) or above (2)? Unless equal, exponent and

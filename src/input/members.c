@@ -178,7 +178,8 @@ void bm_members_close(bm_members *members)
     bm_free(members);
 }
 
-/* The length of a member's header; 0: the header is of a kind that is not cut, or is incomplete. */
+/* The length of a member's header. 0: the header is incomplete, or has flags other than the extra
+ * field's, and such members are not cut. */
 static size_t gz_header(bm_str in)
 {
     if (in.len < GZ_HEADER || !is_plain_gz(in))

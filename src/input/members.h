@@ -30,8 +30,8 @@ typedef enum bm_members_found {
 } bm_members_found;
 
 /* Find whole members at the beginning of `in`, as many as have together at most `most` compressed
- * and at most `most` uncompressed bytes. `end`: no bytes come after `in`. Set cut->seen to 0. But
- * if `in` begins with the bytes of the previous call, leave the value from that call. */
+ * and at most `most` uncompressed bytes. `end`: no bytes come after `in`. Before the call, set
+ * cut->seen to 0; but leave its value if `in` begins with the bytes of the previous call. */
 bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, size_t most,
                                     bm_members_cut *cut);
 

@@ -164,8 +164,9 @@ static void count_type(bm_record_types *types, bm_record_role role, bm_str type)
         bm_record_types_add(types, type);
 }
 
-/* Pass one record to the callback. record->raw has the byte order mark (`bom` bytes) before the
- * content and the line ending after it. */
+/* Pass one record to the callback. Blank lines, records without a role, and headers in a full parse
+ * are not passed. record->raw has the byte order mark (`bom` bytes) before the content and the line
+ * ending after it. */
 static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;

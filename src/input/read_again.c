@@ -118,7 +118,8 @@ static bm_status find_end(bm_read_again *again, size_t begin, size_t seen, uint6
     }
 }
 
-/* Find the columns of the open file, and the number of cells in its first row. */
+/* If the format is a table, find the columns of the open file, and the number of cells in its first
+ * row. */
 static bm_status find_columns(bm_read_again *again, bm_error *err)
 {
     const bm_record_rules *rules = &again->set->rules;

@@ -838,8 +838,8 @@ static bm_status find_end(record_reader *reader, const bm_stored_file *file, uin
     return BM_OK;
 }
 
-/* May the next batch be a range, if its bounds can be found? Each call shortens
- * reader->ranges.pause. */
+/* May the next batch be a range, if its bounds can be found? During a pause (reader->ranges.pause),
+ * it may not, and each call shortens the pause. */
 static bool allows_ranges(record_reader *reader)
 {
     reader_ranges *ranges = &reader->ranges;
@@ -854,8 +854,8 @@ static bool allows_ranges(record_reader *reader)
     return false;
 }
 
-/* Can records be found without the bytes before them? True if every newline ends a record, or the
- * whole file is a record. */
+/* Can records be found without any bytes before them? True if the whole file is a record, or if
+ * every newline ends a record. False for tables, because their first row is needed. */
 static bool is_simple(const record_reader *reader)
 {
     const bm_record_format *format = reader->format;
@@ -871,8 +871,8 @@ static bool has_bounds(const record_reader *reader)
            (!format->elements || reader->ranges.opening.len > 0);
 }
 
-/* Find the end of the next range, which has as many bytes as fit into a batch. *out is 0 if there
- * is no range. */
+/* Find the end of the next range, which has at most as many bytes as fit into a batch. *out is 0 if
+ * there is no range. */
 static bm_status range_end(record_reader *reader, const bm_stored_file *file, size_t held,
                            uint64_t *out, bm_error *err)
 {

@@ -75,7 +75,7 @@ static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
 }
 
 /* Write "FILE:" of the current file to maker->place, or nothing if ids are row numbers. Reserve
- * space for a number. */
+ * space for a number. Does nothing if maker->place has the name already. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
@@ -216,8 +216,9 @@ static void refuse_surplus(const row_job *job, uint32_t n_first)
     bm_record_bad(&job->parser->maker, job->record, "%s", why);
 }
 
-/* Find the row's id cell and text cells. Cells with doubled quotes are rewritten into parser->id
- * or, for the text, into parser->text, which has room for the whole row from the start. */
+/* Find the cells of the id, the text and the fields of `keep`. If the row is broken or has too many
+ * cells, mark the record as bad. Cells with doubled quotes are rewritten into parser->id or, except
+ * for the id, into parser->text. */
 static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
@@ -264,7 +265,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     return BM_OK;
 }
 
-/* Join all text cells with newlines, in a separate buffer. */
+/* Join several text cells with newlines in `buf`. With one text cell, *out becomes that cell, and
+ * `buf` is not used. */
 static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
 {
     if (parser->rules->n_text == 1) {
@@ -404,8 +406,8 @@ static bm_json_kind kind_at(bm_str content, const char *path)
     return field.kind;
 }
 
-/* Write `name` to `path` with [] after each array on the way: "a[].b" for "a.b". False: that path
- * leads to no text either. */
+/* Write `name` to `path` with [] after each array on the way: "a[].b" for "a.b". False: there is no
+ * array on the way, that path leads to no text either, or it is too long. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;
@@ -429,7 +431,8 @@ static bool path_through_arrays(bm_str content, const char *name, char path[PATH
     return arrays && *end == '\0' && (kind == BM_JSON_STRING || kind == BM_JSON_NULL);
 }
 
-/* Report that the field `name` is missing, with what was expected, and list the fields present. */
+/* Report that the field `name` is missing. If an array is on the way to it, propose a path through
+ * the array; else name what was expected, and list the fields present. */
 static void missing(struct bm_parser *parser, bm_str content, const char *name,
                     const char *expected, bm_record *record)
 {
@@ -446,7 +449,8 @@ static void missing(struct bm_parser *parser, bm_str content, const char *name,
                   expected, bm_text_hint(name), bm_name_list_words(&names));
 }
 
-/* Check that a text field is present and a string or null; count its invalid bytes. */
+/* Check that a text field is present and a string or null; count its invalid bytes. False: the
+ * record is bad. */
 static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
 {
     const bm_json_field *field = &parser->json_fields[i];

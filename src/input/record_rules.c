@@ -183,7 +183,8 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* Move past a cell of `used` bytes, and past the delimiter after it if there is one. */
+/* Move past a cell of `used` bytes, and past the delimiter after it if there is one. Returns true.
+ * */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;
@@ -452,7 +453,8 @@ static bm_status broken_header(const bm_first_row *header, const bm_row *row, bm
     return bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", why);
 }
 
-/* Find the column named `field`; BM_NO_COLUMN: none. *n_columns: the number of columns. */
+/* Find the column named `field`; BM_NO_COLUMN: none. *n_columns: the number of columns.
+ * BM_ERR_INPUT: the header is broken, or has the name twice. */
 static bm_status find_name(const bm_first_row *header, const char *field, uint32_t *column,
                            uint32_t *n_columns, bm_error *err)
 {

@@ -212,8 +212,8 @@ out:
     return status;
 }
 
-/* Open the journal, check that it belongs to this job, and read the progress into
- * checkpoint->saved. */
+/* Open the journal. If it records saved documents, check that it belongs to this job, and read the
+ * progress into checkpoint->saved. */
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;

@@ -39,8 +39,8 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
  * must be empty, and is borrowed until close (NULL: the job has no corpus). If nothing is saved,
  * this only stores `corpus`. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);
-/* Move the checkpoint of a job to `job`, an inner job that it runs. Then the documents and matches
- * of the inner job are saved. `from` becomes empty. */
+/* Move the checkpoint of a job to `job`, an inner job that it runs. From now on, saves contain the
+ * documents and matches of the inner job. `from` becomes empty. */
 void bm_checkpoint_lend(bm_checkpoint *from, bm_job_context *job, bm_checkpoint *to);
 /* Move the checkpoint of the inner job, `from`, back to its owner, which writes the outputs. From
  * now on nothing is saved. */

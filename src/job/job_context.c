@@ -531,7 +531,8 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* Add job->taken to budget.fixed, and set budget.ahead. At least one byte is left to documents. */
+/* Set budget.ahead. If memory is limited, add job->taken to budget.fixed, but leave at least one
+ * byte to documents. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;
@@ -619,7 +620,8 @@ static bool reads_twice(const bm_settings *s)
            bm_settings_write_removed(s) || reads_texts_twice(s);
 }
 
-/* Check each output against the other outputs and the temporary directory. */
+/* Check each output against the other outputs, and each output directory against the requested
+ * directory for temporary files. */
 static bm_status check_apart(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
 {
@@ -692,7 +694,8 @@ out:
     return status;
 }
 
-/* Open job->inputs.set: a table in memory, or files. */
+/* Open job->inputs.set: a table in memory, or files. If the job has a share of the inputs, cut the
+ * set to that share. */
 static bm_status open_set(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
@@ -740,7 +743,8 @@ static bm_status check_kept(const bm_job_context *job, const char *field, bm_rec
                          bm_option_name(BM_OPTION_KEPT, kept));
 }
 
-/* Refuse to write removed records if the format has no records to copy. */
+/* If removed records are written, check that the format has records to copy, and that `removed` is
+ * possible for tables. */
 static bm_status check_removed(const bm_job_context *job, bm_error *err)
 {
     const bm_format format = bm_input_set_format(job->inputs.set);

@@ -9,9 +9,9 @@
  *                                                         outputs are written here instead
  *     write                    [0   ]     [1   ]          any thread, at the reserved offsets
  *
- * A batch is in turn once all earlier batches have had their turns. Splitting a batch yields runs
- * of bytes. Adjacent records of the same copy form one run. If the rule is not by_place, batches
- * are split in input order too. If several batches cannot be read or split, the failure of the
+ * A batch has its turn after the turns of all earlier batches. Splitting a batch yields runs of
+ * bytes. Adjacent records of the same copy form one run. If the rule is not by_place, batches are
+ * split in input order too. If several batches cannot be read or split, the failure of the
  * first batch is reported. A batch with a record of more than BATCH_BYTES is processed alone, and
  * may use all memory of the job.
  *
@@ -58,13 +58,13 @@ typedef struct copy {
     bool alone, ended;
     pthread_mutex_t lock; /* protects the members up to `error` */
     pthread_cond_t moved;
-    uint64_t turn;    /* number of the batch in turn */
+    uint64_t turn;    /* number of the batch whose turn it is */
     uint64_t n_done;  /* number of batches written and freed */
     size_t n_writing; /* number of batches between the end of their turn and the end of writing */
     bm_status status; /* the first failure */
     bm_error error;
     uint32_t n_lanes; /* the most threads that may work */
-    /* `file` and `headed` are used only by the thread whose batch is in turn. */
+    /* `file` and `headed` are used only by the thread whose batch has its turn. */
     uint32_t file; /* the input that the open files of the writers belong to, or NO_FILE */
     bool headed;   /* the only header row of a stream was written */
 } copy;
@@ -196,7 +196,7 @@ static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
     return BM_OK;
 }
 
-/* In turn: check that the first place of the batch is the place after the previous batch. */
+/* In the turn of the batch: check that its first place is the place after the previous batch. */
 static bm_status join(const lane *l, bm_error *err)
 {
     const bm_kept_at *at = l->c->rule->at;
@@ -205,8 +205,8 @@ static bm_status join(const lane *l, bm_error *err)
                : BM_OK;
 }
 
-/* In turn: write all runs so far, except that for the runs of the last input, space may only be
- * reserved. write_placed writes these later. */
+/* In the turn of the batch: write all runs so far. For the runs of the last input, space may only
+ * be reserved; write_placed writes these runs later. */
 static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
@@ -257,8 +257,8 @@ static bm_status add_with(lane *l, const run *record, const bm_insertion *insert
     return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
 }
 
-/* Add a piece of a record: original or inserted bytes. *begun: the record already has a piece; this
- * sets it to true. */
+/* Add a piece of a record: original or inserted bytes. An empty piece is added only if it is the
+ * record's first. *begun: does the record already have a piece? Becomes true. */
 static bm_status add_piece(lane *l, const run *record, bm_str bytes, bool inserted, bool *begun,
                            bm_error *err)
 {
@@ -400,8 +400,8 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* In turn: check the batch's place, and write its runs. `split`: the status of splitting the batch;
- * if it is a failure, it is returned. */
+/* In the turn of the batch: check its place, and write its runs, or reserve space for them
+ * (place_runs). `split`: the status of splitting the batch; if it is a failure, it is returned. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;

@@ -420,7 +420,8 @@ static const bm_source *source_at(bm_input_set *inputs, size_t index)
                                               : bm_input_set_offsets(inputs);
 }
 
-/* Check that the file of input `index` has the recorded bytes. `remote`: see bm_stored_open. */
+/* Check that the file of input `index` has the recorded bytes, if bytes are recorded. `remote`: see
+ * bm_stored_open. */
 static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
                             bm_remote *remote, const bm_callbacks *callbacks, bm_error *err)
 {

@@ -404,8 +404,8 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-/* Write the member "inputs". `removed_bytes`: for each input, the bytes of the texts of its removed
- * documents; NULL: unknown. */
+/* Write the share of the inputs, if the job has one, and the member "inputs". `removed_bytes`: for
+ * each input, the bytes of the texts of its removed documents; NULL: unknown. */
 static void report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
     if (job->settings->results.n_shards > 0)
@@ -789,7 +789,7 @@ static void write_containment_recall(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* If the job had known documents, write the counts of the comparison with them. */
+/* If the job finds pairs and had known documents, write the counts of the comparison with them. */
 static void write_against(bm_json *json, const bm_job_context *job)
 {
     const bm_job_against *against = &job->against;
@@ -1018,8 +1018,8 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* For each rule of `keep` that reads a field, write the numbers of documents that the rule could
- * not rank. */
+/* For each rule of `keep` that reads a field, except `within`, write the numbers of documents that
+ * the rule could not rank. */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)

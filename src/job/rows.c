@@ -159,7 +159,8 @@ out:
     return status;
 }
 
-/* Append the rows of n items. If n is large, the threads of c->pool do the work. */
+/* Append the rows of n items. If n is large and the rows go to a file, the threads of c->pool do
+ * the work. */
 static bm_status add_rows(bm_rows *rows, const context *c, add_fn add, size_t n, bm_error *err)
 {
     if (rows->file != NULL && c->pool != NULL && bm_pool_size(c->pool) > 1 && n > RANGE_ITEMS) {

@@ -192,8 +192,8 @@ static bool is_gone(char *line, uint64_t hash)
     return stat(work, &info) == 0 && info.st_dev == device && info.st_ino == number;
 }
 
-/* Unless `needed`, remove the sets. If no sets exist afterwards, remove the holder too. The caller
- * has locked the holder. */
+/* Unless `needed`, remove the sets, if the file is one of sets. If no sets exist afterwards, remove
+ * the holder too. The caller has locked the holder. */
 static void remove_both(int folder, const char *temp_dir, const char *holder, bool needed)
 {
     char *sets = NULL;

@@ -769,7 +769,8 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 }
 
 /* If documents are weighted and the caller requested no scheme, choose the scheme for weighted
- * documents. Then check the scheme. */
+ * documents. Then check the scheme, unless the job finds pairs. Known documents with weights are
+ * refused. */
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
@@ -1026,8 +1027,8 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* Check `recall` and `verify` against `candidates`. `asked`: the value of `candidates` from the
- * caller, for the message. */
+/* Refuse a recall of 1, whatever `candidates` is. Unless `candidates` is lsh, also refuse `verify`
+ * other than auto and exact. `asked`: the caller's value of `candidates`, for the message. */
 static bm_status check_candidates(const bm_settings *s, bm_candidate_rule asked, bm_error *err)
 {
     const bm_verify verify = s->pairs.verify;

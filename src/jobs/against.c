@@ -190,7 +190,7 @@ void bm_against_log(const bm_against *against, bm_meter *meter)
 /* --- opening --- */
 
 /* Determine the kind of the known documents. If a path is an index or a directory of signatures, it
- * must be the only path. */
+ * must be the only path, without options for fields of known documents. */
 static bm_status find_kind(const bm_settings *settings, bm_against_kind *out, bm_error *err)
 {
     const bm_pair_settings *pairs = &settings->pairs;
@@ -928,9 +928,8 @@ typedef struct finding {
     bm_share share;
 } finding;
 
-/* Link a document to a known document. Of the known documents that share a band with it, the one
- * that shares the most shingles is chosen. If even this one shares fewer shingles than f->share
- * requires, no link is made. */
+/* Of the known documents that share a band with document `doc`, find the one that shares the most
+ * shingles. If it shares as many as f->share requires, link `doc` to it. Set f->all_held[doc]. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
