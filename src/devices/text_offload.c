@@ -300,8 +300,8 @@ double bm_text_trial_cpu_rate(const bm_text_trial *trial)
 
 /* --- a device --- */
 
-/* Fill both batches, `text` and `hashes`, and allocate memory for the results of DEPTH_MAX
- * tasks. */
+/* Unless they are filled already, fill the batch of hashes and, if texts are tried, the batch of
+ * texts. Also allocate memory for the results of DEPTH_MAX tasks. */
 static bm_status make_batches(bm_text_trial *t, bm_error *err)
 {
     const size_t docs = (size_t)TRIAL_DOCS * DEPTH_MAX;
@@ -332,7 +332,7 @@ typedef struct timing {
     form_time *out;
 } timing;
 
-/* Set up task i with n_docs documents. */
+/* Set up task i with the first x->n_docs documents of the batch. */
 static bm_sign_task *set_task(const timing *x, uint32_t i)
 {
     bm_text_trial *t = x->trial;

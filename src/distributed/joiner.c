@@ -323,9 +323,9 @@ static void insert_rows(const tree_rows *rows)
     }
 }
 
-/* Sort rows in place by a radix sort. The hashes of the rows agree in all bits above the byte at
- * `shift`. Each row is swapped into the range of its byte at `shift`. Then each range is sorted by
- * the next lower byte. */
+/* Sort rows in place: few rows by insertion, others by a radix sort. The hashes of the rows agree
+ * in all bits above the byte at `shift`. Each row is swapped into the range of its byte at `shift`.
+ * Then each range is sorted by the next lower byte. */
 static void sort_rows(const tree_rows *rows, unsigned shift)
 {
     size_t at[256] = {0}, end[256], n = 0;
@@ -351,7 +351,8 @@ static void sort_rows(const tree_rows *rows, unsigned shift)
                   shift - 8);
 }
 
-/* Convert the forest to rows, which take over its arrays. Afterwards the forest is empty. */
+/* Convert the forest to rows, sorted by hash, which take over its hashes. Afterwards the forest is
+ * empty. */
 static bm_status order_nodes(forest *f, tree_rows *out, bm_error *err)
 {
     const size_t n = f->sets.n;

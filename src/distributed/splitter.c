@@ -40,7 +40,7 @@
 
 /* --- columns --- */
 
-/* Find and open a column by its name. */
+/* Find a column by its name, and open it. It must have text or, if `integers`, text or integers. */
 static bm_status find_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
                              const char *name, bool integers, bm_arrow_column *out, bm_error *err)
 {
@@ -274,8 +274,8 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* A text in another encoding has no shingles, like an empty text. Count such unreadable texts
- * separately from empty ones. */
+/* A text in another encoding has no shingles, like an empty text. Among the n texts just signed,
+ * count such unreadable texts separately from empty ones. */
 static bm_status count_unreadable(bm_splitter *splitter, size_t n, bm_error *err)
 {
     bm_str *texts = splitter->texts;

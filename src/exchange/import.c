@@ -883,7 +883,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 /* --- how the signatures were made --- */
 
 /* If the head states a scheme and a seed, as in records of LeanMinHash, set them. BM_ERR_USAGE: the
- * options contradict the head. */
+ * options contradict the head. BM_ERR_INPUT: the scheme is unknown, or the seed is out of range. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
@@ -912,7 +912,7 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
 }
 
 /* Check that scheme, seed and hash are known from the file or the options, because no default may
- * be assumed. */
+ * be assumed, and that they fit together. Weights are refused. */
 static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {

@@ -609,7 +609,7 @@ static void index_add_note_reset(bm_index_add_note *note)
     *note = (bm_index_add_note){0};
 }
 
-/* Return the newest ADDS_MAX - 1 of the lines. */
+/* Return the newest of the lines, at most ADDS_MAX - 1. */
 static bm_str last_lines(const bm_buf *lines)
 {
     bm_str text = {lines->data, lines->len};
@@ -687,7 +687,8 @@ static int shown_id(const bm_store_doc *doc)
     return (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
 }
 
-/* Fail with BM_ERR_INPUT and a message that names the document's input and line. */
+/* Fail with BM_ERR_INPUT and a message that names the document's input and line, as far as they are
+ * known. */
 static bm_status refuse(const bm_index_adder *a, const bm_store_doc *doc, const char *why,
                         bm_error *err)
 {
@@ -717,8 +718,9 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
     return refuse(a, doc, why, err);
 }
 
-/* Check that the new ids have the type of the ids in the index. In a new index the first ids decide
- * the type. */
+/* If the new ids have a declared type, check that the ids in the index have the same; row numbers
+ * fit any type. Without a declared type, each new id is checked later (a->wanted). In a new index,
+ * the new ids decide the type. */
 static bm_status check_ids(bm_index_adder *a, bm_error *err)
 {
     const bm_batch_source *source = a->job->inputs.source;

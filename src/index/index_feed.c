@@ -65,7 +65,8 @@ static void add_doc(bm_gathered *to, const bm_gather_shape *shape, const bm_inge
     to->n_hashes += n;
 }
 
-/* Append the documents of an ingest batch to `to`. BM_ERR_NOMEM. */
+/* Append the documents of an ingest batch to `to`. If the ingest batch has failed, its documents
+ * have no words and keys, and `to` becomes broken. BM_ERR_NOMEM. */
 static bm_status gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                               const bm_ingest_batch *batch, bm_error *err)
 {

@@ -413,7 +413,7 @@ static bm_status commit(follow *f, bm_error *err)
 }
 
 /* Called repeatedly while waiting for a line: commit if a commit is due. Returns true to stop
- * waiting. */
+ * waiting, because a commit failed or the job was cancelled. */
 static bool on_wait(void *ctx)
 {
     follow *f = ctx;

@@ -137,8 +137,8 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     return status;
 }
 
-/* Open the index that has replaced the old one at index->path. A view of it becomes
- * index->newest. */
+/* Open the index that has replaced the old one at index->path. A view of it becomes index->newest.
+ * BM_ERR_FORMAT: its settings differ from those of the old one. */
 static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;

@@ -97,7 +97,8 @@ static bm_status bad_row(void *manifest, const bm_json_row *row, bm_str value, c
     return bad(bm_manifest_path(manifest), strchr(row->name, '.') + 1, err);
 }
 
-/* Read the plan into *out. *store becomes the word of parameters.store, including its quotes. */
+/* Read threshold, recall, bands and rows into *out, and resolve the plan. *store becomes the word
+ * of parameters.store, including its quotes. */
 static bm_status read_plan(bm_manifest *manifest, bm_settings *out, bm_str *store, bm_error *err)
 {
     const bm_json_reader from = {

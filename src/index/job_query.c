@@ -499,8 +499,8 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* Choose the threshold of the search. If it differs from the threshold of the plan, log which share
- * of the pairs the bands find at this threshold. */
+/* Choose the threshold of the search. If it differs from the threshold of the plan, and bands are
+ * used, log which share of the pairs the bands find at this threshold. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;

@@ -411,8 +411,8 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
     return BM_OK;
 }
 
-/* Cut the longest list into equal shares, and the other lists at the same hits. Their hits are
- * distributed similarly. */
+/* If there are several threads and many hits, cut the longest list into equal shares, and the other
+ * lists at the same hits, since their hits are distributed similarly. Otherwise make one part. */
 static bm_status cut_parts(search *s, bm_error *err)
 {
     const bm_hit_list *longest = &s->hits.lists[0];
@@ -581,8 +581,8 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-/* Sort the sets of the documents that have candidates. The sets of the other documents, often most,
- * are left unsorted. */
+/* If the batch has unsorted sets, sort those of the documents that have candidates. The sets of the
+ * other documents, often most, are left unsorted. */
 static bm_status sort_sets(const search *s, size_t n, bm_error *err)
 {
     comparable c = {.batch = s->batch};

@@ -293,7 +293,8 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
 }
 
 /* Add the keys that were looked up with one call. Each document that has a key gets all numbers of
- * the key as hits. If a key may be crowded, it is left to add_large_keys. */
+ * the key as hits. If any of the keys may be crowded, or batch->first is small, all keys are left
+ * to add_large_keys. */
 static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                                 bm_hit_list *out, bm_error *err)
 {

@@ -886,7 +886,8 @@ out:
     return status;
 }
 
-/* Check that the scheme is weighted if the documents have weights, and only then. */
+/* Check that the scheme is weighted if the documents have weights, and only then. A bag cannot have
+ * weights. */
 static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
                                bm_error *err)
 {

@@ -848,8 +848,8 @@ static void free_memory(bm_signer *signer)
 
 /* Close the signer in a forked child. When the process forked, other threads may have been in
  * calls. The data that they used are in an unknown state and cannot be freed, and a driver cannot
- * be called in a child. So these data and the device stay, like other memory of threads that the
- * child does not have. */
+ * be called in a child. So these data stay, and so does a device other than the native CPU, like
+ * other memory of threads that the child does not have. */
 static void forget(bm_signer *signer)
 {
     bm_team_forget(signer->team);
@@ -904,7 +904,7 @@ const bm_signer_info *bm_signer_describe(const bm_signer *signer)
 /* --- calls --- */
 
 /* Check that weights are given if the scheme needs them, and only then. Documents without hashes
- * need no weights. */
+ * need no weights. A scheme of whole hashes refuses 32-bit hashes. */
 static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_error *err)
 {
     static const double none = 1;

@@ -235,7 +235,8 @@ static void unite(struct bm_parser *parser)
     parser->edits.len = n > 0 ? (kept + 1) * sizeof *edits : 0;
 }
 
-/* Replace the Content-Length of a WET record by the length after the cuts. */
+/* If text is cut out of a WET record, add an edit that replaces its Content-Length by the length
+ * after the cuts. */
 static bm_status state_length(struct bm_parser *parser, const char *raw, const bm_wet_place *wet,
                               bm_error *err)
 {

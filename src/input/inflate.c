@@ -259,7 +259,8 @@ static bool make_table(const code *c)
 
 /* --- blocks --- */
 
-/* Read the code lengths of a block's two codes. They are encoded themselves. */
+/* Read the code lengths of a block's two codes, which are encoded themselves. False: they are
+ * damaged or incomplete. */
 static bool read_lens(bm_inflate *t, stream *s, uint8_t *lens, unsigned n)
 {
     for (unsigned have = 0; have < n;) {
@@ -542,7 +543,8 @@ static bool run_codes(const bm_inflate *t, stream *s)
     return result == GOT_END;
 }
 
-/* A stored (uncompressed) block. */
+/* Copy a stored (uncompressed) block. False: it is damaged, or input or output space is too
+ * short. */
 static bool run_stored(stream *s)
 {
     s->in -= s->n_bits / 8;

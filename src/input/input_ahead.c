@@ -474,7 +474,7 @@ static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
     wake_reader(ahead, p);
 }
 
-/* Do one step of work, if there is any. */
+/* Do one step of work. Returns false if there is none, or no memory for decoders. */
 static bool work(bm_input_ahead *ahead)
 {
     slot *p = find_work(ahead);

@@ -638,7 +638,8 @@ static bool matches_pattern(const char *pattern, const char *path)
             (strstr(pattern, "**") != NULL || count_slashes(pattern) == count_slashes(path)));
 }
 
-/* Add a file that was found in a folder at an address, if `include` and `exclude` choose it. */
+/* Add a file that was found in a folder at an address, if `include` and `exclude` choose it.
+ * BM_ERR_INPUT: its name contains a question mark. */
 static bm_status add_listed(struct bm_input_set *set, const char *root, const char *below,
                             bm_error *err)
 {
@@ -659,8 +660,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Add the files of a folder at an address. If `pattern` is not "", add only those files whose name
- * below the folder matches. */
+/* Add the files of a folder at an address, except hidden ones. If `pattern` is not "", add only
+ * those files whose name below the folder matches. BM_ERR_INPUT: none matches. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {
@@ -931,7 +932,8 @@ static void widen(int fd)
 #endif
 }
 
-/* Keep a source that can be read only once. Takes ownership of `fd`, whatever the status. */
+/* Keep `fd`, the descriptor of a source that can be read only once, and examine the first bytes of
+ * the source. Takes ownership of `fd`, whatever the status. */
 static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
     bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);

@@ -212,7 +212,7 @@ static bool run_gz(bm_members *members, bm_str in, char *out, size_t n)
     return given == n;
 }
 
-/* Unpack one frame from its beginning. */
+/* Unpack one frame from its beginning. Returns true if the whole frame was unpacked. */
 static bool run_frame(void *zst, bm_decompress_step *step)
 {
     bm_unpacked unpacked = {BM_UNPACK_MORE, NULL};

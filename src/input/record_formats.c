@@ -1003,8 +1003,9 @@ static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t
 }
 
 /* Bytes from the middle of a file may begin inside quotes or outside. Both cases are tried, and the
- * wrong one soon meets a quote where none is allowed. The first byte and the quotes just after it
- * are skipped, since a quote there may be the second half of a doubled quote. */
+ * wrong one soon meets a quote where none is allowed. If both fit, the end is unknown to a caller
+ * that wants to be sure, and outside is assumed for others. The first byte and the quotes just
+ * after it are skipped, since a quote there may be the second half of a doubled quote. */
 static size_t csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
 {
     size_t from = 0, end = 0, end_quoted = 0;

@@ -71,7 +71,7 @@ static zst_header zst_header_of(const unsigned char *head, size_t len)
 }
 
 /* Read a number of seven bits per byte at head[*at], and advance *at past it. False: the bytes end
- * inside the number. */
+ * inside the number, or it has more than 63 bits. */
 static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;

@@ -49,7 +49,7 @@ static void add(plan *p, const char *stage, double weight)
     p->steps[p->n++] = (bm_forecast_step){stage, weight, NULL};
 }
 
-/* Add the stages of reading, and of signing if the job signs. */
+/* Add the stages that the job has of loading, reading and signing. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
     const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&

@@ -937,7 +937,8 @@ static void write_digests(bm_json *json)
     bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
 }
 
-/* Write the digests of all files of the directory, except for the report itself. */
+/* Write the digests of all files of the directory, except for the report itself. `dir` NULL: no
+ * digests. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
     const char *sha256 = "{}", *xxh3 = "{}", *pieces = "{}";
