@@ -27,7 +27,7 @@
 
 #define DOC_BYTES     2048u
 #define TRIAL_DOCS    512u
-#define LANE_DOCS     16u   /* documents in one round of a thread; they fit into its caches */
+#define LANE_DOCS     16u   /* documents in one round of a thread; few enough for a core's caches */
 #define LANE_SECONDS  0.002 /* least processor time of a thread's measurement */
 #define LANE_ROUNDS   64u
 #define FIRST_DOCS    8u    /* documents in a device's first batch */
@@ -541,7 +541,7 @@ void bm_text_trial_drop(bm_text_trial *trial, size_t i)
 
 /* --- the result --- */
 
-/* The rate of a form (text_offload.h), from the rates of host and device; 0 if one of these is
+/* The rate of a form (text_offload.h), from the rates of host and device; 0 if one of the two is
  * 0. */
 static double text_way_rate(double host_rate, double device_rate, bool same_processors)
 {

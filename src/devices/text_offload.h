@@ -41,8 +41,8 @@ typedef struct bm_text_offload {
     double cpu_rate;                           /* the CPU without devices */
 } bm_text_offload;
 
-/* Resolve BM_OFFLOAD_AUTO for these devices, to BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU
- * does not count, since it never receives texts. */
+/* Resolve BM_OFFLOAD_AUTO for n devices, to BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU does
+ * not count, since it never receives texts. */
 bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A trial: a fixed text in both forms, and the measured times of the CPU and the devices. */
@@ -55,7 +55,7 @@ typedef struct bm_text_trial_cfg {
                                   * document */
     const char *cpu;
     uint32_t threads;   /* threads of the host */
-    bm_backend *native; /* signs on these threads; NULL: the CPU's rate does not include signing */
+    bm_backend *native; /* signs on these threads; NULL: the rate of the CPU is that of hashing */
 } bm_text_trial_cfg;
 
 /* Start a trial, and measure the CPU alone, which takes some milliseconds. `native` is borrowed

@@ -199,7 +199,7 @@ const bm_joiner_counts *bm_joiner_count(const bm_joiner *joiner)
 
 /* --- linking heaps --- */
 
-#define AHEAD 8u /* entries between prefetching a slot and using it */
+#define AHEAD 8u /* how many entries ahead a slot is prefetched */
 
 static uint64_t hash_of_key(const heap *h, size_t i, uint64_t seed)
 {
@@ -301,7 +301,7 @@ static void tree_rows_reset(tree_rows *rows)
     bm_free_all(rows->hashes, rows->least);
 }
 
-#define FEW_ROWS 24 /* up to this many rows are sorted by insertion */
+#define FEW_ROWS 24 /* this many rows or fewer are sorted by insertion */
 
 static void swap_rows(const tree_rows *rows, size_t a, size_t b)
 {

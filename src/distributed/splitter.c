@@ -244,7 +244,8 @@ size_t bm_splitter_waiting(const bm_splitter *splitter)
 
 /* --- rows to entries --- */
 
-/* Check a record. BM_ERR_INPUT: it is bad. */
+/* Check a record. BM_ERR_INPUT: its id is null, or its text is too long, or is invalid UTF-8 that
+ * is not repaired. */
 static bm_status check_record(const bm_splitter *splitter, const bm_arrow_column *ids, size_t row,
                               bm_str text, bm_error *err)
 {
@@ -361,7 +362,8 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
 }
 
 /* All entries and ids, sorted by part. The entries of part p are entries[entry_begins[p]] …
- * entries[entry_begins[p + 1] - 1]. Its ids are ids[id_begins[p]] … ids[id_begins[p + 1] - 1]. */
+ * entries[entry_begins[p + 1] - 1]. The ids of part p are ids[id_begins[p]] … ids[id_begins[p + 1]
+ * - 1]. */
 typedef struct sorted {
     entry *entries;
     uint64_t *ids;

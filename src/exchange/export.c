@@ -226,7 +226,7 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
 }
 
 /* Read the next block, which is valid until the next call. If no documents are left, out->n becomes
- * 0. BM_ERR_FORMAT: the files are not those that the manifest lists. This is detected with the last
+ * 0. BM_ERR_FORMAT: the files are not those that the manifest lists, which shows at the last
  * block. */
 static bm_status export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
 {
@@ -568,7 +568,7 @@ static int compare(const void *a, const void *b, void *ctx)
         if (v != w)
             return v < w ? -1 : 1;
     }
-    return x->at < y->at ? -1 : x->at > y->at; /* records are in the order of their numbers */
+    return x->at < y->at ? -1 : x->at > y->at; /* in a rank, records are ordered by number */
 }
 
 static bm_status write_band(const trove *t, uint32_t i, bm_error *err)

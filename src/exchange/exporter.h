@@ -56,14 +56,14 @@ typedef struct bm_export_reader {
 /* Called for each block. */
 typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_error *err);
 
-/* Which data a form can store. Ids, numbers of shingles and provenance that it cannot store are
- * written to files beside those of the form. */
+/* Which data a form can store. Ids, numbers of shingles and provenance are written to other files
+ * if the form cannot store them. */
 enum {
     BM_FORM_HAS_IDS = 1u << 0,
     BM_FORM_HAS_SIZES = 1u << 1, /* numbers of shingles */
     BM_FORM_HAS_PROVENANCE = 1u << 2,
     BM_FORM_HAS_KEYS = 1u << 3,   /* band keys instead of signatures, if requested */
-    BM_FORM_OF_BANDS = 1u << 4,   /* always has the words of bands, so it needs a plan */
+    BM_FORM_OF_BANDS = 1u << 4,   /* the form always has the words of bands, and needs a plan */
     BM_FORM_BY_DOCUMENT = 1u << 5 /* the form has its own list of documents */
 };
 

@@ -416,7 +416,7 @@ typedef struct table_table {
     struct ArrowArray array;        /* the current rows; if its `release` is NULL: there are no
                                      * rows */
     size_t at;                      /* the next row in `array` */
-    int64_t child[N_COLUMNS];       /* index of each column; -1: the table does not have it */
+    int64_t child[N_COLUMNS];       /* index of each column; -1: the table lacks the column */
     list_type type;
     bm_arrow_column_type types[N_COLUMNS];
     bm_arrow_column columns[N_COLUMNS]; /* columns of `array` */

@@ -16,7 +16,7 @@
 /* The head of a file, which tells how its signatures were made. */
 typedef struct bm_import_head {
     const bm_manifest *manifest; /* NULL: the file has no provenance from bandmill */
-    const char *scheme;          /* NULL: the file does not state it */
+    const char *scheme;          /* NULL: the file does not state the scheme */
     int64_t seed;                /* valid if `scheme` is set */
     uint32_t perms;              /* 0: unknown, because the file has no rows and does not state the
                                   * number */

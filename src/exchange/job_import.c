@@ -88,8 +88,8 @@ static bool is_empty(const char *words, size_t bytes)
     return true;
 }
 
-/* Set the ids of the block. They come from the open list. Without a list, they are the ids in the
- * block. If it has no ids, they are row numbers, counted over all inputs. */
+/* Set the ids of the block: the ids of the open list or, without a list, the ids in the file or, if
+ * it has none, row numbers, counted over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
     const bool listed = im->ids.lines.fd >= 0;
@@ -307,8 +307,8 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
-/* Allocate the inputs, the list of their names, and their entries in the report. *recipe then
- * refers to these lists. */
+/* Allocate the inputs, the list of the inputs' names, and the inputs' entries in the report. Make
+ * *recipe refer to the inputs. */
 static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;

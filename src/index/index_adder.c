@@ -1019,7 +1019,7 @@ out:
 
 bm_status bm_index_adder_end_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
-    bm_store_view_close(a->view); /* a->rows has copies of the ids, so it does not need the view */
+    bm_store_view_close(a->view); /* a->rows has copies of the ids, so the view is not needed */
     a->view = NULL;
     return write_batch(a, batch, err);
 }

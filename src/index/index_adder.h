@@ -59,7 +59,7 @@ typedef struct bm_index_near {
     uint32_t *heads, *next;
     uint32_t *seen;    /* for each document: the value of `question` when it was last a candidate */
     uint32_t question; /* counts the calls of index_near_best for this batch */
-    bool *there;       /* for each document: it is in the chains, and was not removed */
+    bool *there;       /* for each document: was it added to the chains, and not removed since? */
     size_t n_heads, cap_heads, cap_next, cap_seen, cap_there;
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */

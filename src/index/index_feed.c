@@ -148,8 +148,8 @@ static uint64_t gathered_bytes(const bm_gathered *g)
            caps->keys * sizeof *g->keys;
 }
 
-/* Is the batch full? It must have allocated at least `most` bytes and use at least half of them,
- * because an earlier, larger batch may have left much unused memory. */
+/* Is the batch full? It is if it has allocated at least `most` bytes and uses at least half of
+ * them. (An earlier, larger batch may have left much unused memory.) */
 static bool gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
 {
     const uint64_t held = gathered_bytes(g);
@@ -177,8 +177,7 @@ typedef struct exchange {
     bm_index_feed *feed;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t moved;
-    /* The two batches. Each is in one of these members, unless the adding thread has it. NULL: no
-     * batch. */
+    /* The two batches, unless the adding thread has one of them. NULL: no batch. */
     bm_gathered *filling, *ready, *spare;
     bool taking; /* the adding thread has a batch */
     bool ended, stopped;

@@ -37,7 +37,7 @@
 
 #define LOOK_SECONDS 0.25
 
-/* A store. It is open as long as it has views. */
+/* A store, which is open as long as it has views. */
 typedef struct bm_handle_store {
     bm_store *store;
     uint32_t users;

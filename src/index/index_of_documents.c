@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_of_documents.c -- runs a job within a job. It does what `index build` does, but leaves the
- * store open.
+/* index_of_documents.c -- runs a job within a job. The inner job does what `index build` does, but
+ * leaves the store open.
  *
  * Tests: tests/cli/cases/against_documents.sh, tests/cli/cases/query.sh */
 #include "index/index_of_documents.h"

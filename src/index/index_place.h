@@ -45,14 +45,14 @@ typedef struct bm_index_shares {
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 
-/* The configuration for opening a store. Its `cancelled` checks whether the job was cancelled. */
+/* The configuration for opening a store, with a function `cancelled` that asks the job. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
 /* Copy `path` to `out` (`cap` bytes). If `path` is a symbolic link, copy the real path instead.
  * BM_ERR_IO: nothing exists at `path`. BM_ERR_FORMAT: what exists there is not an index. */
 bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err);
 
-/* A new index. It is made in a work directory beside the output path. */
+/* A new index, made in a work directory beside the output path. */
 typedef struct bm_index_work {
     bm_out_dir *dir;
     char *folder; /* work directory of the new index */

@@ -102,10 +102,10 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* Of the documents that share no shingle with a query, estimate the share that passes the filters,
- * because by chance `least` of n bits are set. The result is the tail of a binomial distribution:
- * the first term by Stirling's formula, times the sum of a geometric series with the ratio of the
- * first two terms. */
+/* Estimate the share of the documents that pass the filters although they share no shingle with a
+ * query, because by chance at least `least` of n bits are set. The result is the tail of a binomial
+ * distribution: the first term by Stirling's formula, times the sum of a geometric series with the
+ * ratio of the first two terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;

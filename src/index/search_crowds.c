@@ -157,8 +157,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
-/* Append the distinct numbers of a crowd's keys to c->numbers, ascending. They are collected in a
- * bitmap from the smallest to the largest number, or sorted if they are too far apart. */
+/* Append the distinct numbers of a crowd's keys to c->numbers, ascending. The numbers are collected
+ * in a bitmap from the smallest to the largest one, or sorted if these two are too far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -261,7 +261,7 @@ out:
 
 /* --- a block --- */
 
-/* A range of queries. It is kept through all blocks of a crowd. */
+/* A range of queries; kept through all blocks of a crowd. */
 typedef struct joined_range {
     bm_union_find joined; /* sets of queries that have an answer in common; elements are indexes of
                            * queries in the range */
@@ -269,8 +269,8 @@ typedef struct joined_range {
                            * yet */
 } joined_range;
 
-/* The documents of a block that have a key. They are stored as bits, one for each place, or if they
- * are few, as a list of places. */
+/* The documents of a block that have a key: one bit for each place or, for few documents, a list of
+ * places. */
 typedef struct block_key {
     uint64_t *bits;
     uint32_t *places;
@@ -540,9 +540,9 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Add the candidates of a kind that are still in a->asked. These share no rare shingle with the
- * query. They are added in ascending order of numbers. Stops when no later candidate can be among
- * the best `top`. */
+/* Add the candidates of a kind that are still in a->asked, in ascending order of numbers. These
+ * candidates share no rare shingle with the query. Stops when no later candidate can be among the
+ * best `top`. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;

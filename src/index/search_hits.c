@@ -60,8 +60,8 @@ typedef struct band_scratch {
     uint32_t *begin; /* where the documents of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
-    /* offset of each key's numbers in `numbers`. While numbers are gathered, ends[i + 1] is the end
-     * of key i; afterwards, it is the begin */
+    /* for each key, offset of its numbers in `numbers`. While numbers are gathered, ends[i + 1] is
+     * where the numbers of key i end; afterwards, where they begin */
     size_t *ends;
     uint32_t *numbers;
     uint64_t *left; /* for each key: how many further documents of the index have it */
@@ -94,7 +94,7 @@ static int by_key(const void *x, const void *y)
     return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
-/* Sort one bucket by key. Its entries must be in the order of their documents. */
+/* Sort one bucket by key. On entry, the entries are in the order of their documents. */
 static void sort_bucket(key_of *list, size_t n)
 {
     if (n > SMALL_BUCKET) {
@@ -414,8 +414,8 @@ bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, 
     return BM_OK;
 }
 
-/* List the documents that may find more than batch->first numbers. These have more hits than that
- * in total, if each key is counted separately. */
+/* List the documents that may find more than batch->first numbers: those that have more hits in
+ * total, if each key is counted separately. */
 static bm_status list_docs(bounding *b, bm_error *err)
 {
     const size_t n = b->batch->n;
@@ -579,8 +579,8 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* Visit the numbers that the document finds in the range. If they complete its batch->first
- * numbers, set its last[] to the last of these, and return true. */
+/* Visit the numbers that document `doc` finds in the range. If it has found batch->first numbers by
+ * then, set last[doc] to the greatest of the first batch->first numbers, and return true. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -603,8 +603,8 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Add to left[] of each document the count of those numbers of its keys and extras that are above
- * its last candidate. Remove a number from a crowded key if it is a candidate of none of the key's
+/* For each document, add to left[] how many numbers of its keys and extras are above its last
+ * candidate. Remove a number from a crowded key if it is a candidate of none of the key's
  * documents. */
 static void count_left(bounding *b)
 {

@@ -298,7 +298,7 @@ typedef struct bm_crowd_search {
     size_t n;                /* documents of the batch that are searched for */
     const uint32_t *weights; /* for each document, how many documents get its answers; NULL: each
                               * 1 */
-    bm_search_hits *hits;    /* hits that the crowds answer are removed from its lists */
+    bm_search_hits *hits;    /* the search removes from hits->lists the hits that crowds answer */
     size_t most;             /* the most answers; SIZE_MAX: no bound */
     bool many;               /* there are more answers than `most`: `found` is incomplete */
     bm_found_list *found;

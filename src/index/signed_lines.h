@@ -11,7 +11,7 @@
 #include "inmem/documents.h"
 
 typedef struct bm_signed_lines {
-    bm_job_context *job;  /* borrowed; each line updates its counts */
+    bm_job_context *job;  /* borrowed; each line updates the job's counts */
     bm_doc_signer signer; /* has the signed document of the current line */
     bm_doc_recipe recipe;
     bm_record_budget budget;

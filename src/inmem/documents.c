@@ -180,7 +180,8 @@ static bool next_long_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return false;
 }
 
-/* Take the next range of documents that are not long. It ends before the next long document. */
+/* Take the next range of documents that are not long, at most up to the next long document. False:
+ * there are none. */
 static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     const bm_documents *docs = ranges->docs;

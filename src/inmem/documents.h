@@ -37,8 +37,8 @@ bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err);
 
 /* Are the documents 64-bit hashes, and does the scheme sign only the low halves of these hashes? */
 bool bm_documents_sign_low_halves(const bm_documents *docs, bm_scheme scheme);
-/* Check the low halves of the hashes, if only these are signed. BM_ERR_INPUT: too many of them are
- * equal (model/low_halves.h). */
+/* If only the low halves of the hashes are signed, check these halves. BM_ERR_INPUT: too many of
+ * them are equal (model/low_halves.h). */
 bm_status bm_documents_check_low_halves(const bm_documents *docs, bm_scheme scheme, bm_error *err);
 
 static inline uint64_t bm_hash_work(const bm_documents *docs)

@@ -550,12 +550,12 @@ typedef struct finder {
     bm_meter meter;
     bm_backend *backend;
     maker sets;            /* owns the hashes */
-    const uint64_t **docs; /* the sorted set of each document; its weights, if any, follow it */
+    const uint64_t **docs; /* the sorted set of each document, followed by its weights, if any */
     uint32_t *sizes;
     uint8_t *skip;   /* 1 for documents without hashes */
     uint64_t **keys; /* for each band, the keys of all documents */
     uint32_t *words; /* with BM_VERIFY_SIGNATURE, bm_scheme_row_uints per document; else NULL */
-    uint64_t bytes;  /* bytes of these arrays and hashes */
+    uint64_t bytes;  /* bytes of the arrays above, and of all hashes */
     bm_pair *chunk;  /* pairs being verified */
     size_t cap_pairs;
     bm_pair_set *out;

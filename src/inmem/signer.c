@@ -103,7 +103,7 @@ typedef struct bm_signer_tasks {
 struct bm_signer {
     bm_handle handle;
     bm_signer_info info;
-    bm_text_options text; /* its list of stop words is `stop_words`, or built in */
+    bm_text_options text; /* text.stopwords is `stop_words`, or the built-in list */
     char *stop_words;
     const char *cpu; /* the library's own string for the instruction set */
     bm_sketch_options sketch;
@@ -511,8 +511,9 @@ out:
     return status == BM_OK;
 }
 
-/* If the scheme signs only the low halves of hashes, check those of a call. After a refused call
- * the check begins anew, so that the caller can continue with other hashes. */
+/* If the scheme signs only the low halves of hashes, check the halves of a call, together with
+ * those of earlier calls. After a refused call the check begins anew, so that the caller can
+ * continue with other hashes. */
 static bm_status look_at_low_halves(bm_signer *signer, const bm_documents *docs, bm_error *err)
 {
     bm_low_halves *seen = &signer->low;

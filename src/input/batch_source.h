@@ -63,8 +63,8 @@ typedef struct bm_batch_parser bm_batch_parser;
 
 typedef struct bm_batch_source_ops {
     const char *name; /* "records", "hashes", "columns", "keys" */
-    /* True: the documents of the source are texts, which are still to be shingled and hashed.
-     * False: they are shingle hashes already, or band keys. */
+    /* Are the documents texts, which are still to be shingled and hashed? If not, they are shingle
+     * hashes or band keys. */
     bool has_text;
     /* batches of this source have `place`, so that a job can be resumed after any batch */
     bool places;

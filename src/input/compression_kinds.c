@@ -143,9 +143,8 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Does each of the first PLAIN_UNITS units of `width` bytes have plain ASCII at byte `at` and zeros
- * elsewhere? If there are fewer units, does each of them? False for fewer than PLAIN_BYTES
- * bytes. */
+/* Do the first PLAIN_UNITS units of `width` bytes, or all if there are fewer, have plain ASCII at
+ * byte `at` and zeros elsewhere? False if there are fewer than PLAIN_BYTES bytes. */
 static bool in_units(const char *head, size_t len, size_t width, size_t at)
 {
     size_t n = len / width < PLAIN_UNITS ? len / width : PLAIN_UNITS;

@@ -26,9 +26,9 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
 }
 
 /* The compression of a file by its first bytes. A Zstandard or LZ4 file may begin with skippable
- * frames, which both formats share: then the bytes after those frames decide. If `head` ends before
- * those later bytes, the name decides: the kind is LZ4 if `promised` (from bm_compression_of_name)
- * is LZ4, else Zstandard. */
+ * frames, which both formats share. The bytes after the skippable frames then decide. If `head`
+ * does not have these bytes, the kind is LZ4 if `promised` (from bm_compression_of_name) is LZ4,
+ * else Zstandard. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
 /* The kind of compression that the ending of a name promises, in upper or lower case. *len is the
  * length of the name, and is reduced by the length of that ending. */
@@ -44,8 +44,8 @@ const char *bm_compression_ending(bm_compression kind);
 #define BM_HEAD_BYTES 4096u /* how many first bytes are examined, if the file has as many */
 
 typedef struct bm_refused_format {
-    const char *what; /* "a zip archive"; NULL: none of these */
-    const char *hint; /* advice: another way to read its contents */
+    const char *what; /* "a zip archive"; NULL: the file has no refused format */
+    const char *hint; /* advice: another way to read the contents */
 } bm_refused_format;
 
 /* `head` is the first BM_HEAD_BYTES bytes of a file, or all of a shorter file. */

@@ -65,7 +65,7 @@ static step step_of(bm_text_coding coding, const char *at, const char *end)
     return s;
 }
 
-/* The length of the text that these bytes encode. */
+/* The length of the text that `bytes` encode. */
 static uint64_t length_of(bm_text_coding coding, bm_str bytes)
 {
     uint64_t len = 0;
@@ -180,7 +180,7 @@ static bm_status add_edit(struct bm_parser *parser, size_t from, size_t to, bm_e
                       sizeof(bm_record_edit), err);
 }
 
-/* Add edits for those bytes of a part that encode text in the ranges. */
+/* Add edits for the bytes of a part that encode text within the ranges. */
 static bm_status cut_part(struct bm_parser *parser, const char *raw, const bm_text_part *part,
                           const bm_text_range *ranges, size_t n, bm_error *err)
 {

@@ -201,7 +201,7 @@ static void fill_smaller(const code *c, const uint16_t *counts, const uint16_t *
     unsigned left = counts[bits];
     for (;;) {
         const uint32_t low = at & (uint32_t)ones(c->bits);
-        if (low != prefix) { /* a smaller table begins; it is as large as its longest code needs */
+        if (low != prefix) { /* a smaller table begins, as large as its longest code needs */
             unsigned more = bits - c->bits;
             for (unsigned used = left; used < 1u << more;)
                 used = 2 * used + counts[c->bits + ++more];
@@ -236,7 +236,7 @@ static bool make_table(const code *c)
     unsigned bits = 1;
     while (counts[bits] == 0)
         bits++;
-    /* end: number of entries so far; they are repeated for longer codes */
+    /* end: number of entries so far, which are repeated for longer codes */
     uint32_t at = 0, end = UINT32_C(1) << bits;
     const uint16_t *symbol = sorted;
     for (unsigned left = counts[bits]; bits <= c->bits;) {

@@ -38,7 +38,7 @@
 #define ENGINE_BYTES ((uint64_t)1 << 20) /* memory of a decoder without its window */
 #define BZ2_BYTES    ((uint64_t)4 << 20)
 #define LZ4_BYTES    ((uint64_t)8 << 20)
-#define WINDOW_USUAL ((uint64_t)8 << 20) /* assumed if the first bytes do not state it */
+#define WINDOW_USUAL ((uint64_t)8 << 20) /* assumed if a source does not state its window */
 /* A smaller source is not unpacked ahead: passing blocks would cost more than it saves. */
 #define STORED_LEAST ((uint64_t)16 << 10)
 #define LONG_PART    16u /* a record longer than 1/16 of the granted memory may need all of it */
@@ -112,7 +112,7 @@ struct bm_input_ahead {
     size_t next;   /* the first source that has not been begun */
     block *blocks; /* free blocks */
     size_t n_used; /* blocks that are not in the list `blocks` */
-    size_t n_most; /* limit of n_used; to save memory, it grows only when the reader has to wait */
+    size_t n_most; /* limit of n_used; grows only when the reader has to wait, to save memory */
 };
 
 /* --- granted memory --- */
@@ -280,8 +280,8 @@ static slot *open_slot(bm_input_ahead *ahead)
     return free;
 }
 
-/* Is this the stream of the reader's source, and should the reader unpack it itself? It should if
- * other threads only help, and none of them is busy with the stream. */
+/* Should the reader itself unpack this stream? It should if the stream is its source, if other
+ * threads only help, and if none of them is busy with the stream. */
 static bool is_readers(const bm_input_ahead *ahead, const slot *p)
 {
     return ahead->helped && p->source == ahead->source && p->state == SLOT_OPEN && !p->busy &&
@@ -324,7 +324,7 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const slot *p)
 
 /* --- without the lock --- */
 
-/* Begin to read the source of a slot. `callbacks` are those of the calling thread. */
+/* Begin to read the source of a slot. `callbacks`: for the calling thread. */
 static bm_status begin_slot(bm_input_ahead *ahead, slot *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
@@ -885,6 +885,6 @@ bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_
         status = read_again(ahead, err);
         close_slot(p);
     }
-    free_blocks(&ahead->blocks); /* no other thread uses them now */
+    free_blocks(&ahead->blocks); /* no other thread uses the blocks now */
     return status;
 }

@@ -30,8 +30,8 @@
 /* Did the file itself cause the last failure? */
 typedef enum breakage {
     NOT_BROKEN,
-    DAMAGED,   /* yes, its contents are broken */
-    UNREADABLE /* yes, its stored bytes could not be read */
+    DAMAGED,   /* yes: the contents of the file are broken */
+    UNREADABLE /* yes: the stored bytes of the file could not be read */
 } breakage;
 
 struct bm_input_bytes {
@@ -463,7 +463,7 @@ bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t ca
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define PLACE_BYTES 40u
 
-/* Read the source from its first byte to its last. This copies it to the spool. */
+/* Read the source from its first byte to its last, so that all of it is copied to the spool. */
 static bm_status copy_all(bm_input_set *set, size_t index, char *block, bm_error *err)
 {
     bm_input_bytes *bytes = NULL;

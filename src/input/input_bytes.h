@@ -23,8 +23,8 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes);
 /* Begin a source. BM_ERR_IO: the source cannot be opened, or it can be read only once and was read
  * before. */
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
-/* Read 1 … cap bytes. *got 0: the source has ended. Its digest and bytes_read are then set, and
- * its file is closed. */
+/* Read 1 … cap bytes. *got 0: the source has ended. The source's digest and bytes_read are then
+ * set, and its file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
 /* Used after begin instead of bm_input_bytes_read: read a compressed source as it is stored, from

@@ -20,7 +20,7 @@
 typedef struct bm_content_place {
     uint64_t file;     /* index into the inputs */
     uint64_t bytes;    /* bytes of the file's decompressed content before the position */
-    bm_hash128 digest; /* XXH3 of these bytes */
+    bm_hash128 digest; /* XXH3 of the bytes before the position */
     bool known;
 } bm_content_place;
 

@@ -1089,7 +1089,7 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* Refuse a file without a known ending that begins like JSON Lines: it would be read as one
+/* Refuse a file without a known ending that begins like JSON Lines, because it would be read as one
  * document. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
@@ -1102,7 +1102,7 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
 }
 
 /* If sources may have several formats, refuse a file without a known ending that was found in a
- * folder. It may not be meant as a document. */
+ * folder. Such a file may not be meant as a document. */
 static bm_status check_stray(const bm_source *source, const bm_source *other, bm_error *err)
 {
     if (!source->in_folder || format_of_source(source) != BM_FORMAT_FILES)
@@ -1204,7 +1204,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           "no files there (%llu names that begin with . or _ were left out%s)",
                           (unsigned long long)set->n_hidden, others);
     }
-    /* Arrays of hashes have no records. Their own reader examines them. */
+    /* Arrays of hashes have no records, and are examined by their own reader. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(input_set_probe(set, err));

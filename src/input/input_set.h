@@ -58,8 +58,8 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* How many names were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* How many other entries of directories were left out. These are links to directories, broken
- * links, and files that are not regular. */
+/* How many other entries of directories were left out: links to directories, broken links, and
+ * files that are not regular. */
 bm_left_out bm_input_set_left_out(const bm_input_set *set);
 typedef struct bm_left_out_path {
     char *path; /* NULL: none */
@@ -131,7 +131,7 @@ struct bm_input_set {
     bm_remotes *remotes; /* NULL: no input has an address */
     /* memory limit, 0: no limit. The file names listed from remote folders may use a part of it. */
     uint64_t memory;
-    uint64_t listed; /* bytes that these file names take */
+    uint64_t listed; /* bytes that the names listed from remote folders take */
     bool expects;    /* `remotes` knows which files will be read */
     bm_input_shard shard;
     bm_input_resources resources;

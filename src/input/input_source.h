@@ -44,7 +44,7 @@ typedef struct bm_source {
      * reason. Else NULL. Owned by the set. */
     char *unreadable;
     bool in_folder; /* the source was found in a given directory, so patterns apply to it */
-    /* a table that could not be opened for reading; it counts as one bad record */
+    /* a table that could not be opened for reading, and counts as one bad record */
     bool lost;
     bm_compression compression;
     /* bytes of the decoder's window, as the file's first bytes state; 0: not stated */

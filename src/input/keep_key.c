@@ -271,7 +271,7 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
     return BM_OK;
 }
 
-/* The index of a double among the listed values. It is looked up by its shortest digits. */
+/* The index of a double among the listed values. The double is looked up by its shortest digits. */
 static size_t index_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};

@@ -73,10 +73,11 @@ typedef struct bm_keyer {
     /* The field names of the batch's first record that lacks a field. n is 0 if no record lacks
      * one. */
     bm_name_list names;
-    bool named; /* a key of this batch has the names already */
+    bool named; /* an earlier key of this batch has the names */
 } bm_keyer;
 
-/* Prepare a keyer; `rules` NULL: it makes no keys. Call reset afterwards, whatever the status. */
+/* Prepare a keyer. `rules` NULL: the keyer makes no keys. Call reset afterwards, whatever the
+ * status. */
 bm_status bm_keyer_init(bm_keyer *keyer, const bm_keep_rules *rules, bm_error *err);
 void bm_keyer_reset(bm_keyer *keyer);
 /* Begin a batch. */
@@ -87,5 +88,5 @@ static inline void bm_keyer_begin(bm_keyer *keyer)
 /* Does the parser have to set keyer->names before bm_keyer_make, because a field is absent? If so,
  * this empties keyer->names first. */
 bool bm_keyer_wants_names(bm_keyer *keyer);
-/* Set record->keep_key from the values; it stays valid until the next call. */
+/* Set record->keep_key from the values. The key is valid until the next call. */
 bm_status bm_keyer_make(bm_keyer *keyer, const char *source, bm_record *record, bm_error *err);

@@ -42,7 +42,7 @@ static uint64_t number_at(bm_str in, size_t at, size_t n)
 /* --- ends of members and frames --- */
 
 typedef struct member {
-    size_t end; /* 0: the end is not in these bytes */
+    size_t end; /* 0: the bytes at hand do not contain the end */
     uint64_t plain;
     bool never; /* the member cannot be cut */
 } member;

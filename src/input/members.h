@@ -25,7 +25,7 @@ typedef struct bm_members_cut {
 
 typedef enum bm_members_found {
     BM_MEMBERS_CUT,
-    BM_MEMBERS_MORE, /* no end of the first member was found in these bytes */
+    BM_MEMBERS_MORE, /* no end of the first member was found in `in` */
     BM_MEMBERS_NONE  /* the first member cannot be cut, or is larger than `most` */
 } bm_members_found;
 

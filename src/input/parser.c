@@ -204,8 +204,8 @@ static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_
     return w->fn(w->ctx, record, err);
 }
 
-/* Pass on the byte order mark of an array like a header row. It precedes the array's bracket and
- * belongs to no element. */
+/* Pass on the byte order mark of an array like a header row, because it precedes the array's
+ * bracket and belongs to no element. */
 static bm_status emit_mark(const walker *w, bm_error *err)
 {
     bm_record record = {.file = w->piece->file,
@@ -249,7 +249,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     while (status == BM_OK && (pos < end || whole)) {
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
         if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
-            break; /* these are the bytes after the last element */
+            break; /* the bytes left come after the last element */
         if (next == BM_SCAN_MORE)
             next = end;
         if (format->elements && !w->piece->cut) {

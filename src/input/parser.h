@@ -78,8 +78,8 @@ typedef enum bm_text_coding {
 
 /* A text field, or one element of a list of texts. */
 typedef struct bm_text_part {
-    size_t begin, end;   /* the bytes of record->raw that encode it */
-    bm_text_range range; /* the part of the record's text that these bytes encode */
+    size_t begin, end;   /* the bytes of record->raw that encode the part */
+    bm_text_range range; /* which bytes of the record's text the part is */
     bm_text_coding coding;
 } bm_text_part;
 

@@ -184,8 +184,8 @@ static bm_status reader_header_too_long(const record_reader *reader, bm_error *e
                       "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
-/* Use `row`, the first row of the current file, without its byte order mark. Its number of cells is
- * the limit for all rows. If it is a header, it names the columns. */
+/* Use `row`, the first row of the current file, without its byte order mark. The number of cells in
+ * this row is the limit for all rows. If the row is a header, it names the columns. */
 static bm_status find_columns(record_reader *reader, bm_str row, bm_error *err)
 {
     bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -340,9 +340,9 @@ static bm_status reader_add_rest(record_reader *reader, bm_raw_batch *batch, uin
     return status;
 }
 
-/* Handle a JSON array that is broken on this line of the current file. The elements before the
- * damage are still handed out. Then, if bad records are skipped, the rest of the file is passed
- * over; otherwise reading ends. */
+/* Note that the JSON array of the current file is broken on `line`. The elements before the damage
+ * are still handed out. After them, the rest of the file is passed over if bad records are skipped;
+ * otherwise reading ends. */
 static bm_status reader_break_off(record_reader *reader, uint64_t line, const char *why,
                                   bm_error *err)
 {
@@ -931,9 +931,10 @@ static bool fits_whole(const record_reader *reader, const bm_raw_batch *batch, s
            source->size <= reader->batch_bytes - batch->len;
 }
 
-/* Fill the batch with as many whole files as fit into it, which are still to be read. If these
- * files have few bytes, and the next file has to be read in order, *taken is false and the batch is
- * empty, because that file could share a batch with them. */
+/* If whole files can be read as ranges, fill the batch with as many as fit; they are still to be
+ * read. *taken is false, and the batch is empty, if there is no such file. The same holds if the
+ * files have few bytes and the next file has to be read in order, because that file could share a
+ * batch with them. */
 static bm_status append_files(record_reader *reader, bm_raw_batch *batch, bool *taken,
                               bm_error *err)
 {

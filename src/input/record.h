@@ -32,7 +32,7 @@ typedef struct bm_record {
     bm_str id;
     bm_str text;         /* valid UTF-8 */
     uint64_t text_bytes; /* bytes of the text as read (JSON: after unescaping), before repair */
-    bm_str as_read;      /* the text before repair; data NULL if it needed none */
+    bm_str as_read;      /* the text before repair; data NULL: no repair was needed */
     uint64_t n_invalid;  /* number of U+FFFD that replace invalid bytes */
     /* from sources without texts: the record's shingle hashes, in order, with repeats; `text` is
      * then empty */
@@ -58,5 +58,5 @@ typedef struct bm_record_place {
     uint64_t line, place, text_bytes; /* as in bm_record */
 } bm_record_place;
 
-/* If the callback returns another status than BM_OK, the parser stops and returns it. */
+/* If the callback returns a status other than BM_OK, the parser stops and returns that status. */
 typedef bm_status (*bm_record_fn)(void *ctx, const bm_record *record, bm_error *err);

@@ -475,8 +475,8 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-/* Set record->as_read if the text needs repair. This is rare, so the record is simply read again
- * without repair, and after that once more with repair. */
+/* If the text needs repair and the rules repair, set record->as_read. This is rare, so the record
+ * is simply read again without repair, and after that once more with repair. */
 static bm_status set_jsonl_as_read(struct bm_parser *parser, bm_str content, bm_record *record,
                                    bm_error *err)
 {

@@ -85,8 +85,8 @@ const char *bm_name_list_words(bm_name_list *list)
     return list->text;
 }
 
-/* Find the last member with this name. True: its value is an object. Keys with escapes never
- * match. */
+/* Find the last member with this name, and set *out to its value. True: the value is an object.
+ * Keys with escapes never match. */
 static bool find_object(bm_str object, bm_str name, bm_str *out)
 {
     size_t at = 0;
@@ -360,7 +360,7 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     if (!table && of_tables != NULL)
         return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
                              bm_option_name_or(BM_OPTION_FORMAT, format, "another format"));
-    if ((unsigned char)rules.syntax.delimiter >= 0x80) /* it would split characters */
+    if ((unsigned char)rules.syntax.delimiter >= 0x80) /* such a byte would split characters */
         return bm_fail_field(err, "delimiter", "`delimiter` is no character of ASCII");
     if (table) {
         rules.header = options->header != BM_HEADER_BY_FIELDS

@@ -12,7 +12,7 @@
 #define BM_RECORD_TYPE_BYTES 24u
 
 typedef struct bm_record_type {
-    char name[BM_RECORD_TYPE_BYTES]; /* NUL-terminated; cut if it is longer */
+    char name[BM_RECORD_TYPE_BYTES]; /* NUL-terminated; a longer name is cut */
     uint64_t n;
 } bm_record_type;
 

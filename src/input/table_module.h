@@ -35,7 +35,7 @@ typedef struct bm_table_cut {
      * the stream (BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM), but without a message. To get the
      * message, read these rows from the stream. Any thread. */
     bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
-    void (*drop)(bm_table_range *range); /* frees its `own` */
+    void (*drop)(bm_table_range *range); /* frees range->own */
     /* Make the stream continue with `row`, and end at `end`: the end of a range, or UINT64_MAX for
      * the end of the table. Called by the thread that reads the stream. */
     void (*seek)(void *own, uint64_t row, uint64_t end);
@@ -131,7 +131,7 @@ typedef struct bm_table_kept {
 /* A new file to write. */
 typedef struct bm_table_made {
     bool parquet;                    /* false: an Arrow IPC file */
-    struct ArrowArrayStream *stream; /* its rows; released by the call */
+    struct ArrowArrayStream *stream; /* the rows of the file; released by the call */
     uint64_t group_rows;             /* the most rows of a Parquet row group */
     bm_write_fn write;
     void *write_ctx;

@@ -43,7 +43,7 @@ static uint64_t number_of(const unsigned char *bytes, size_t n)
 
 /* The header of a frame of Zstandard. */
 typedef struct zst_header {
-    size_t len; /* length of the whole header; 0: unknown from these bytes */
+    size_t len; /* length of the whole header; 0: unknown, since bytes are missing */
                 /* window, content: 0 if these bytes do not reach it; content: UINT64_MAX if the
                  * header does not state it */
     uint64_t window, content;

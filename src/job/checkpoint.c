@@ -45,7 +45,7 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
         return false;
     *status = bm_input_is_same(was, source->path, source->remote, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
-        *status = BM_OK; /* counts as changed; if the job reads the input, it reports the error */
+        *status = BM_OK; /* an unreadable input counts as changed; reading it reports the error */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     return *status == BM_OK && same;
@@ -142,10 +142,10 @@ out:
 /* === opening === */
 
 #define SHOWN_BYTES 512   /* most bytes of a path in a message */
-#define START_RATE  400e6 /* assumed bytes per second of saving, until it has been timed */
+#define START_RATE  400e6 /* assumed bytes per second of saving, until a save was timed */
 
-/* The files with fixed names that jobs create in the work directory. They are listed in the marker
- * all at once, which needs only one sync. */
+/* The files with fixed names that jobs create in the work directory. All of them are listed in the
+ * marker at once, which needs only one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -186,7 +186,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* The progress that the journal records. If docs_records is 0, the job cannot be resumed. It was
+/* The progress that the journal records. If docs_records is 0, the job cannot be resumed: it was
  * killed before its first checkpoint, or while it removed its checkpoint at the end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {

@@ -406,7 +406,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
     bm_spill_columns out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
-    do { /* write at least one record, because it contains the counts */
+    do { /* write at least one record, because a record has the counts */
         n = docs->n - at < most ? docs->n - at : most;
         const doc_head head = {at, *what->counts};
         BM_TRY_OUT(bm_spill_columns_begin(&out, N_DOC_COLUMNS, err));

@@ -38,8 +38,8 @@ typedef struct fields {
     size_t n;
 } fields;
 
-/* The fields point into *s, except the checksums, which are in *sums, and *complete: s->complete is
- * no uint64_t, so the caller copies it. */
+/* The fields of a line. They point into *s, into *sums for the checksums, and to *complete, which
+ * the caller copies, because s->complete is no uint64_t. */
 static fields fields_of(bm_checkpoint_line line, bm_checkpoint_saved *s, bm_array_sums *sums,
                         uint64_t *complete)
 {
@@ -264,7 +264,7 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
 typedef struct comparing {
     const bm_journal *journal;
     const bm_checkpoint_saved *saved;
-    size_t n, n_inputs; /* lines compared so far; input lines among them */
+    size_t n, n_inputs; /* lines compared so far; how many of these are input lines */
     bm_buf repaired;    /* `repaired` lines to add to the journal, each with a NUL */
 } comparing;
 

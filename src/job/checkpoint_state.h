@@ -103,7 +103,7 @@ typedef struct bm_checkpoint {
      * failed. */
     bool can_save;
     bm_summary *done; /* the summary, if an earlier run has completed the job; else NULL */
-    bool loading;     /* saved work is not fully loaded yet; if the job fails now, it must stay */
+    bool loading;     /* saved work is not fully loaded, and must stay if the job fails now */
     bm_journal *journal;
     bm_spill_file *docs_file;
     char *sets_path;

@@ -80,7 +80,7 @@ typedef struct bm_job_context {
     const bm_settings *settings;
     bm_pool *pool;
     bm_meter meter;
-    bm_callbacks callbacks; /* these call the meter */
+    bm_callbacks callbacks; /* callbacks that call the meter */
     bm_budget budget;       /* division of the memory: first made without devices, then with them */
     uint64_t taken;         /* bytes of budget.fixed that are reserved by bm_job_context_reserve */
     uint64_t ahead;         /* bytes of budget.batches that are for data decompressed ahead */
@@ -225,7 +225,7 @@ typedef enum bm_record_use {
     BM_RECORDS_SHINGLED /* parsed, and shingled one by one */
 } bm_record_use;
 
-/* `out` must not move: its gate points to it. */
+/* `out` must not move in memory, because out->gate points to it. */
 void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_record_budget *out);
 /* The bytes that the shingler may use while a record of record_bytes is in memory. 0: there is no
  * limit; a limit is at least 1. */

@@ -60,7 +60,7 @@ typedef struct copy {
     pthread_cond_t moved;
     uint64_t turn;    /* number of the batch whose turn it is */
     uint64_t n_done;  /* number of batches written and freed */
-    size_t n_writing; /* number of batches between the end of their turn and the end of writing */
+    size_t n_writing; /* batches whose turn has ended, and that are still being written */
     bm_status status; /* the first failure */
     bm_error error;
     uint32_t n_lanes; /* the most threads that may work */
@@ -75,7 +75,7 @@ typedef struct lane {
     bm_batch_parser *parser;
     uint64_t number; /* number of the current batch */
     bool in_turn;    /* the batch has had its turn, or has it now */
-    bool begun;      /* the first record of the batch was seen; it sets `file`, `line` and `from` */
+    bool begun;      /* the first record of the batch was seen, and set `file`, `line` and `from` */
     uint32_t file;
     uint64_t line;
     bm_kept_at from, at; /* places of the first record and of the next record of the batch */

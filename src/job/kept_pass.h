@@ -60,7 +60,7 @@ typedef struct bm_kept_rule {
      * the place after the previous batch, the pass fails with BM_ERR_INPUT. */
     bm_kept_at *at;
     /* True: the place of the first record of a batch is looked up in the job's tables by file and
-     * line. Then several threads call `keep` at once, each for the records of its batch in order.
+     * line. Several threads may call `keep` at once, each for the records of its batch in order.
      * False: one thread at a time calls `keep`, for all records in input order. */
     bool by_place;
 } bm_kept_rule;

@@ -207,7 +207,7 @@ void bm_report_warn_dominant(bm_job_context *job)
                      counts->largest_group, counts->documents);
 }
 
-/* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...]. It lists the nonempty
+/* Write the array "similarities", [{"low":0.8,"high":0.81,"pairs":7}, ...], of the nonempty
  * bins. */
 static void report_similarities(bm_json *json, const uint64_t *histogram)
 {

@@ -76,7 +76,7 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
  * and the requested outputs of `job`. The inputs are not compared. BM_ERR_NOMEM. */
 bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, bool *same,
                           bm_error *err);
-/* Set *out to a summary, which the caller frees. Its counts and text are those of the report; its
- * device and time are those of `job`. BM_ERR_FORMAT, BM_ERR_NOMEM. */
+/* Set *out to a summary, which the caller frees. Counts and text come from the report, device and
+ * time from `job`. BM_ERR_FORMAT, BM_ERR_NOMEM. */
 bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, bm_summary **out,
                          bm_error *err);

@@ -564,7 +564,7 @@ typedef struct comparing {
     bm_edit_pair *pairs;
 } comparing;
 
-/* The buffers of a thread for one text: its bytes and its code points. */
+/* The buffers of a thread for one text: bytes, and code points. */
 typedef struct loaded_text {
     char *bytes;
     uint32_t *points;
@@ -673,7 +673,7 @@ typedef struct partners {
     partner *row; /* partners of the current document */
     size_t n_row, cap_row;
     bm_pair gathered[GATHERED];   /* the next rows to write */
-    bm_edit_pair edits[GATHERED]; /* the edit distances of these rows */
+    bm_edit_pair edits[GATHERED]; /* the edit distances of the gathered rows */
     size_t n_gathered;
     bm_buf room[2]; /* memory for the two ids of a row */
 } partners;

@@ -21,8 +21,8 @@
 
 typedef struct bm_sets_holder bm_sets_holder;
 
-/* Does the file at `path` begin like a file of sets? A job that pairs parts of documents saves
- * sorted runs instead of sets; a file that begins like these counts too. */
+/* Does the file at `path` begin like a file of sets, or like the sorted runs that a job saves
+ * instead of sets if it pairs parts of documents? */
 bool bm_sets_are_saved(const char *path);
 /* Write and lock the holder of the sets at `sets`, a path that ends with -sets. `work`: the
  * resolved path of the work directory. Returns NULL on failure. */

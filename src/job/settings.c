@@ -781,7 +781,7 @@ static bm_status resolve_scheme(bm_settings *s, bm_error *err)
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
     if (bm_job_does(s, BM_JOB_MATCHES))
-        return BM_OK; /* if the inputs are signatures, they fix the scheme; it is checked later */
+        return BM_OK; /* signatures as inputs fix the scheme, which is checked later */
     return bm_settings_check_scheme(s, err);
 }
 
@@ -894,7 +894,7 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
                                          field, strcmp(field, "kept") == 0 ? " no" : "");
 }
 
-/* Replace BM_CANDIDATES_LENGTH, which means the same as BM_CANDIDATES_ALL. */
+/* Replace BM_CANDIDATES_LENGTH by BM_CANDIDATES_ALL, which means the same. */
 static bm_candidate_rule exact_rule(bm_candidate_rule asked)
 {
     return asked == BM_CANDIDATES_LENGTH ? BM_CANDIDATES_ALL : asked;

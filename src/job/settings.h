@@ -165,7 +165,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
 /* Check the rule. BM_ERR_USAGE: a value is not allowed. */
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
-/* Return the option parts of a job that reads documents. They point into the settings. */
+/* Return the option parts of a job that reads documents, as pointers into the settings. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* Check the given option parts, and resolve the scheme, threads, memory and the directory of
  * temporary files. Also loads the stop words. */
@@ -226,8 +226,8 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
                                     const char *dir, bm_error *err);
 /* Like bm_recorded_options_check, but for an index `dir`. An index fixes text, sketch (including
- * perms), bands and rows, so these fields are compared. It does not fix the settings for reading
- * documents. */
+ * perms), bands and rows, so these fields are compared. Settings for reading documents are not
+ * fixed. */
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
 

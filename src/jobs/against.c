@@ -303,7 +303,7 @@ bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings 
     if (against->kind != BM_AGAINST_DOCUMENTS)
         return BM_OK;
     bm_unnamed_index index;
-    close_store(against); /* an earlier run may have left it open */
+    close_store(against); /* an earlier run may have left the store open */
     BM_TRY(index_known(job, settings, &index, err));
     against->store = index.store;
     against->view = index.view;
@@ -396,7 +396,7 @@ typedef struct marked_sets {
 
 /* The inputs that are read. Each array has part.n_inputs entries. */
 typedef struct chosen {
-    bm_recipe part;  /* the recipe of these inputs; owns only its arrays */
+    bm_recipe part;  /* the recipe of the chosen inputs; owns only its arrays */
     uint64_t *begin; /* first row of each input */
     uint64_t *end;   /* one past the last row of each input */
 } chosen;
@@ -892,7 +892,7 @@ static bm_status against_load(bm_against *against, bm_job_context *context, bm_c
     const bm_settings *s = context->settings;
     if (against->dir == NULL)
         return BM_OK;
-    close_store(against); /* an earlier run may have left it open */
+    close_store(against); /* an earlier run may have left the store open */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
     BM_TRY(bm_verify_reads_sets(s->pairs.verify)
                ? load_exact(against, context, corpus, err)
@@ -1051,7 +1051,7 @@ out:
     context->against.found = known->n_links;
     if (against->view != NULL)
         context->against.ids = bm_store_view_counts(against->view).ids;
-    /* if find_candidates ran, it has counted these pairs for all known documents */
+    /* if find_candidates ran, it has counted such pairs for all known documents */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
