@@ -41,8 +41,8 @@ typedef struct bm_text_offload {
     double cpu_rate;                           /* the CPU without devices */
 } bm_text_offload;
 
-/* Resolve BM_OFFLOAD_AUTO for n devices, to BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU does
- * not count, since it never receives texts. */
+/* Resolve BM_OFFLOAD_AUTO: to BM_OFFLOAD_TRIAL if any of the n devices is not made of the host's
+ * processors, else to BM_OFFLOAD_OFF. */
 bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A trial: a fixed text in both forms, and the measured times of the CPU and the devices. */

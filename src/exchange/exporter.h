@@ -84,7 +84,7 @@ bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *se
                                bm_error *err);
 
 /* Write ids.txt if the form cannot store ids, and n_shingles.npy if it cannot store numbers of
- * shingles. */
+ * shingles. Does nothing for a form that has its own list of documents. */
 bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
 
 /* export_table -- forms that are tables: their columns, and a stream of their rows. */

@@ -93,7 +93,7 @@ bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err
 /* Read the next n ids, at most BM_IMPORT_BLOCK_ROWS, into `text` and `ends`. BM_ERR_INPUT: fewer
  * are left, or the escapes of an id are damaged. */
 bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err);
-/* Check that all ids were read. BM_ERR_INPUT: some are left. */
+/* If there is a list, check that all its ids were read. BM_ERR_INPUT: some are left. */
 bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err);
 void bm_import_ids_close(bm_import_ids *ids);
 

@@ -31,9 +31,9 @@ typedef struct bm_index_signed {
 /* Open the inputs if they are directories written by `sign`; else *out becomes {0}. The manifests
  * of the directories decide how documents are signed. They must match the options. If `path` is not
  * NULL, they must match the settings that were already read from the index at `path`. BM_ERR_USAGE:
- * only some of the inputs are signed directories, or options contradict them. BM_ERR_FORMAT: the
- * directories were not all signed alike. For an index of sets, all signed inputs are checked too;
- * BM_ERR_FORMAT: one is missing or has changed. */
+ * only some of the inputs are signed directories, options contradict them, or an interrupted add is
+ * to be resumed. BM_ERR_FORMAT: the directories were not all signed alike. For an index of sets,
+ * all signed inputs are checked too; BM_ERR_FORMAT: one is missing or has changed. */
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
                                bm_error *err);
 void bm_index_signed_close(bm_index_signed *dirs);

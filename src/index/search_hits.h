@@ -305,8 +305,9 @@ typedef struct bm_crowd_search {
     size_t n_found, cap_found;
 } bm_crowd_search;
 
-/* Compare all pairs of a query and a document that share a crowded key. The caller frees the list
- * of each entry of `found`, and `found`, also after a failure. */
+/* Compare all pairs of a query and a document that share a crowded key, unless this finds more than
+ * `most` answers. The caller frees the list of each entry of `found`, and `found`, also after a
+ * failure. */
 bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
 
 /* --- containment: a scan without bands (search.c) --- */

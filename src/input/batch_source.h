@@ -146,13 +146,13 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
                                 uint64_t skip, bm_error *err);
 
 /* Acquire `lock`, which a thread must hold to call `next`. While another thread holds the lock,
- * call `help`. Only for a source that was begun `helped`. */
+ * call `help`, as long as there is work for it. Only for a source that was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
-/* Read the bytes that the batch still lacks, and set its bytes_read and `place`. Several threads
- * may call this at the same time. If the source was begun `helped`, a thread that got a batch calls
- * this before anything else that may wait. *in_turn grows by the seconds in which this call kept
- * other threads waiting. */
+/* Read the bytes that the batch still lacks, if any, and set its bytes_read and `place`. Several
+ * threads may call this at the same time. If the source was begun `helped`, a thread that got a
+ * batch calls this before anything else that may wait. *in_turn grows by the seconds in which this
+ * call kept other threads waiting. */
 bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                                bm_error *err);
 

@@ -48,5 +48,6 @@ typedef struct bm_refused_format {
     const char *hint; /* advice: another way to read the contents */
 } bm_refused_format;
 
-/* `head` is the first BM_HEAD_BYTES bytes of a file, or all of a shorter file. */
+/* The refused format of a file; `what` is NULL if there is none. `head` is the first BM_HEAD_BYTES
+ * bytes of the file, or all of a shorter file. */
 bm_refused_format bm_refused_format_of(const char *head, size_t len);

@@ -18,8 +18,8 @@ typedef struct bm_decompress bm_decompress;
 
 /* Open a decompressor of `kind`, which is not NONE. */
 bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error *err);
-/* Limit windows to 2^window_log bytes instead of 2^27; a larger one is BM_ERR_NOMEM. Call before
- * begin. */
+/* Limit windows to 2^window_log bytes, if that is less than 2^27 and the compression has windows of
+ * different sizes. A larger window is BM_ERR_NOMEM. Call before begin. */
 void bm_decompress_limit(bm_decompress *d, unsigned window_log);
 /* Begin a new file; `name` (borrowed until the next begin) is for messages. */
 void bm_decompress_begin(bm_decompress *d, const char *name);
@@ -30,6 +30,6 @@ void bm_decompress_begin(bm_decompress *d, const char *name);
  * only after all bytes before the damage were delivered, whatever the sizes of the steps. */
 bm_status bm_decompress_run(bm_decompress *d, bm_decompress_step *step, bm_error *err);
 /* Call when a step with `end` has delivered nothing more. BM_ERR_INPUT: the file ended inside a
- * member. */
+ * member or its padding, or has no member. */
 bm_status bm_decompress_end(const bm_decompress *d, bm_error *err);
 void bm_decompress_close(bm_decompress *d); /* NULL is fine */

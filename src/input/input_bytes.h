@@ -21,7 +21,8 @@ void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbac
 void bm_input_bytes_accept(const bm_input_bytes *bytes);
 
 /* Begin a source. BM_ERR_IO: the source cannot be opened, or it can be read only once and was read
- * before. */
+ * before. BM_ERR_INPUT: the source was found to be unreadable when the inputs were opened, or its
+ * unpacked bytes have a format that is not read. */
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
 /* Read 1 … cap bytes. *got 0: the source has ended. The source's digest and bytes_read are then
  * set, and its file is closed. */

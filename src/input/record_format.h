@@ -150,14 +150,14 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
  * `more` continues the reason. */
 void bm_record_too_long(bm_record_maker *maker, bm_record *record, const char *what,
                         const char *more);
-/* Set the id to FILE:LINE, in an array FILE:N, or with `row_ids` the number of the row. A view of
- * the maker's buffer until the next call. */
+/* Set the id to FILE:LINE, in an array FILE:N, or with `row_ids` the number of the row. The id is a
+ * view of the maker's buffer, valid until the next call. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 /* Mark a record as bad if its id is longer than readers of our files accept. */
 void bm_record_check_id(bm_record_maker *maker, bm_record *record);
 /* A value that bm_record_make_valid turns into valid UTF-8. If *value is not valid, it becomes a
  * view of a repaired copy in `buf`, which is emptied first. Each replacement is counted in
- * record->n_invalid. */
+ * record->n_invalid. If the rules do not allow repairs, the record becomes bad. */
 typedef struct bm_utf8_value {
     const char *what; /* "text", "id" */
     bm_buf *buf;

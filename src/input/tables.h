@@ -29,5 +29,6 @@ bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct Arro
  * BM_ERR_USAGE: a table's schema differs from the schema of the first. BM_ERR_INPUT: there is no
  * module. */
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
-/* Write a file that messages call `name`; the stream is released, whatever the status. */
+/* Write a file that messages call `name`; the stream is released, whatever the status.
+ * BM_ERR_INPUT: there is no module that writes tables. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);

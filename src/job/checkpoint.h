@@ -52,8 +52,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_reques
 /* Load the saved results of matching. If there are none, call bm_match_run, and save its results if
  * saving is due. `match` is borrowed until close. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
-/* Save the results of a job that has ended with `status`, if the job was cancelled, or failed for a
- * reason that the user can repair before the job is resumed. bm_checkpoint_close does this too;
+/* Save the results of a job that has ended with `status`, if the job was cancelled, or failed while
+ * reading for a reason that the user can repair before the job is resumed. A failed job that has
+ * done little work, and was not saved before, is not saved now. bm_checkpoint_close does this too;
  * call this function only if the job frees its data before. */
 void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
 /* Remove the checkpoint, and rename the directory into place. */

@@ -238,8 +238,8 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
 /* If the journal line, written by an earlier job, names a file of sets, set checkpoint->sets_path
  * to this file. BM_ERR_FORMAT: the file does not belong to this work directory. */
 bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);
-/* Mark the sets in --temp-dir as owned (sets_holder.h). Call this before the file of sets is
- * created or opened. Later calls do nothing. */
+/* If the sets are in --temp-dir, mark them as owned (sets_holder.h). Call this before the file of
+ * sets is created or opened. Later calls do nothing. */
 void bm_checkpoint_sets_hold(bm_checkpoint *checkpoint);
 /* Record in the journal where the sets are. */
 bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);

@@ -143,8 +143,8 @@ bm_status bm_settings_of_overlap(const bm_overlap_options *options, bm_settings 
  * options. The caller's rule applies to the documents of all directories together. */
 void bm_settings_keep_id_rule(const bm_input_options *asked, bm_input_options *recorded);
 /* Return the input options for the known documents (pairs.against): those of the job's inputs, but
- * with the text and id fields for known documents, and with a format that depends on the file
- * names. */
+ * without lists, offsets and name patterns, with the text and id fields for known documents, and
+ * with a format that depends on the file names. */
 bm_input_options bm_settings_input_of_against(const bm_settings *settings);
 /* Copy a message about the inputs in pairs.against to `out`, which has `cap` bytes. In the copy, an
  * option for the job's inputs is replaced by the corresponding option for known documents. */
