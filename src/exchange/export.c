@@ -301,8 +301,8 @@ static void trove_numbers_begin(bm_trove_numbers *numbers)
     numbers->left = numbers->n_ranks > 0 ? numbers->documents[0] : 0;
 }
 
-/* Load the sizes of the texts of a block, if the directory has them. Texts of size 0 get no number.
- * */
+/* Load the sizes of the texts of a block, if the directory has them. Texts of size 0 get no
+ * number. */
 static bm_status trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
                                     bm_error *err)
 {

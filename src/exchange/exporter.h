@@ -124,8 +124,8 @@ typedef struct bm_export_stream {
 } bm_export_stream;
 
 /* trove_numbers -- numbers documents as datatrove does. A rank is an input; its documents have the
- * numbers 0, 1, 2 … in order. datatrove's readers skip documents with empty text, so these have
- * no number. */
+ * numbers 0, 1, 2 … in order. datatrove's readers skip documents with empty text, so such
+ * documents have no number. */
 
 #define BM_TROVE_NO_NUMBER UINT32_MAX
 

@@ -284,7 +284,7 @@ static bm_status index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_
 
 /* === index near ===
  *
- * Documents of a batch, chained by hash of their band keys. */
+ * The documents of a batch are in chains, which their band keys select. */
 
 /* Begin a batch of up to `n` documents. The chains are emptied. The batch is borrowed until the
  * next call. At most 2^32 - 1 calls of index_near_best may follow. */

@@ -141,7 +141,7 @@ typedef struct bm_index_adder {
 } bm_index_adder;      /* {0} except job, store, shape, search_memory; bm_index_adder_reset frees */
 
 /* Add the documents of a finished batch, and commit if a commit is due. If the batch is broken,
- * only its ids are checked. A bm_feed_fn (index_feed.h); `ctx` is the adder. */
+ * only its ids are checked. This is a `sink` for index_feed.h; `ctx` is the adder. */
 bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);
 /* Like bm_index_adder_add, for a batch that grows document by document, up to `most` documents.
  * add_one decides whether the last document of the batch is added. If not, it sets adder->stays[]

@@ -413,9 +413,9 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* Count the core shingles that a kind and a query share. From the number that the query has (base),
- * subtract the number that the kind lacks (kind_missing). The difference is too small by the number
- * that both lack, which is added again. */
+/* Core shingles are counted by a difference. From the number that the query has (base), subtract
+ * the number that the kind lacks (kind_missing). The difference is too small by the number that
+ * both lack, which is added again. All other shingles are counted by their lists. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

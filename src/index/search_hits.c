@@ -531,7 +531,8 @@ static size_t rank_of(const bounding *b, uint32_t number)
            (size_t)__builtin_popcountll(b->there[at / WORD_BITS] & below);
 }
 
-/* Assign ranks to the numbers found in the range. If there are too many, shorten the range. */
+/* Assign ranks to the numbers found in the range. If there are too many, shorten the range. Adapt
+ * b->span, the size of the next range, to the count. */
 static void rank_numbers(bounding *b)
 {
     const size_t most = b->cap_words * WORD_BITS, n_there = (size_t)(b->span / WORD_BITS);

@@ -225,8 +225,8 @@ static int by_hash(const void *x, const void *y)
     return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-/* Sort n hashes, and drop repeats, which the hashes of a text do not have. In a bag of given hashes,
- * repeats become distinct elements instead. Returns the number of hashes that remain. */
+/* Sort n hashes, and drop repeats, which the hashes of a text do not have. In a bag of given
+ * hashes, repeats become distinct elements instead. Returns the number of hashes that remain. */
 static size_t sort_set(const sets_job *job, uint64_t *set, size_t n, void *scratch)
 {
     bm_hashes_sort(set, n, scratch);

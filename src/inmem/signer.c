@@ -183,7 +183,8 @@ static void scratch_give(bm_signer *signer, bm_signer_scratch *scratch)
  * exactly one device. If the device fails later, calls fail, since the signer does not sign its
  * batches again. */
 
-/* Open the device that options->device.device selects (NULL: "cpu"). */
+/* Open the device that options->device.device selects (NULL: "cpu"). BM_ERR_USAGE: a word other
+ * than "auto" does not select exactly one device. */
 static bm_status open_device(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
     const char *words = options->device.device;

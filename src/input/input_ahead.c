@@ -433,7 +433,8 @@ static void add_packed(bm_input_ahead *ahead, slot *p)
         ahead->n_used--;
 }
 
-/* Do one step of work on a slot. The lock is held, but released during the work. */
+/* Do one step of work on a slot: fill a block of a stream, or cut members off and unpack them. The
+ * lock is held, but released during the work. */
 static void work_on(bm_input_ahead *ahead, slot *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;

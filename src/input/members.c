@@ -68,7 +68,8 @@ static member gz_member(bm_str in, size_t at, bool end, size_t seen)
     return (member){.end = at + len, .plain = number_at(left, len - 4, 4)};
 }
 
-/* Find the end of a frame, which may be skippable. */
+/* Find the end of a frame, which may be skippable. m.never becomes true if the frame is of a kind
+ * that is not cut, or if the input ends (`end`) inside it. */
 static member zst_member(bm_str in, size_t at, bool end, size_t most)
 {
     static const size_t id_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};

@@ -183,8 +183,8 @@ void bm_row_explain_surplus(bm_row_syntax syntax, uint32_t n_cells, uint32_t n_f
                            : "tsv has no quoting: `format` csv reads quoted cells");
 }
 
-/* Move past a cell of `used` bytes, and past the delimiter after it if there is one. Returns true.
- * */
+/* Move past a cell of `used` bytes, and past the delimiter after it if there is one. Returns
+ * true. */
 static bool go_behind(bm_row *row, size_t used)
 {
     bool last = used == row->left;

@@ -157,8 +157,8 @@ static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_byt
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
-/* A bm_long_gate.hold. `bytes`: the bytes of the record read so far, plus a sixteenth for bytes
- * that may be read after it. */
+/* The `hold` function of a record budget's gate. `bytes`: the bytes of the record read so far, plus
+ * a sixteenth for bytes that may be read after it. */
 static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     const bm_record_budget *budget = ctx;

@@ -42,7 +42,7 @@ typedef struct run {
     bool more;     /* continues the record of the previous run */
     bool header;   /* a header row */
     bool inserted; /* bytes.data is not a pointer, but an offset into lane.insertions */
-    uint8_t side;  /* a bm_copy_side */
+    uint8_t side;  /* the copy to write to (bm_copy_side) */
 } run;
 
 typedef struct copy {
@@ -508,9 +508,9 @@ out:
     return BM_OK;
 }
 
-/* A bm_long_gate.hold: wait until all earlier batches are written, then mark the batch to be
- * processed alone. The caller has locked `reading`, so no later batch is read before this batch is
- * done. */
+/* The `hold` function of the gate: wait until all earlier batches are written, and mark the batch
+ * to be processed alone. Then ask the gate of the budget. The caller has locked `reading`, so no
+ * later batch is read before this batch is done. */
 static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;

@@ -434,8 +434,7 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
 
 /* Check that a file that was just read has the recorded bytes. Usually the digests are compared.
  * The file must be read again in two cases: if the manifest has a digest for each part of the file,
- * or if the file is longer than a piece and an earlier version digested it in another way than by
- * pieces. */
+ * or if the file is longer than a piece and an earlier version did not digest it by pieces. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               const bm_callbacks *callbacks, bm_error *err)
 {

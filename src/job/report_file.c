@@ -893,7 +893,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* Begin the object "run"; the caller ends it. */
+/* Write the object "run", except for its end. */
 static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir *dir,
                       double seconds)
 {
