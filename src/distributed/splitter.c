@@ -361,9 +361,8 @@ static uint32_t part_of(const bm_splitter *splitter, uint64_t hash)
     return (uint32_t)((hash >> PART_SHIFT) * splitter->parts >> (64 - PART_SHIFT));
 }
 
-/* All entries and ids, sorted by part. The entries of part p are entries[entry_begins[p]] …
- * entries[entry_begins[p + 1] - 1]. The ids of part p are ids[id_begins[p]] … ids[id_begins[p + 1]
- * - 1]. */
+/* All entries and ids, sorted by part. In `entries`, part p is from index entry_begins[p] to
+ * entry_begins[p + 1] - 1. In `ids`, part p is from index id_begins[p] to id_begins[p + 1] - 1. */
 typedef struct sorted {
     entry *entries;
     uint64_t *ids;

@@ -834,8 +834,8 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 
 /* --- a batch --- */
 
-/* Decide whether document i is added. If not, because of a match, write a row. With `unique`, k is
- * the number of the document in the search. */
+/* Decide whether document i is added. If a match prevents this, write a row. With `unique`, k is
+ * the number of document i in the search. */
 static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;

@@ -45,7 +45,7 @@ typedef struct bm_index_shares {
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 
-/* The configuration for opening a store, with a function `cancelled` that asks the job. */
+/* The configuration for opening a store, with a `cancelled` that asks whether the job was. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
 /* Copy `path` to `out` (`cap` bytes). If `path` is a symbolic link, copy the real path instead.

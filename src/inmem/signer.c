@@ -850,8 +850,8 @@ static void free_memory(bm_signer *signer)
 
 /* Close the signer in a forked child. When the process forked, other threads may have been in
  * calls. The data that they used are in an unknown state and cannot be freed, and a driver cannot
- * be called in a child. So these data stay, and so does a device other than the native CPU, like
- * other memory of threads that the child does not have. */
+ * be called in a child. So these data stay, like other memory of threads that the child does not
+ * have. A device other than the native CPU stays too. */
 static void forget(bm_signer *signer)
 {
     bm_team_forget(signer->team);

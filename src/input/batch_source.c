@@ -52,7 +52,7 @@ bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, 
 }
 
 /* Skip the first source->left records of this batch, or all of its records if it has no more. *all:
- * all of them are skipped. */
+ * is the whole batch skipped? */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {

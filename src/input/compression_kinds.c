@@ -37,8 +37,8 @@ static bool is_skippable_frame(const char *head, size_t len)
     return len >= 4 && (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2A\x4D\x18", 3) == 0;
 }
 
-/* Bytes of the skippable frame at head; may exceed len. If head ends before the size of the frame,
- * len. */
+/* Bytes of the skippable frame at head; may exceed len. If the size is not in these bytes, the
+ * frame is taken to end with them. */
 static uint64_t skippable_bytes(const char *head, size_t len)
 {
     uint64_t n = 0;

@@ -280,8 +280,8 @@ static slot *open_slot(bm_input_ahead *ahead)
     return free;
 }
 
-/* Should the reader itself unpack this stream? It should if the stream is its source, if other
- * threads only help, and if none of them is busy with the stream. */
+/* Should the reader itself unpack this stream? It should if the reader has come to this source, if
+ * other threads only help, and if none of them is busy with the stream. */
 static bool is_readers(const bm_input_ahead *ahead, const slot *p)
 {
     return ahead->helped && p->source == ahead->source && p->state == SLOT_OPEN && !p->busy &&

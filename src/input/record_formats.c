@@ -407,7 +407,7 @@ static bm_json_kind kind_at(bm_str content, const char *path)
 }
 
 /* Write `name` to `path` with [] after each array on the way: "a[].b" for "a.b". False: there is no
- * array on the way, that path leads to no text either, or it is too long. */
+ * array on the way, that path leads to no text either, or the path is too long. */
 static bool path_through_arrays(bm_str content, const char *name, char path[PATH_BYTES])
 {
     bm_json_kind kind = BM_JSON_OBJECT;

@@ -75,7 +75,7 @@ typedef struct lane {
     bm_batch_parser *parser;
     uint64_t number; /* number of the current batch */
     bool in_turn;    /* the batch has had its turn, or has it now */
-    bool begun;      /* the first record of the batch was seen, and set `file`, `line` and `from` */
+    bool begun;      /* the batch's first record was seen, and has set `file`, `line` and `from` */
     uint32_t file;
     uint64_t line;
     bm_kept_at from, at; /* places of the first record and of the next record of the batch */

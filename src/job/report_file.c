@@ -1019,8 +1019,8 @@ static bm_status report_summary(const bm_job_context *job, const bm_counts *coun
     return BM_OK;
 }
 
-/* For each rule of `keep` that reads a field, except `within`, write the numbers of documents that
- * the rule could not rank. */
+/* For each rule of `keep` that reads a field, except BM_KEEP_RULE_WITHIN, write the numbers of
+ * documents that the rule could not rank. */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)

@@ -929,7 +929,8 @@ typedef struct finding {
 } finding;
 
 /* Of the known documents that share a band with document `doc`, find the one that shares the most
- * shingles. If it shares as many as f->share requires, link `doc` to it. Set f->all_held[doc]. */
+ * shingles. If that one shares as many as f->share requires, link `doc` to it. Set
+ * f->all_held[doc]. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
