@@ -28,7 +28,7 @@ typedef struct bm_gather_shape {
     uint32_t word_bytes;   /* bytes of a value of a signature: 4, or 8 (two words) */
     bool unsorted;         /* do not sort the sets, because only some of them will be needed in
                               order */
-    uint32_t first_input;  /* the number of input file 0; UINT32_MAX: documents name no file */
+    uint32_t first_input;  /* the number of input file 0; UINT32_MAX: files are not recorded */
 } bm_gather_shape;
 
 /* Capacities of the arrays below. */

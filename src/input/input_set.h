@@ -112,7 +112,7 @@ struct bm_input_set {
     bm_input_options options;
     bm_format format;
     bm_record_rules rules;
-    bm_source *sources; /* their paths are owned; names are the same strings, or borrowed */
+    bm_source *sources; /* paths are owned; a name is the path, or borrowed */
     size_t n_sources, cap_sources;
     size_t first;      /* of a view: the number of its first source in the set; else 0 */
     bool mixes;        /* the sources may have several formats */

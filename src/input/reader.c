@@ -360,7 +360,7 @@ static bm_status reader_break_off(record_reader *reader, uint64_t line, const ch
 /* The size of a record that was skipped. */
 typedef struct skipped_record {
     uint64_t lines, bytes, words;
-    bool wants_words; /* counting words takes a while */
+    bool wants_words; /* count words too, which takes a while */
     bool line_end;    /* the record ends with a newline */
 } skipped_record;
 
