@@ -103,7 +103,7 @@ typedef struct bm_signer_tasks {
 struct bm_signer {
     bm_handle handle;
     bm_signer_info info;
-    bm_text_options text; /* text.stopwords is `stop_words`, or the built-in list */
+    bm_text_options text; /* the list of stop words in it is `stop_words`, or built in */
     char *stop_words;
     const char *cpu; /* the library's own string for the instruction set */
     bm_sketch_options sketch;
