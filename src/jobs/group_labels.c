@@ -12,7 +12,7 @@
 #include "model/file_names.h"
 #include "job/job_context.h"
 
-/* Collects labels. Once the labels exceed the budget, they are only counted. */
+/* The state of loading. Once the labels exceed the budget, they are only counted. */
 typedef struct loading {
     bm_group_labels *out;
     uint64_t budget; /* bytes available; 0: no limit */
@@ -34,7 +34,7 @@ static void count_member(loading *now, const bm_group_file *file, bm_str id)
     }
 }
 
-/* A bm_group_member_fn. */
+/* A bm_group_member_fn. Adds the label of a member. BM_ERR_FORMAT: the member was listed before. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     loading *now = ctx;
@@ -54,7 +54,8 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     return BM_OK;
 }
 
-/* A bm_result_group_fn. */
+/* A bm_result_group_fn. Adds the labels of the group's members, and marks the kept one, if a member
+ * is kept. */
 static bm_status add_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
     loading *now = ctx;
@@ -74,7 +75,7 @@ static bm_status add_group(void *ctx, bm_group_file *row, bool *stop, bm_error *
     return BM_OK;
 }
 
-/* A bm_result_row_fn. */
+/* A bm_result_row_fn. Sets the similarity of a removed document. */
 static bm_status add_removed(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_group_labels *out = ctx;

@@ -179,8 +179,8 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* Most bytes of a line of groups.jsonl, as memory allows. For a longer line, the error message
- * names a sufficient `memory`. */
+/* Most bytes of a line of groups.jsonl: those of the file, but at most two thirds of the memory.
+ * For a longer line, the error message names a sufficient `memory`. */
 static size_t longest_group(const target *t)
 {
     const uint64_t most = t->memory / 3 * 2;

@@ -36,10 +36,10 @@
 
 /* === cluster groups ===
  *
- * Makes groups from the labels of documents, and rows of groups.jsonl from groups. This is a
- * counting sort: count the documents of each label, number the groups in the order of their first
- * members, then put each document into its group. Time is linear; scratch memory is 8 bytes per
- * document. */
+ * Makes groups from the labels of documents, and rows of groups.jsonl from groups. Groups are made
+ * by a counting sort: count the documents of each label, number the groups in the order of their
+ * first members, then put each document into its group. Time is linear; scratch memory is 8 bytes
+ * per document. */
 
 #define NO_GROUP UINT32_MAX
 
@@ -145,8 +145,8 @@ typedef struct listed_pairs {
     bm_manifest *report;
     bm_listed *listed;   /* NULL: no report lists the file, and the members below are unused */
     double threshold;    /* the threshold of the `dedup` that wrote the pairs */
-    bool against;        /* this `dedup` had known documents; their pairs are not in the file */
-    bool stars;          /* this `dedup` made stars */
+    bool against;        /* that `dedup` had known documents; pairs with them are not in the file */
+    bool stars;          /* that `dedup` made stars */
     bm_listed_docs docs; /* the documents named in the file */
 } listed_pairs;
 
@@ -202,7 +202,7 @@ static bm_status read_parameters(listed_pairs *out, bm_error *err)
 }
 
 /* Set *out to the report in the directory of the file `path`. NULL: the directory has no report of
- * Bandmill. */
+ * Bandmill. BM_ERR_FORMAT: the report is empty or damaged. */
 static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
 {
     char *report = NULL;
@@ -223,7 +223,7 @@ out:
 }
 
 /* In the directory of `path`, look for a report of `dedup` that lists the file by its name. If none
- * is found, out->listed stays NULL. Borrows `path` until close_listed. */
+ * is found, or `path` is "-", out->listed stays NULL. Borrows `path` until close_listed. */
 static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -260,7 +260,7 @@ static bm_status add_pair(cluster *c, const bm_pair *pair, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_pair_row_fn. */
+/* A bm_pair_row_fn. Adds the pair, and now and then reports progress. */
 static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     cluster *c = ctx;
@@ -274,7 +274,8 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&c->meter, err);
 }
 
-/* Refuse options whose results cannot be derived from the file. */
+/* Refuse a file that lacks pairs with known documents, and `keep` last for groups that are
+ * stars. */
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)
@@ -331,7 +332,7 @@ static bool keeps_some(const cluster *c)
     return c->options->keep != BM_KEEP_NONE;
 }
 
-/* Map the numbers of documents to their places in the input. */
+/* If a report lists the file, map the numbers of documents to their places in the input. */
 static bm_status order_documents(cluster *c, bm_error *err)
 {
     if (c->ours.listed == NULL)
@@ -360,7 +361,8 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-/* Set labels[i] to the kept document of document i's group. */
+/* Set labels[i] to the kept document of document i's group. Documents are numbered by their places
+ * in the input. */
 static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
                                   bm_error *err)
 {

@@ -133,7 +133,8 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_result_row_fn. */
+/* A bm_result_row_fn. Adds the record that the row lists to the drops. If records are identified by
+ * id, adds only the id of a removed document. */
 static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     loading *now = ctx;
@@ -421,7 +422,8 @@ static bool is_column(const bm_cell *cell)
     return false;
 }
 
-/* Count the cells of a row, and check that it does not have more than the first row of the file. */
+/* Count the cells of a row. BM_ERR_INPUT: a header already has one of the new columns, or the row
+ * is broken, or has more cells than the first row of its file. */
 static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
 {
     const bm_record *record = what->record;
@@ -450,7 +452,8 @@ static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t 
                             *n, a->n_columns);
 }
 
-/* Insert the separators before the first new column. */
+/* Insert the separators before the first new column: one for each cell that the row lacks, and one
+ * more. */
 static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                                bm_error *err)
 {
@@ -634,8 +637,8 @@ static bool is_cut_of(const filter *f, const bm_record *record, size_t doc)
     return id.len == of.len && memcmp(id.data, of.data, id.len) == 0;
 }
 
-/* Collect the cuts of a record. cuts.tsv lists cuts in the order of the records, and in ascending
- * order within a record. */
+/* Collect the cuts of a record; a bad record has none. cuts.tsv lists cuts in the order of the
+ * records, and in ascending order within a record. */
 static bm_status gather_cuts(filter *f, const bm_record *record, bm_error *err)
 {
     filter_cuts *c = &f->cuts;
@@ -671,8 +674,8 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     return f->cuts.table.n_columns > 0 ? gather_cuts(f, record, err) : BM_OK;
 }
 
-/* A bm_insert_fn: insert the group of the record. The pass for ids has read the documents in the
- * same order. */
+/* A bm_insert_fn: insert the group of a document, or the names of the new columns into a header.
+ * The pass for ids has read the documents in the same order. */
 static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
 {
     filter *f = ctx;
@@ -711,7 +714,8 @@ out:
     return status;
 }
 
-/* Check that all records to leave out were found. */
+/* Check that all records to leave out, all cuts and, with `annotate`, all members of groups were
+ * found in the inputs. */
 static bm_status check_drops(const filter *f, bm_error *err)
 {
     const uint64_t all = (annotates(f) ? 0 : f->drops.n_removed) + f->drops.n_skipped;
@@ -848,7 +852,8 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* Check that no output is the directory or one of the caller's inputs. */
+/* Check that no output is the directory, one of the caller's inputs, or the list of these
+ * inputs. */
 static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
                                bm_error *err)
 {

@@ -78,8 +78,8 @@ static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *
     return status == BM_OK ? closed : status;
 }
 
-/* An array that consists of one member of all rows of the document table. The last one in `columns`
- * is written only if the inputs have texts. */
+/* An array of one member of bm_doc_row, with an element for each row of the document table. The
+ * last one in `columns` is written only if the inputs have texts. */
 typedef struct row_column {
     bm_npy_array array;
     size_t at, bytes; /* offset and size of the member in bm_doc_row */

@@ -93,7 +93,7 @@ static bm_status place_ranked(void *ctx, const bm_ingest_batch *batch, size_t fi
                               bm_error *err)
 {
     const ranking_sink *s = ctx;
-    if (!batch->turn.all_put) /* if set, this is a repeated call; the first one added the keys */
+    if (!batch->turn.all_put) /* if set, the batch is placed again: its keys were added */
         BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -131,7 +131,7 @@ static bm_status place_parts(void *ctx, const bm_ingest_batch *batch, size_t fir
                              bm_error *err)
 {
     const parts_sink *s = ctx;
-    if (!batch->turn.all_put) /* if set, this is a repeated call; the first one passed it on */
+    if (!batch->turn.all_put) /* if set, the batch is placed again: it was passed on */
         BM_TRY(s->parts->place(s->parts->ctx, batch, err));
     return s->sink.place != NULL ? s->sink.place(s->sink.ctx, batch, first_row, err) : BM_OK;
 }
@@ -143,7 +143,7 @@ static bm_status put_parts(void *ctx, const bm_ingest_batch *batch, size_t first
 }
 
 /* If the documents are parts of an outer job's documents, insert a sink that passes each batch to
- * the outer job. */
+ * the outer job, and use the outer job's scan. */
 static void tell_parts(const bm_settings *s, parts_sink *out, bm_ingest_request *request)
 {
     if (s->parts == NULL)
@@ -181,8 +181,8 @@ out:
     return status;
 }
 
-/* The number of band keys that the job needs per document. For an input of given band keys, it is
- * the number of keys in the input. */
+/* The number of band keys that the job needs per document: for an input of band keys, as many as
+ * the input has; 0 if documents are not signed. */
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
@@ -334,7 +334,8 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
-/* For each document i, set (*out)[i] to the index of its source in the list of the rule. */
+/* For each document i, set (*out)[i] to the index of its source in the list of the rule; n_values:
+ * the rule does not list it. */
 static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
                                uint32_t **out, bm_error *err)
 {
@@ -430,7 +431,8 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* Rank the documents by the rules of `keep`. All documents must have been read. */
+/* Rank the documents by their shingles, if the settings ask for that, else by the rules of `keep`.
+ * All documents must have been read. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
@@ -463,7 +465,7 @@ static uint64_t count_equal(const bm_corpus *corpus)
 
 /* The least number of shingles from which warn_of_unlikely can judge a pair. If the smaller
  * document has fewer shingles, equal signatures are not suspicious. The limit is at least 2, since
- * an imported document without a count has 1. */
+ * an imported document without a count has 1. UINT32_MAX: no pair of this scheme can be judged. */
 static uint32_t judged_from(const bm_sketch_options *sketch)
 {
     if (sketch->scheme == BM_SCHEME_CWS)

@@ -28,8 +28,8 @@ typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 /* Make groups from the matches, according to the settings. */
 bm_status bm_pairing_group(const bm_pairing *pairing, bm_grouping *out, bm_error *err);
 
-/* If the inputs are documents, not signatures: resolve the plan, the verification, and the number
- * of words to compute of each signature. */
+/* For a job whose inputs are documents, not signatures: resolve the plan, the verification, and the
+ * number of words to compute of each signature. Does nothing if the only inputs are band keys. */
 bm_status bm_pairing_resolve(bm_settings *settings, bm_error *err);
 /* Run a job that pairs documents or signatures. `settings` are made from the command's options. The
  * plan and the verification are resolved here. If the inputs are directories that `sign` wrote,

@@ -36,7 +36,7 @@ typedef struct bm_against {
     bm_store *store;  /* the index; NULL until it is built */
     bm_store_view *view;
     /* Text, sketch and plan of the known documents; for signatures, also the settings for reading
-     * them. */
+     * their inputs. */
     bm_settings known;
     /* The members below are used only if the known documents are signatures. */
     const bm_manifest *manifest;
@@ -57,15 +57,16 @@ typedef struct bm_against {
  * requested, but an input is missing or has another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
 /* Call this after the job is open and its settings are resolved. If the known documents are plain
- * documents, reads them and builds their index. */
+ * documents, reads them and builds their index; else does nothing. */
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
-/* Copy the text and sketch settings, and the name of the hash, from the known documents. For a job
- * whose documents are not signed yet. */
+/* Copy the text and sketch settings, and the name of the hash, from an index or signatures. For a
+ * job whose documents are not signed yet. */
 void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Check that the job's documents are cut and signed like the known documents. Text and sketch must
- * be resolved. BM_ERR_FORMAT: they differ. */
+ * be resolved. BM_ERR_FORMAT: they differ. Plain documents are not checked, because the job signs
+ * them itself. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
 /* Call this after the job has ended with `status` and *why. If the cause is a changed input of the
  * known documents, and no option requests exact verification, this switches to verification by

@@ -171,7 +171,7 @@ typedef struct skipping {
     uint64_t left, line; /* number of rows still expected; line of the last row read */
 } skipping;
 
-/* A bm_result_row_fn. */
+/* A bm_result_row_fn. Adds a skipped record to the job's table. */
 static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     skipping *k = ctx;

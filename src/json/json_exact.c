@@ -45,7 +45,7 @@ typedef struct follow {
     bool hit;          /* the key of the next value is the next part of the path */
     bool wanted;       /* the path ends at the string being read */
     bool in_out;       /* the string at the path was rewritten, and is in exact->out */
-    size_t out_offset; /* offset of this string in exact->out */
+    size_t out_offset; /* if in_out: offset of the string in exact->out */
     /* begun[d] is the value that `all` had at the beginning of the object at depth d; NULL: the
      * path leads to one value */
     gathered *begun;
@@ -78,7 +78,7 @@ struct bm_json_exact {
     uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit per level: 1 for an object, 0 for an array */
     bm_buf out;                               /* rewritten strings */
     bm_buf key;
-    bm_status status; /* if it is BM_ERR_NOMEM, the run ends */
+    bm_status status; /* BM_ERR_NOMEM: the run ends */
     bm_error *err;
     char reason[256];
 };
@@ -358,8 +358,8 @@ static void close_container(bm_json_exact *x)
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* Count one more value of this kind for a path through arrays. If it is a string, its text is added
- * later. */
+/* Begin one more value of this kind for a path through arrays: count it, and write a newline after
+ * the values before it. The text of a string is added later. */
 static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
 {
     follow *f = &x->follows[path];

@@ -82,7 +82,7 @@ bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_
  * the end of a part means every element of an array. */
 bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
                                   bm_error *err);
-/* Free buffers of more than `keep` bytes. */
+/* Free the parser's buffers for rewritten strings and keys, if they have more than `keep` bytes. */
 void bm_json_exact_trim(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 

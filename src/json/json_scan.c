@@ -23,14 +23,16 @@ static size_t skip_space(bm_str text, size_t at)
     return at;
 }
 
-/* The position after the closing quote of the string that begins at `at`. */
+/* The position after the closing quote of the string that begins at `at`, or the end of the text if
+ * the string is broken. */
 static size_t skip_string(bm_str text, size_t at)
 {
     bm_json_span span;
     return bm_json_string_end(text, at + 1, &span) == NULL ? span.end + 1 : text.len;
 }
 
-/* The position after the bracket that closes the bracket at `at`. */
+/* The position after the bracket that closes the bracket at `at`, or the end of the text if none
+ * does. */
 static size_t skip_brackets(bm_str text, size_t at)
 {
     size_t depth = 0;
@@ -62,7 +64,8 @@ static size_t skip_value(bm_str text, size_t at)
     return at;
 }
 
-/* Go to the next item inside the brackets. False: the closing bracket is next. */
+/* Go to the next item inside the brackets. False: the closing bracket is next, or the text is
+ * broken. */
 static bool next_item(bm_str text, char bracket, size_t *at)
 {
     size_t i = skip_space(text, *at);
@@ -210,7 +213,9 @@ out:
     return status;
 }
 
-/* List the members of an object and of the objects in it. */
+/* List the members of an object and, down to level DEEPEST, of the objects in it. The members of an
+ * inner object are left out if they are more than BM_JSON_LIST, or if the table has MEMBERS_ALL
+ * members already. */
 static bm_status list_members(bm_json_doc *doc, bm_str object, size_t of, unsigned depth,
                               bm_error *err)
 {

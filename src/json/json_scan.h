@@ -26,7 +26,7 @@ static inline size_t bm_skip_digits(bm_str text, size_t at)
 /* Get the next member of an object. `object` begins with the brace, and *at is 0 at first. `key`
  * includes its quotes. False: there are no more members. */
 bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
-/* Get the next element of an array, in the same way. */
+/* Get the next element of an array. `array` begins with the bracket, and *at is 0 at first. */
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
 /* Find the value of a key that needs no escapes. If the key occurs more than once, the last one
  * counts. False: there is no such key. */

@@ -44,7 +44,8 @@ void bm_json_key_text(bm_json *json, const char *key, const char *text);
 void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);
 void bm_json_key_double(bm_json *json, const char *key, double number);
 /* End the text with "\n" and a NUL; the NUL is not counted in the length. If an error occurred
- * before, report it instead. The caller frees json->buf in either case. */
+ * before, report it instead. BM_ERR_INTERNAL: an object, an array or a key was left open. The
+ * caller frees json->buf in either case. */
 bm_status bm_json_finish(bm_json *json, bm_error *err);
 
 #define BM_UINT_DIGITS 20u

@@ -28,7 +28,7 @@ typedef struct bm_prefix_finder {
      * scratch; together 2 * longest words */
     uint64_t *keys;
     size_t longest;
-    size_t range;   /* the record in `keys` is that of this range; SIZE_MAX: there is none */
+    size_t range;   /* number of the range whose record is in `keys`; SIZE_MAX: none is */
 } bm_prefix_finder; /* {0} is closed */
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes of memory for each document of the block */
@@ -36,7 +36,7 @@ typedef struct bm_prefix_finder {
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: the sets are not in memory. In
      * that case `store` must have the prefixes of the n_order documents of `order` (see
-     * bm_order_by_size), and `fn` receives candidates without a similarity. It must compare them
+     * bm_order_by_size), and `fn` receives candidates without a similarity, which `fn` must compare
      * itself. */
     const uint64_t *const *docs;
     const bm_prefix_store *store;

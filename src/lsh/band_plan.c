@@ -72,7 +72,7 @@ double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
     return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
 }
 
-/* In messages, a greater number of bands is rounded. */
+/* In messages, numbers of bands above this are rounded. */
 #define BANDS_MANY 1e15
 
 double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)

@@ -8,8 +8,9 @@
 #include <bandmill/types.h>
 
 /* The options must have been checked. bm_band_perms_of_options returns the number of permutations:
- * `perms` or, if that is 0, bands * rows or the default. bm_band_plan_of_options makes the plan. It
- * uses the given `bands` and `rows`, or else chooses them. BM_ERR_USAGE. */
+ * `perms` or, if that is 0, bands * rows or the default. bm_band_plan_of_options makes the plan.
+ * The plan has the given `bands` and `rows` or, if `bands` is 0, chosen ones. BM_ERR_USAGE: the
+ * plan needs more permutations, or no plan reaches the recall with so many. */
 uint32_t bm_band_perms_of_options(const bm_band_options *bands, uint32_t perms);
 bm_status bm_band_plan_of_options(const bm_band_options *bands, uint32_t perms, bm_band_plan *out,
                                   bm_error *err);
@@ -33,7 +34,7 @@ typedef struct bm_plan_list {
     size_t n, cap;
 } bm_plan_list; /* {0} is empty */
 
-/* BM_ERR_USAGE: the error names the field that is out of range. */
+/* Check a goal. BM_ERR_USAGE: the error names the field that is out of range. */
 bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
 
 /* List all plans that reach the goal, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND:

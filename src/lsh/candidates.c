@@ -439,8 +439,8 @@ out:
     return status;
 }
 
-/* Close the bucket if the row needs more pairs than the bucket may still try. Returns true if the
- * bucket is closed; the row's pairs then count as not compared. */
+/* Take the row's pairs from those that the bucket may still try. If they are more, close the
+ * bucket, and return true; the row's pairs then count as not compared. */
 static bool is_closed(bm_crowded_buckets *c, bm_crowded_bucket *bucket)
 {
     if (bucket->left >= (int64_t)bucket->n_live) {
@@ -502,7 +502,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, ui
 /* every pair of a bucket is compared up to about this many documents */
 #define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* rounds grow up to about this many pairs */
-/* for each document: 22 in arrays, 4 and slack for members, up to 14 for slots */
+/* bytes for each document: 22 in arrays, 4 and slack for members, up to 14 for slots */
 #define SCRATCH_BYTES 42u
 
 typedef bm_candidate_walk walk;
@@ -677,7 +677,8 @@ static bm_status emit_all(join *j, bm_error *err)
     return BM_OK;
 }
 
-/* Emit at most `rows` rows. Stop when the remaining pairs across groups fit into the budget. */
+/* Emit at most `rows` rows. Stop when the remaining pairs across groups fit into the budget, or the
+ * budget is spent. */
 static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
     for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
@@ -737,8 +738,9 @@ static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band
     return BM_OK;
 }
 
-/* Emit pairs of the sub-bucket docs[0] … docs[n-1]. Its keys agree in `band` too. If the
- * sub-bucket is small, all pairs are emitted, else only those of docs[0]. */
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1]. Its keys agree in `band` too. If the sub-bucket
+ * is small, and its pairs fit into the budget, all of them are tried, else only those of docs[0].
+ * Pairs that are joined, or agree in an earlier band, are not emitted. */
 static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
 {
     walk *w = j->walk;
@@ -755,7 +757,8 @@ static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t
     return BM_OK;
 }
 
-/* Emit pairs of the sub-buckets that the keys in `band` make of the live documents. */
+/* While the budget lasts, emit pairs of the sub-buckets that the keys in `band` make of the live
+ * documents. */
 static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
     walk *w = j->walk;
@@ -772,7 +775,8 @@ static bm_status sub_band(join *j, uint32_t band, bm_error *err)
     return bm_candidate_walk_flush(w, err);
 }
 
-/* Call sub_band for each band after the bucket's band, while the budget lasts. */
+/* Call sub_band for each band after the bucket's band, while the budget lasts. Then group `live`
+ * again. */
 static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;
@@ -850,7 +854,8 @@ static bm_status gather(candidates_walk *w, const bm_band_buckets *buckets, uint
     return BM_OK;
 }
 
-/* Emit row i of the bucket: its i-th document with each later one. */
+/* Emit row i of the bucket: its i-th document with each later one. Leaves out pairs that agree in
+ * an earlier band and, if only components are wanted, pairs that are joined. */
 static bm_status pair_row(candidates_walk *w, size_t i, bm_error *err)
 {
     uint32_t a = w->members[i];

@@ -69,9 +69,9 @@ static inline uint32_t bm_band_label(const bm_band_labels *labels, uint32_t doc)
     return shares ? labels->firsts[bm_band_labels_place(labels, doc)] : doc;
 }
 
-/* Memory: while keys are bucketed, 13 bytes a document and one small table a thread; if only labels
- * are used, 5 bytes a document. `skip` and `pool` are borrowed until reset; either may be NULL.
- * n_docs <= BM_DOCS_MAX. */
+/* Prepare to bucket n_docs documents. Memory: while keys are bucketed, 13 bytes a document and one
+ * small table a thread; if only labels are used, 5 bytes a document. `skip` and `pool` are borrowed
+ * until reset; either may be NULL. n_docs <= BM_DOCS_MAX. */
 bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
                                bm_pool *pool, bm_error *err);
 /* Make the chains of a band: fill next and inner. BM_OK or BM_ERR_NOMEM. */
@@ -223,8 +223,8 @@ bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t ba
 /* Remove a document from its buckets. Call this once for each document, when it is taken or becomes
  * a centre. */
 void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
-/* Emit the pairs of `centre` with those documents of its open buckets that are not taken. `centre`
- * itself must have been removed before. */
+/* Emit the pairs of `centre` with those documents of its open buckets that are not taken, except
+ * pairs that are together in a small bucket. `centre` itself must have been removed before. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);
 

@@ -53,8 +53,8 @@ typedef struct bm_keep_order {
                   first */
 } bm_keep_order;
 
-/* Rank n documents, in linear time. It needs 8 bytes a document while it works, and the ranks need
- * 4. BM_ERR_NOMEM; *out is then {0}. */
+/* Rank n documents, in linear time. This takes 8 bytes a document, of which the ranks keep 4. If
+ * the order is that of the input, *out is {0}. BM_ERR_NOMEM; *out is then {0} too. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
 /* Rank n documents by one rule. LONGEST and SHORTEST use `sizes`, the column of the texts' lengths.
  * Its `greatest` is ignored. */
@@ -153,8 +153,8 @@ void bm_pair_levels_reset(bm_pair_levels *levels);
 /* Count a pair at the highest level that it reaches. Returns the index of that level, or levels->n
  * if the pair reaches no level. An unknown similarity (NaN) reaches every level. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
-/* Join the two documents of a pair at level `at` and all lower thresholds. n_docs: the number of
- * documents so far, including those that are in no pair yet. */
+/* Join the two documents of a pair at level `at`, and at all levels after it, whose thresholds are
+ * lower. n_docs: the number of documents so far, including those that are in no pair yet. */
 bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uint32_t b,
                               size_t n_docs, bm_error *err);
 

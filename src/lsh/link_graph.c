@@ -185,7 +185,8 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* Update `doc` after the walk over its child `child` and everything below the child. */
+/* Update `doc` after the walk over its child `child` and everything below the child. If the link
+ * between the two is a bridge, record it. */
 static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;

@@ -289,8 +289,8 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
            (to_index < n_keys ? to_index : n_keys) * BYTES_PER_ENTRY;
 }
 
-/* Return the end of a group that begins at `at` and may need `memory` bytes. `beside`: bytes that
- * the caller needs for each document (see bm_prefix_block). */
+/* Return the end of a group that begins at `at` and may need `memory` bytes; `at`: not even one
+ * range fits. `beside`: bytes that the caller needs for each document (see bm_prefix_block). */
 static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t memory, uint64_t beside)
 {
     uint64_t bytes = 0;
@@ -378,7 +378,8 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
     }
 }
 
-/* Start with the last slices. They come later in the block, so their documents are longer. */
+/* Count the entries of slices, the last slices first: they come later in the block, so their
+ * documents are longer. */
 static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;

@@ -48,14 +48,14 @@ typedef struct bm_rare_prefix_size {
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
                                    size_t length, bm_rare_prefix_buffers buffers);
 
-/* The same in two steps, for counts that come from elsewhere. The first step makes the key of each
- * shingle that `count` documents have, count >= 2. */
+/* bm_rare_prefix in two steps, for callers that have the counts of the shingles. The first step:
+ * make the key of a shingle that `count` documents have, count >= 2. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {
     return (uint64_t)count << 48 | mixed >> 16;
 }
-/* The second step sorts the n_keys keys of a document of n shingles, and cuts them to the `length`
- * rarest shingles. Returns how many keys are left. `scratch` has room for n_keys. */
+/* The second step: sort the n_keys keys of a document of n shingles, and cut them to those of the
+ * `length` rarest shingles. Returns how many keys are left. `scratch` has room for n_keys. */
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 
@@ -138,7 +138,7 @@ typedef struct bm_prefix_index {
 /* The most bytes that a document of n shingles can need. */
 uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
 /* The most bytes that a range of documents can need. The range begins at position `at`. With a
- * store, the number of keys of the range is used. */
+ * store, the number of keys is known. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 
 /* Which documents to index: as many as fit. */

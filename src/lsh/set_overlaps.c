@@ -8,7 +8,7 @@
  *
  * A look-up is exact at any similarity. It takes one step for each hash, and one for each set that
  * has the hash. So it is cheap if sets have little in common. Hashes are mixed once more, because
- * hashes made elsewhere may be unevenly distributed.
+ * hashes that are an input may be unevenly distributed.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"
@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t hash)
     return hash * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Return the least b with 2^b >= n, but at least 6. */
+/* Return the least b with 2^b >= n, but at least 6 and at most 62. */
 static unsigned bits_for(uint64_t n)
 {
     unsigned bits = 6;

@@ -29,7 +29,7 @@ typedef struct bm_shingle_counts {
 } bm_shingle_counts; /* {0} is empty */
 
 /* Return log2 of the number of counters for n_shingles shingles (with repeats). There are one to
- * two counters for each, but at least 65,536. */
+ * two counters for each, but at least 2^16 and at most 2^40. */
 unsigned bm_shingle_counts_bits(uint64_t n_shingles);
 /* Bytes of 2^bits counters: 2^bits and 1/64 more. */
 uint64_t bm_shingle_counts_bytes(unsigned bits);

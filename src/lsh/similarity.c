@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Return the share of words in which two signatures agree. */
+/* Return the share of words in which two signatures agree; 0 if they have no words. */
 static double agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
 {
     const uint32_t step = rows.word_bytes / (uint32_t)sizeof *x;

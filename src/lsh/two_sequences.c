@@ -148,12 +148,12 @@ typedef struct problem {
     bm_points rows, columns; /* the shorter and the longer text, without common prefix and suffix */
     bm_hash_table symbols;   /* the different code points of the rows */
     uint32_t *of_row;        /* for each row: the number of its symbol */
-    /* for each column: the number of its symbol; NO_SYMBOL: no row has it */
+    /* for each column: the number of its symbol; NO_SYMBOL: no row has this symbol */
     uint32_t *of_column;
     /* bottom row of the strip above: the distance at each column 0 … n */
     uint32_t *bottom;
-    uint64_t *has;   /* for each symbol: one bit for each row of the strip, set if the row has it */
-    uint32_t *first; /* for each symbol: a row that has it */
+    uint64_t *has;   /* for each symbol: a bit for each row of the strip: has the row the symbol? */
+    uint32_t *first; /* for each symbol: a row that has the symbol */
 } problem;
 
 /* --- symbols --- */

@@ -153,14 +153,14 @@ double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint3
  * array into another:
  *
  *     from  [ . . . . . . . . . . ]      count the digits, sum them up
- *     to    [ 00 | 01  | 10 |  11 ]      each part is sorted by the next digits, in turn
+ *     to    [ 00 | 01  | 10 |  11 ]      each part is sorted by the next digits
  *
- * `width` is chosen so that parts of evenly spread hashes have less than one element on average. So
- * one insertion sort finishes the parts of a typical document (30 to 300 hashes). A long part is
- * split again. Because the digit begins at the highest differing bit, small integers, or hashes
- * with a common prefix, cause no useless steps. A digit has at least 4 bits, unless fewer are left.
- * So at most 16 steps of 8 KiB are on the stack (3 for ten million typical hashes), and work is
- * linear in n for any input.
+ * `width` is at most 11. Otherwise it is chosen so that parts of evenly spread hashes have less
+ * than one element on average; so one insertion sort finishes the parts of a typical document (30
+ * to 300 hashes). A long part is split again. Because the digit begins at the highest differing
+ * bit, small integers, or hashes with a common prefix, cause no useless steps. A digit has at least
+ * 4 bits, unless fewer are left. So at most 16 steps of 8 KiB are on the stack (3 for ten million
+ * typical hashes), and work is linear in n for any input.
  *
  * For n >= 2^17 the digit has 9 bits, so that the write streams stay within the caches and the TLB.
  * A set larger than the scratch is first partitioned in place: each hash is moved to the part of

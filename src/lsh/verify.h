@@ -77,8 +77,8 @@ size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
 /* Return the least c with (double)c / (double)n >= threshold, or n if there is none. To share a
  * part of at least `threshold`, a document of n shingles must share c shingles. */
 size_t bm_least_share(size_t n, double threshold);
-/* Return the similarity if it is >= threshold. It is bm_jaccard of the hashes in common or, for
- * BM_MEASURE_CONTAINMENT, |and| / |smaller set|. If it is lower, a negative number is returned, as
- * soon as the rest of the sets cannot reach the threshold. */
+/* Return the similarity if it is >= threshold, else a negative number. The similarity is bm_jaccard
+ * of the hashes in common or, for BM_MEASURE_CONTAINMENT, |and| / |smaller set|. The comparison
+ * ends as soon as the remaining hashes cannot be enough. */
 double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
                               size_t n_y, double threshold);

@@ -138,7 +138,7 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err)
 }
 
 /* Set out->known[i] for each document i. If the representative of i found a known document, use
- * that one; if not, the first known document that a member of i's group found. */
+ * that one; if not, the first known document that a member of i's group found, or BM_NO_KNOWN. */
 static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 {
     const bm_known *from = out->from;
@@ -390,8 +390,9 @@ static uint32_t rank_of(const bm_holders *h, uint32_t doc)
 }
 
 /* Handle an edge with this similarity between `doc` and the kept representative `kept`. `kept`
- * becomes the holder of `doc` if three conditions are met: `doc` comes later in keep order, `kept`
- * contains enough of it, and no other holder contains more. */
+ * becomes the holder of `doc` if three conditions are met: `doc` does not come earlier in keep
+ * order, `kept` contains enough of it, and the present holder, if any, contains less of it or, if
+ * it contains as much, is a document that comes later in keep order. */
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
@@ -495,7 +496,8 @@ static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double simil
         assign(s, kept, doc);
 }
 
-/* A bm_candidates_fn. Each pair consists of a centre and a document whose turn has not come. */
+/* A bm_candidates_fn. Compares pairs of a centre and a document whose turn has not come. If a pair
+ * is an edge, the centre takes or may hold the document. */
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     star_walk *s = ctx;
@@ -515,8 +517,8 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
-/* Make a document a centre, because no star had taken it before its turn. `near`: its n
- * neighbours. */
+/* `doc` has just become a centre: take its n neighbours `near`, and emit its pairs in crowded
+ * buckets. */
 static bm_status make_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
                              bm_error *err)
 {

@@ -91,9 +91,9 @@ typedef struct bm_earlier_edge {
     uint32_t behind; /* 1 + the number of the earlier document; 0: no edge */
 } bm_earlier_edge;
 
-/* For each document, of its edges to earlier documents, the edge to the earliest one. That document
- * is often the one that is kept for the group; then the two need not be compared again. {0} without
- * only_groups, or without verification. */
+/* For each document that has edges to earlier documents: the edge to the earliest of these. The
+ * earliest document is often the one that is kept for the group; in that case, grouping need not
+ * compare the two again. {0} if only_groups is not set, or if nothing is verified. */
 typedef struct bm_earlier_edges {
     bm_earlier_edge *edges;
     bm_column column;   /* memory of `edges` (bm_corpus_new_column) */
@@ -150,12 +150,13 @@ bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_e
 
 typedef enum bm_reason {
     BM_REASON_KEPT,
-    BM_REASON_IDENTICAL, /* its text is that of the kept document, byte for byte */
-    /* same shingles in the same order as the kept document; the text is another or unknown */
+    BM_REASON_IDENTICAL, /* has the text of the kept document, byte for byte */
+    /* has the same shingles in the same order as the kept document; the text differs or is
+     * unknown */
     BM_REASON_EQUAL,
     BM_REASON_NEAR,      /* reaches the threshold with the kept document */
     BM_REASON_CHAINED,   /* joined to the kept document only through other documents */
-    BM_REASON_CONTAINED, /* the kept document is its holder (see holders below) */
+    BM_REASON_CONTAINED, /* is held by the kept document (see holders below) */
     BM_REASON_KNOWN,     /* reaches the threshold with the known document that is kept */
     BM_REASON_OVERLAP    /* contains an item of a test set (parts/overlap_parts.h) */
 } bm_reason;
@@ -195,8 +196,8 @@ typedef struct bm_grouping {
 
 /* Allocate the array `known` of a grouping whose `from` is set. */
 bm_status bm_known_begin(bm_grouping *out, bm_error *err);
-/* For components: documents that found the same known document get the same label. A document that
- * found none gets the first known document that its group found. */
+/* For components: documents that found the same known document get the same label. For a document
+ * that found none, the first known document that its group found is kept. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* For stars and holders: documents for which the same known document is kept become a group. */
 bm_status bm_known_group(bm_grouping *out, bm_error *err);
@@ -306,8 +307,9 @@ typedef struct bm_lost_source {
     const bm_corpus *corpus;
 } bm_lost_source; /* the members are borrowed */
 
-/* How many distinct shingles of a removed document are not in the document kept for it. UINT64_MAX:
- * unknown, because no sets were compared, or because elements have weights. */
+/* How many distinct shingles of a removed document are not in the document kept for it: all, if no
+ * document is kept. UINT64_MAX: unknown, because no sets were compared, or because elements have
+ * weights. */
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
 
 /* Totals of all removed documents; UINT64_MAX: unknown. */

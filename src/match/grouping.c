@@ -244,8 +244,8 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
     return BM_OK;
 }
 
-/* Did matching find an edge between the document and the one kept for it? If so, *similarity is
- * set. */
+/* Did matching store the edge between the document and the one kept for it (bm_earlier_edges)? If
+ * so, *similarity is set. */
 static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
 {
     uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
@@ -343,7 +343,8 @@ static bm_status list_texts(const bm_corpus *corpus, const uint8_t *copied, copi
     return BM_OK;
 }
 
-/* Does another document have the same shingles and the same text? */
+/* Does another document have the same shingles and the same text? `text`: their hash; 0 (unknown):
+ * false. */
 static bool has_twin(const copied_texts *texts, uint64_t text)
 {
     bm_bisect b = {0, texts->n};

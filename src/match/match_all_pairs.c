@@ -784,8 +784,9 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Move sets to a file if they leave little memory for an index. If the index has less than an
- * eighth of the sets' size, it needs so many blocks that reading sets back costs less. */
+/* If memory is limited, and sets leave little of it for an index, move sets to a file. If the index
+ * has less than an eighth of the sets' size, it needs so many blocks that reading sets back costs
+ * less. */
 static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;

@@ -141,13 +141,14 @@ typedef struct bm_backend_ops {
     void (*unstage)(bm_staged *staged);
 } bm_backend_ops;
 
-/* The first member of the struct of every backend. Members of its kind of backend follow. */
+/* The first member of the struct of every backend. The members that only one kind of backend has
+ * follow it. */
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
     bool stuck;          /* the device has stopped answering; see above */
     bool accepts_text;   /* tasks may have texts; bm_backend_cfg.text states how these are cut */
-    uint32_t depth;      /* how many tasks in flight keep the backend busy; 1 if it is `parallel` */
+    uint32_t depth;      /* tasks in flight that keep the backend busy; 1 for a `parallel` one */
     size_t batch_hashes; /* about how many hashes a task should have for the best speed */
     /* a document with more hashes is signed faster by the native CPU; 0: no limit */
     size_t doc_hashes;

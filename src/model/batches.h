@@ -118,7 +118,7 @@ typedef struct bm_text_doc {
     uint64_t begin;       /* offset in `bytes`; never decreases */
     uint64_t first_start; /* index in `starts`; never decreases */
     uint64_t host_begin;  /* offset in `host_bytes`, if the document is left to the host */
-    uint64_t len;         /* bytes of its joined text; 0 if it has no shingles */
+    uint64_t len;         /* bytes of the joined text; 0: the document has no shingles */
     /* number of shingles in order, with repeats; 0 if the document is left to the host */
     uint64_t n_shingles;
     /* Hash of the joined text (bm_content_with_second). For a document without shingles: the upper
@@ -152,8 +152,8 @@ bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* its memory is kept */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 
-/* Where the last document before document `end` ends. bm_text_batch_bytes_end returns the offset in
- * `bytes`, and the next function the index in `starts`. */
+/* The end of all documents before document `end`: bm_text_batch_bytes_end returns it as an offset
+ * in `bytes`, bm_text_batch_starts_end as an index in `starts`. */
 static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
 {
     return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;
@@ -162,7 +162,7 @@ static inline uint64_t bm_text_batch_starts_end(const bm_text_batch *batch, size
 {
     return end < batch->n_docs ? batch->docs[end].first_start : batch->n_starts;
 }
-/* The joined text of a document. */
+/* The joined text of a document; empty if the document has no shingles. */
 static inline bm_str bm_text_batch_text(const bm_text_batch *batch, size_t doc)
 {
     const bm_text_doc *d = &batch->docs[doc];

@@ -109,12 +109,12 @@ enum { /* bits of bm_field_row.uses */
        /* in the provenance: must be equal wherever signatures are compared */
        BM_FIELD_SIGNED = 1u << 0,
        BM_FIELD_READ = 1u << 1,          /* in the provenance: states how documents were read */
-       BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null or missing */
+       BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest the field may be null or missing */
        BM_FIELD_SCHEMES = 1u << 3,       /* the default depends on the scheme */
        BM_FIELD_READING = 1u << 4,       /* has no meaning if documents were read before */
        BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
-       BM_FIELD_NO_KEYS = 1u << 6,       /* has no meaning for band keys made elsewhere */
-       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* like NO_KEYS, but it may be set to its default */
+       BM_FIELD_NO_KEYS = 1u << 6,       /* has no meaning if the input is band keys */
+       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* like NO_KEYS, but may be set to the default */
        /* The next bits name jobs. A report of such a job lists the field, and a resumed job
         * compares it. */
        BM_FIELD_OF_PAIRS = 1u << 8,   /* jobs that pair or read pairs */
@@ -125,7 +125,7 @@ enum { /* bits of bm_field_row.uses */
        BM_FIELD_OF_OUTPUT = 1u << 12,
        /* together with the bits above: only if the field does not have its default */
        BM_FIELD_WHERE_SET = 1u << 13,
-       BM_FIELD_OF_OVERLAP = 1u << 14 /* an overlap, as for BM_FIELD_OF_PAIRS */
+       BM_FIELD_OF_OVERLAP = 1u << 14 /* an overlap */
 };
 
 struct bm_option_parts;
@@ -135,20 +135,21 @@ typedef struct bm_field_row {
     const char *key;  /* in manifests and reports; NULL: the same as `name` */
     bm_field_part part;
     bm_field_type type;
-    bm_option option; /* the option that defines the words of the values, if they have some */
-    /* its bit in set_fields; 0: it makes no difference whether the default was set explicitly */
+    bm_option option; /* if values have words: the option that defines these */
+    /* the field's bit in set_fields; 0: it makes no difference whether the default was set
+     * explicitly */
     uint64_t bit;
     uint32_t uses;
     size_t offset; /* offset of the field in the struct of its part (bm_field_part) */
     /* Returns BM_ERR_USAGE if the field may not have its value. NULL: the type of the field
      * decides. */
     bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
-    /* Returns BM_ERR_USAGE if the field's value cannot be combined with band keys made elsewhere.
+    /* Returns BM_ERR_USAGE if the field's value cannot be combined with an input of band keys.
      * NULL: `uses` decides. */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
-/* The option structs of a call. If the call does not have one, it is NULL. */
+/* The option structs of a call. NULL: the call has no such struct. */
 typedef struct bm_option_parts {
     const bm_input_options *input;
     const bm_text_options *text;

@@ -51,10 +51,10 @@ typedef enum bm_compression {
 #define BM_FILE_LEAN           "signatures.leanminhash"
 #define BM_FILE_SIGNATURES_TSV "signatures.tsv"
 #define BM_FILE_BANDS_TSV      "band_keys.tsv"
-/* the fields of a collection: this file and the next */
+/* this file and the next: the fields of a collection */
 #define BM_FILE_MILVUS_VECTORS "signature.npy"
 #define BM_FILE_MILVUS_IDS     "id.npy"
-/* the numbers are the band and the input */
+/* the two numbers are those of the band and of the input */
 #define BM_FILE_DATATROVE          "signatures/bucket_%03u/%05u.minhash.sig"
 #define BM_FILE_SIGNATURES_ARROW   "signatures.arrow"
 #define BM_FILE_BANDS_ARROW        "band_keys.arrow"

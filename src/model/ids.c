@@ -32,8 +32,8 @@ bm_id_kind bm_id_kind_of(const char *word)
     return BM_IDS_UNTYPED;
 }
 
-/* Read a number of at most `most`. False: it has a leading zero, is too large, or has other
- * characters than decimal digits. */
+/* Read a number of at most `most`. False: it is empty, has a leading zero, is too large, or has
+ * characters that are not decimal digits. */
 static bool read_number(bm_str digits, uint64_t most, uint64_t *out)
 {
     *out = 0;
@@ -516,7 +516,7 @@ void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch)
     leave_added(table);
 }
 
-/* The result includes the overhead of an allocation. */
+/* The result includes the overhead of the allocation of the reason. */
 uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped)
 {
     return strlen(skipped->reason) + 1 + 2 * sizeof(void *);

@@ -25,7 +25,8 @@
 /* The word for a kind: "text", "int64", "uint64", "rows". NULL: the kind is UNTYPED. */
 const char *bm_id_kind_word(bm_id_kind kind);
 bm_id_kind bm_id_kind_of(const char *word); /* UNTYPED: no kind has this word */
-/* Is this the text of an id of this kind? Integers are decimal, without a plus or leading zeros. */
+/* Is this the text of an id of this kind? Any text is one of kind TEXT or UNTYPED. Integers are
+ * decimal, without a plus or leading zeros. */
 bool bm_id_is_of(bm_str id, bm_id_kind kind);
 
 #define BM_NEXT_ID_UNKNOWN UINT64_MAX
@@ -48,7 +49,7 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
 
 typedef struct bm_next_number {
     uint32_t row;    /* the row with the first occurrence of the id */
-    uint32_t number; /* the next number to try; it begins with 2 */
+    uint32_t number; /* the next number to try; 2 at first */
 } bm_next_number;
 
 typedef struct bm_next_numbers {

@@ -22,10 +22,10 @@ typedef struct bm_pair_settings {
     /* an index, signatures or inputs that have the known documents; NULL: none */
     const char *const *against;
     size_t n_against;
-    /* text fields of known inputs; NULL: the same as of the inputs */
+    /* text fields of the known documents; NULL: those of the job's inputs */
     const char *const *against_text_fields;
     size_t n_against_text_fields;
-    const char *against_id_field; /* id field of known inputs; NULL: the same as of the inputs */
+    const char *against_id_field; /* id field of the known documents; NULL: that of the inputs */
     /* a table of known documents, used instead of `against`; NULL: none */
     struct ArrowArrayStream *against_stream;
     uint64_t against_row_ids; /* row_ids of against_stream */

@@ -40,7 +40,7 @@ typedef struct bm_keep_rule {
 } bm_keep_rule;
 
 typedef struct bm_keep_rules {
-    bm_keep_rule *rules; /* rules that may decide; rules after `first` or `last` are left out */
+    bm_keep_rule *rules; /* rules that may decide; not `first`, `last`, or rules after these */
     size_t n;
     const char **fields; /* the fields that rules read, each only once */
     size_t n_fields;
@@ -51,7 +51,7 @@ typedef struct bm_keep_rules {
 } bm_keep_rules; /* {0}: the document that is first in the input is kept */
 
 /* What a rule found in a field of a record. The last bytes of the record's key store this for each
- * rule (input/keep_key.h). */
+ * rule that reads a field (input/keep_key.h). */
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
     BM_KEEP_SEEN_MISSING,  /* the value is missing */

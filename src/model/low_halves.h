@@ -41,7 +41,7 @@ void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
  * that stores each document immediately has stored only few before the first check. */
 bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,
                             size_t n_docs, bm_error *err);
-/* Check the hashes counted so far. BM_ERR_INPUT: the number of distinct low halves is at least an
+/* Check the hashes counted so far. BM_ERR_INPUT: the number of distinct low halves is more than an
  * eighth lower than with random hashes. The message names the hashes, both numbers and the
  * remedy. */
 bm_status bm_low_halves_check(const bm_low_halves *seen, bm_error *err);

@@ -27,8 +27,8 @@ static inline bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
     return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_value_bytes(scheme)};
 }
 
-/* Set text->of_scheme before a shingler is opened. With nemo and lance the hash has a seed, and
- * lance joins words with another byte. For other schemes it becomes 0. */
+/* Set text->of_scheme, before a shingler is opened: to the seed of the hash for nemo, to the seed
+ * and the byte that joins words for lance, and to 0 for other schemes. */
 void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *text);
 static inline uint32_t bm_hashing_seed(const bm_text_options *text)
 {
@@ -45,6 +45,6 @@ bool bm_scheme_whole_hashes(bm_scheme scheme);
 /* The greatest word that a document with shingles can have. */
 uint64_t bm_scheme_greatest_word(bm_scheme scheme);
 bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
-/* Write the names of the hash functions that the scheme accepts, for messages, such as "xxh3,
- * sha1". */
+/* Write the names of the hash functions that the scheme accepts, for messages, such as "it goes
+ * with xxh3, sha1". */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);

@@ -10,9 +10,10 @@
 
 #include "base/system.h"
 
-/* content_sums -- computes the hash of a sequence of shingles: its scalar definition, and the hash
- * of a document in parts. kernels/content_hash.h has the formula and its proof. The content hash,
- * by which identical documents are recognized, is also made here. */
+/* content_sums -- defines, in scalar code, the hash of a sequence of shingles, and computes it for
+ * documents whose hashes are added in parts. kernels/content_hash.h has the formula and its proof.
+ * The content hash of a document, by which identical documents are recognized, is made from this
+ * hash. */
 
 #define BM_CONTENT_PART 128u /* hashes of a block; the same number as BM_CONTENT_STRETCH */
 

@@ -46,7 +46,7 @@ typedef struct cl_backend {
     /* During open only: */
     const bm_device_settings *settings; /* NULL: the defaults */
     const bm_callbacks *callbacks;
-    bool compiling; /* the compiler and these kernels caused the failure */
+    bool compiling; /* the kernels or their compiler failed; others are tried */
 } cl_backend;
 
 static bm_cl_target target_of(const cl_backend *be)
@@ -271,8 +271,8 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 }
 
 /* Do the trial run. If the child cannot create a context, go on: this process may still be able to.
- * A device may allow contexts to only one process (NVIDIA's compute mode), and if this process uses
- * the device already, it is the one. */
+ * A device may allow contexts to only one process (NVIDIA's compute mode). If this process uses the
+ * device already, the child is refused for that reason. */
 static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                        bm_error *err)
 {
@@ -347,8 +347,8 @@ static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings 
     return true;
 }
 
-/* Try the kernels of the other shape. The compiler failed on the kernels of *be, which was closed.
- * On entry `err` has that failure. If the other kernels fail too, it reports both failures. */
+/* Try the kernels of the other shape. The kernels of *be, or their compiler, failed, and `err` has
+ * that failure. *be is closed first. If the other kernels fail too, `err` reports both failures. */
 static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                             cl_backend **be, bm_error *err)
 {

@@ -20,8 +20,8 @@ typedef struct bm_cl_open_options {
     void *probing_ctx;
 } bm_cl_open_options;
 
-/* bm_backend_opencl.open calls this on a thread of its own (cl_watchdog.c), and sets only `probing`
- * and `probing_ctx`. */
+/* bm_backend_opencl.open calls this on a separate thread (cl_watchdog.c), and sets only the options
+ * `probing` and `probing_ctx`. */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                              bm_backend **out, bm_error *err);
 /* The row of kernel parameters that the backend was opened with. */

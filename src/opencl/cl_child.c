@@ -211,7 +211,8 @@ static bool reap(running *r)
     return true;
 }
 
-/* Send SIGTERM first, because then the child may still report where it hangs. */
+/* End the child. SIGTERM is sent first, so that the child can report where it hangs; SIGKILL
+ * follows if the child does not end soon. */
 static void kill_child(running *r)
 {
     bm_cl_patience little = {.seconds = LAST_WORDS_SECONDS};

@@ -23,7 +23,7 @@
  * old. (An older listing may be wrong, because a device may appear or return without leaving a
  * trace in files.) */
 bool bm_cl_drivers_known(const char *cache_dir, bm_cl_listing *out, bool *fresh);
-/* Record this listing. The process that has just made it calls this. Failures are ignored. */
+/* Record a listing that this process has just made. Failures are ignored. */
 void bm_cl_drivers_remember(const char *cache_dir, const bm_cl_listing *listing);
 /* Forget the drivers of this environment. */
 void bm_cl_drivers_forget(const char *cache_dir);

@@ -53,6 +53,6 @@ bm_status bm_cl_load(bm_cl_api *api, bm_error *err);
 
 /* Return the name of a code, such as "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
 const char *bm_cl_code_name(cl_int code);
-/* Report a failed call as "CALL: NAME (CODE)": The status is BM_ERR_NOMEM if the code means a lack
+/* Report a failed call as "CALL: NAME (CODE)". The status is BM_ERR_NOMEM if the code means a lack
  * of memory, else BM_ERR_DEVICE. */
 bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);

@@ -95,7 +95,7 @@ static uint64_t mapped_bytes(const char *statm, bool data)
     return (uint64_t)(data ? data_pages : pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Lower one limit: with `data` that of data, else that of the address space. */
+/* Lower one limit, if there is one: with `data` that of data, else that of the address space. */
 static void reserve_below(bool data, bool to_list)
 {
     char parent[40];

@@ -84,7 +84,8 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
         n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
 }
 
-/* Copy a name up to its first comma, because a field cannot have commas. */
+/* Copy a name up to its first comma or line end, because a field cannot have these. If nothing is
+ * left, or a comment, the field becomes "*". */
 static void name_part(char *field, size_t cap, const char *name)
 {
     const size_t len = strcspn(name, ",\r\n");
@@ -255,7 +256,7 @@ static void fit_cpu(bm_cl_shape *s, const bm_cl_device *device)
     s->group = s->text_group = 1;
 }
 
-/* Return the number of work-items that run in lockstep: a warp, or a wave. */
+/* Return the number of work-items that run in lockstep: a wave of 64 on AMD, else a warp of 32. */
 static uint32_t warp_of(const bm_cl_device *device)
 {
     return strcasestr(device->vendor, "AMD") != NULL ||

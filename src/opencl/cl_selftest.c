@@ -41,7 +41,7 @@ enum { N_DOCS = sizeof sizes / sizeof *sizes, LONGEST = 65536, DISTINCT = 64 };
 typedef struct answers {
     const uint32_t *sizes;
     size_t n_docs;  /* at most N_DOCS */
-    bool repeating; /* make_long makes its only document */
+    bool repeating; /* make_long makes the only document */
     uint64_t offsets[N_DOCS + 1];
     uint64_t *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
@@ -375,7 +375,8 @@ static void lower_cut(bm_cl_stream *stream)
     stream->cut.part_units = bm_cl_part_units(shape, 300);
 }
 
-/* Return the most shingles that a work-group signs at once, or as many as fit into a batch. */
+/* Return the size of the long document: as many shingles as a work-group signs at once, but no more
+ * than fit into a batch, and at most LONGEST. */
 static uint32_t longest_of(const bm_cl_stream *stream)
 {
     const bm_cl_chunk_units *chunk = &stream->shape->chunk;

@@ -170,7 +170,7 @@ static void cl_plan_reset(bm_cl_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* Return the first hash of the batch. If a task has no hashes, it may have no array. */
+/* Return the first hash of the batch. NULL is possible if the task has no hashes. */
 static const uint64_t *cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
 {
     const uint64_t first = task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
@@ -296,8 +296,8 @@ static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const
     }
 }
 
-/* Store, for every RANKS-th byte of the text, how many code points of its document begin before
- * it. */
+/* Store, for every RANKS-th byte of the text, how many code points of its document begin before it.
+ * The number is 0 in documents that need none (is_ranked). */
 static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
                        uint32_t *out)
 {
@@ -716,8 +716,9 @@ static void shut(bm_cl_stream *stream)
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Called after a failure: wait until no queue is working, so that the caller's memory is no longer
- * used when the error is reported. (Kernels do not wait for an earlier kernel that failed.) */
+/* Called after a failure: give no more places to other threads, and wait until no queue is working,
+ * so that the caller's memory is no longer used when the error is reported. (Kernels do not wait
+ * for an earlier kernel that failed.) */
 static void finish_all(bm_cl_stream *stream)
 {
     shut(stream);
@@ -955,8 +956,8 @@ void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
     set_place_state(stream, (bm_cl_place *)staged, BM_CL_FREE);
 }
 
-/* Enlarge a place that was too small for a task, so that tasks of that size fit. Only the thread of
- * the device may call this, because it calls the driver. No other thread uses a place in this
+/* If a place was too small for a task, enlarge it, so that tasks of that size fit. Only the thread
+ * of the device may call this, because it calls the driver. No other thread uses a place in this
  * state. */
 static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, bm_error *err)
 {
@@ -1177,7 +1178,7 @@ static bool is_alive(bm_cl_stream *stream)
 }
 
 /* There is less memory than expected, as `err` shows: finish all work in progress, and make batches
- * smaller. */
+ * smaller. BM_ERR_DEVICE: the device is lost. */
 static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
 {
     BM_TRY(bm_cl_stream_wait(stream, NULL, err));

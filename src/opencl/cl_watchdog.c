@@ -178,7 +178,8 @@ static void forward_log(void *ctx, bm_log_level level, const char *message)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Called by a trial run while it waits. */
+/* Called by a trial run while it waits: does the caller want to stop? False once the device is
+ * stuck, because the caller no longer waits. */
 static bool forward_cancelled(void *ctx)
 {
     watchdog *w = ctx;
@@ -287,7 +288,7 @@ static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
 }
 
 /* Runs on the caller's own thread, because no driver is called. The place belongs to the inner
- * backend. */
+ * backend. NULL also if the device is stuck. */
 static bm_staged *watchdog_stage(bm_backend *backend, const bm_sign_task *task)
 {
     watchdog *w = (watchdog *)backend;

@@ -35,7 +35,7 @@ typedef struct pack_ops {
     /* Opens a state, and the shared library, which may be missing (base/system.h). BM_ERR_NOMEM,
      * BM_ERR_IO. `close` must be called also after a failure. */
     bm_status (*open)(void **state, bm_error *err);
-    /* as bm_compressor_run; NULL: only blocks are compressed */
+    /* like bm_compressor_run; NULL: only blocks are compressed */
     pack_result (*run)(void *state, bm_compress_step *step);
     /* These are set if `run` is NULL. `block` compresses a whole block, complete in itself; `cap`
      * is at least bound(in.len). One thread at a time for each state. */
@@ -576,7 +576,8 @@ static bool take_buffers(pack_blocks *b, pack_blocks_block *one, bool *no_memory
     return !*no_memory;
 }
 
-/* Return the buffers of a block, if it has buffers, to the pool. The caller holds the lock. */
+/* Return the buffers of a block, if it has buffers, to the pool, or free them if the pool has
+ * enough. The caller holds the lock. */
 static void give_buffers_back(bm_pack_pool *pool, pack_blocks_block *one)
 {
     if (one->buffers.in != NULL && pool->n_spare <= pool->n_blocks)
@@ -672,7 +673,7 @@ static void compress_next(pack_blocks *b, void *state)
     pthread_cond_broadcast(&pool->finished);
 }
 
-/* The first file with a block that no thread has begun. */
+/* The first file with a block that is ready and that no thread has begun; NULL: there is none. */
 static pack_blocks *find_work(const bm_pack_pool *pool)
 {
     pack_blocks *b = pool->first;
@@ -785,7 +786,7 @@ static bool has_block(pack_blocks *b, bool *no_memory)
     return one->buffers.in != NULL || take_buffers(b, one, no_memory);
 }
 
-/* Number of bytes in the block that is being filled. */
+/* Number of bytes in the block that is being filled; 0 if the ring is full. */
 static size_t filled_bytes(const pack_blocks *b)
 {
     return b->n_filled - b->n_written == b->pool->n_blocks
@@ -793,7 +794,7 @@ static size_t filled_bytes(const pack_blocks *b)
                : b->ring[b->n_filled % b->pool->n_blocks].n_in;
 }
 
-/* As bm_compressor_run. */
+/* Like bm_compressor_run, in blocks. */
 static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 {
     step->done = false;

@@ -56,5 +56,6 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
  * until step->done is set. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
 /* Announce that all later steps have `end`. Returns true if the pool's threads now compress blocks
- * of this file. Returns false if no block is left, or the pool has no threads. */
+ * of this file. Returns false if no block is left, if the pool has no threads, or if the file is
+ * compressed as one stream. */
 bool bm_compressor_end(bm_compressor *compressor);

@@ -487,7 +487,7 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
 }
 
 /* The row of the size of an input that was read only in part. Both whole_rows are read for an input
- * that was read as a whole, but only the first of them if it was read in several parts. */
+ * that was read as a whole, but only the first of them if the input was read in several parts. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {

@@ -169,8 +169,8 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 /* The type of the ids if all inputs have the same one; else UNTYPED. */
 bm_id_kind bm_manifest_ids(const bm_manifest *manifest);
-/* The manifest names a table in memory. This is the value of bm_input_options.row_ids for reading
- * the same table again. */
+/* For a manifest that names a table in memory: the value of bm_input_options.row_ids with which the
+ * same table is read again. */
 uint64_t bm_manifest_row_ids(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
 /* The share of the inputs that the job read; NULL: the job read all of them. */

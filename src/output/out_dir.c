@@ -48,7 +48,7 @@ typedef struct out_entry {
     char *name; /* relative to the folder of outputs */
     int fd;     /* -1: closed; the file is reopened for the digest and for the sync */
     uint64_t bytes;
-    /* hashes the file while it is written, through `fd`; NULL: this is not done */
+    /* hashes the file while it is written, through `fd`; NULL: nothing hashes it yet */
     bm_digest_follow *follow;
     bm_digest_piece *pieces; /* NULL: none is known yet */
     size_t n_pieces;
@@ -466,7 +466,7 @@ out:
  * killed, by the next job.
  *
  * BM_ERR_USAGE: the target is not ours. If this is found only after the exchange, the exchange is
- * undone. */
+ * undone; BM_OK if it cannot be undone, since the new output is then in place. */
 static bm_status out_replace(bm_out_claim *claim, const char *work, const char *target,
                              bm_out_existing existing, bm_error *err)
 {
@@ -489,7 +489,7 @@ out:
 
 /* === the directory itself === */
 
-/* a try fails only because another job removed a folder that it had made */
+/* a try fails only because another job removed a folder that the other job had made */
 #define PARENT_TRIES 100u
 
 struct bm_out_dir {

@@ -26,7 +26,7 @@
 #define WRITE_MAX    ((size_t)1 << 30)   /* most bytes in one system call */
 #define FOLLOW_BYTES ((uint64_t)4 << 20) /* a smaller file is hashed faster when it is complete */
 #define NAMES_MAX    1000u               /* temporary names to try */
-#define PARENT_TRIES 8u /* a try fails only because another job removed a folder that it had made */
+#define PARENT_TRIES 8u /* a try fails only because another job removed its own folder */
 
 /* The name that messages use for the file. */
 static const char *shown(const bm_out_file *file)

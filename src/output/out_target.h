@@ -120,7 +120,7 @@ typedef struct bm_out_parent {
     ino_t node;
 } bm_out_parent;
 
-/* {0}: none. */
+/* The folders above an output that this job made. {0}: none. */
 typedef struct bm_out_parents {
     bm_out_parent *made; /* a folder comes before the folders in it */
     size_t n, cap;

@@ -385,7 +385,7 @@ static bm_ingest_scan scan_of(units *u)
     return (bm_ingest_scan){.document = look_at_document, .close = close_lane, .ctx = u};
 }
 
-/* If memory is limited, open the file for the findings of long documents. */
+/* If units are spans and memory is limited, open the file for the findings of long documents. */
 static bm_status open_far(units *u, bm_error *err)
 {
     return u->spans && u->settings->memory != 0

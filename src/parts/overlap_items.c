@@ -281,7 +281,7 @@ static bm_status take_items(void *ctx, const bm_ingest_batch *batch, size_t firs
 
 /* --- completing --- */
 
-/* The number of bytes that the first n units of joined text have. */
+/* The number of bytes of the first n units of joined text, or of all units if there are fewer. */
 static size_t units_bytes(const char *text, size_t len, bm_shingle_kind kind, uint32_t n)
 {
     size_t at = 0;

@@ -66,7 +66,7 @@ typedef struct overlap_lane {
     words ends; /* unit << 32 | 2 * row if the unit is the first of the row's run; | 2 * row + 1 if
                  * it is the last */
     size_t at;  /* index of the next entry in `ends` */
-    uint64_t counted; /* bytes of these lists that bm_overlap_hold was told of */
+    uint64_t counted; /* bytes of the lane's lists that bm_overlap_hold was told of */
 } overlap_lane;
 
 static bm_status push(words *w, uint64_t value, bm_error *err)
@@ -398,7 +398,8 @@ static bm_status find_bytes(overlap_lane *lane, const bm_record *record, bm_erro
 
 /* --- a document --- */
 
-/* How many shingles of a group the document has. In `touched`, groups begin at index `first`. */
+/* How many shingles of a group the document has. In `touched`, groups begin at index `first`. 0 if
+ * `group` is BM_NO_CLASS. */
 static uint32_t group_hits(const overlap_lane *lane, size_t first, uint32_t group)
 {
     const uint64_t *list = lane->touched.list;
