@@ -558,7 +558,8 @@ static bool annotates(const filter *f)
 
 /* A bm_record_fn for the pass for ids. All documents are added to the table of documents, so that
  * repeated ids are numbered as in `dedup`. Records to leave out (removed documents and bad records)
- * are added to the drops, by number. */
+ * are added to the drops, by number. BM_ERR_INPUT: drops_doubt, or a bad record that `dedup` would
+ * not have skipped. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;
@@ -795,8 +796,8 @@ static bool only_ids_tell(bm_format format)
     return format == BM_FORMAT_JSON || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES;
 }
 
-/* Take the settings with which `dedup` read its inputs from the report. Then find these inputs, or,
- * if the caller gave paths, use those. */
+/* Take the settings with which `dedup` read its inputs from the report, and load the drops and,
+ * with `annotate`, the groups. Then find these inputs, or, if the caller gave paths, use those. */
 static bm_status resolve(filter *f, const bm_filter_options *options, bm_settings *settings,
                          bm_error *err)
 {

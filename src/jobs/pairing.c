@@ -355,8 +355,9 @@ out:
     return status;
 }
 
-/* Copy the lengths of the documents into an array, *out, and describe it as a column. A rank reads
- * its columns in any order, which would bring all rows into memory. */
+/* Copy the lengths of the documents into an array, *out, and describe it as a column. Ranking reads
+ * columns in any order. If it read the rows of the table in this way, all of them would be brought
+ * into memory. */
 static bm_status copy_lengths(const bm_doc_table *docs, bm_keep_column *column, void **out,
                               bm_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature_inputs.c -- opens directories that `sign` wrote, resolves the settings that they
- * determine, and reads the arrays that a job uses.
+/* signature_inputs.c -- opens directories that `sign` wrote, takes settings from their manifests,
+ * and reads their arrays.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh,
  *        tests/cli/cases/staged.sh, tests/unit/jobs/test_jobs.c */
@@ -475,8 +475,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
 }
 
 /* Choose the verification. Exact verification reads the inputs again. If no option requests it, it
- * may change to verification by signature, unless the inputs are needed for another reason: fields
- * for `keep`, and removed records, can only be read from the inputs. */
+ * may change to verification by signature, unless texts or sets are needed for another reason: for
+ * fields of `keep`, removed records, edit distances, or candidates that are found without bands. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;

@@ -45,14 +45,14 @@
  *
  * Document x finds smaller documents y. T is the threshold. A document y is dropped because of its
  *
- *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. These come first
- *              in a list, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
- *              pairs similarity search", WWW 2007).
+ *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. Such documents
+ *              come first in a list, and are skipped by bisection (Bayardo, Ma and Srikant,
+ *              "Scaling up all pairs similarity search", WWW 2007).
  *     ranks    i shingles of x and j of y are rarer than the first common key: they share at most
  *              m = min(|x| - i, |y| - j) (Xiao, Wang, Lin and Yu, WWW 2008). m / (|x| + |y| - m) is
  *              >= T in double only if m >= T/(1+T) (|x| + |y|), up to a relative error of 2^-50.
- *              The factor used is smaller by a relative 1e-12, which is more. So rounding loses no
- *              pair, and the few pairs just below the threshold are compared.
+ *              The factor used is smaller by a relative 1e-12, more than this error. So rounding
+ *              loses no pair, and the few pairs just below the threshold are compared.
  *
  * For containment no size is too small, and m must be at least T |y|, since y is the smaller one.
  *
@@ -340,7 +340,8 @@ static bm_status emit(search *s, bm_error *err)
 }
 
 /* Report progress as a number of documents: all documents of earlier blocks, and a share of this
- * block. The share grows with the documents searched so far. */
+ * block. The share grows with the documents searched so far. BM_ERR_CANCELLED: the caller wants to
+ * stop. */
 static bm_status report(const search *s, size_t at, bm_error *err)
 {
     const bm_callbacks *callbacks = s->job->callbacks;

@@ -197,7 +197,7 @@ out:
     return status;
 }
 
-/* Make the prefixes of a range from its sets. */
+/* Make the prefixes of a range from its sets or, if there is a store, read them from it. */
 static bm_status make_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;

@@ -56,8 +56,8 @@ static inline const uint8_t *bm_shingle_counts_at(const bm_shingle_counts *count
     return &counts->low[mixed >> (64 - counts->low_bits)];
 }
 
-/* Return a number that is at least the number of documents that have the shingle, or 65,535 if that
- * is less. If the result is 1, it is exact. */
+/* Return an upper bound of the number of documents that have the shingle; 65,535: so many, or
+ * perhaps more. A result of 1 is exact. */
 static inline uint32_t bm_shingle_counts_get(const bm_shingle_counts *counts, uint64_t mixed)
 {
     uint32_t low = *bm_shingle_counts_at(counts, mixed);

@@ -77,7 +77,8 @@ out:
     return status;
 }
 
-/* Form stars of all documents. If components were divided, form stars only of their documents. */
+/* Form stars of all documents. If components were divided, form stars only of their documents.
+ * Documents that found the same known document become a group instead. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -353,7 +354,8 @@ static bool has_twin(const copied_texts *texts, uint64_t text)
     return text != 0 && b.low + 1 < texts->n && texts->list[b.low + 1] == text;
 }
 
-/* Keep no document of any group. */
+/* Keep no document of any group, and set the reasons of all members, except those for which a known
+ * document is kept. */
 static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;

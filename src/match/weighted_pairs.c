@@ -36,9 +36,9 @@
  * Omit the lightest elements of x, as long as the omitted elements together weigh less than t S. If
  * y had none of the remaining elements, all shared shingles would be among the omitted ones, and M
  * < t S. So y has at least one of the remaining elements, and these are in the index. The proof
- * does not depend on x or on the order of omission. The heaviest elements are kept because they are
- * the fewest, and mostly the rarest. Omitting elements on one side of a pair is enough, because y
- * is looked up with all its elements.
+ * holds whichever of the two documents is x, and for any order of omission. The heaviest elements
+ * are kept because they are the fewest, and mostly the rarest. Omitting elements on one side of a
+ * pair is enough, because y is looked up with all its elements.
  *
  * Rounding: a sum of n positive doubles has a relative error below n e, where e = 2^-53. Let L be
  * the number of elements of the longest set. The computed similarity, with n = 2 L, has a relative

@@ -157,8 +157,8 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  * The rows, their ids, and the shards in which ids are looked up.
  *
  * The memory limit is compared with the size that a single table of all ids would have. If hashes
- * are evenly distributed, the shards together have this size. Unlike the real size of the shards,
- * it does not depend on the progress of each thread.
+ * are evenly distributed, the shards together have this size. Unlike their real size, this size
+ * does not depend on the progress of each thread.
  *
  * If rows and ids would take more than a part of the memory, their columns continue in files. While
  * rows are added or read, pages of the files are removed from memory now and then. */

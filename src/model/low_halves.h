@@ -37,8 +37,8 @@ typedef struct bm_low_halves {
 void bm_low_halves_begin(bm_low_halves *seen, const char *of, bm_scheme scheme);
 /* Count the hashes of documents: document i has hashes[offsets[i]] … hashes[offsets[i + 1] - 1].
  * They are checked (bm_low_halves_check) after the document that has hash number
- * BM_LOW_HALVES_FIRST, and then each time the number of hashes has doubled. So a caller
- * that stores each document immediately has stored only few before the first check. */
+ * BM_LOW_HALVES_FIRST, and then each time the number of hashes has doubled. So a caller that stores
+ * each document immediately has stored only few documents before the first check. */
 bm_status bm_low_halves_add(bm_low_halves *seen, const uint64_t *offsets, const uint64_t *hashes,
                             size_t n_docs, bm_error *err);
 /* Check the hashes counted so far. BM_ERR_INPUT: the number of distinct low halves is more than an

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheme_facts.h -- facts about schemes that other code needs (bandmill/schemes.h has the rest),
- * such as the hash functions of shingles that a scheme accepts (docs/schemes.md). If a scheme is
- * that of another tool, it accepts only the hash functions with which that tool makes the same
- * words. */
+ * such as the hash functions of shingles that a scheme accepts (docs/schemes.md). A scheme of
+ * another tool accepts only the hash functions with which the tool makes the same words. */
 #pragma once
 
 #include <bandmill/schemes.h>

@@ -71,7 +71,8 @@ static void warn(const cl_backend *be, const char *what, const bm_error *why)
     log_message(be, BM_LOG_WARNING, what, why);
 }
 
-/* Load the program from the cache. BM_NOT_FOUND: the program must be built. */
+/* Load the program from the cache, and check it with known answers. BM_NOT_FOUND: the program must
+ * be built. */
 static bm_status program_from_cache(cl_backend *be, bm_cl_key key)
 {
     void *binary = NULL;

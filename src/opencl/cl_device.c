@@ -80,7 +80,7 @@ static void write_address(char *out, size_t cap, const uint32_t at[4])
         snprintf(out, cap, "%04x:%02x:%02x.%u", at[0], at[1], at[2], at[3]);
 }
 
-/* Query domain, bus, device and function. */
+/* Query domain, bus, device and function. Returns false if no extension gives them. */
 static bool pci_of(const bm_cl_api *api, cl_device_id id, const char *extensions, uint32_t at[4])
 {
     unsigned char topology[24]; /* type, 17 unused bytes, bus, device, function */

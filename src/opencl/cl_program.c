@@ -138,8 +138,8 @@ static int fit(const search *s, const bm_kernel_params *row)
     return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
 }
 
-/* If the best row of `text` is better than s->best, store it in *s->out. Returns the number of the
- * first bad line, or 0. */
+/* If `text` has a matching row that is no worse than s->best, store the best such row in *s->out;
+ * of equally good rows, the last. Returns the number of the first bad line, or 0. */
 static uint64_t look_up(search *s, const char *text)
 {
     const size_t header = strlen(bm_kernel_params_header);

@@ -48,8 +48,8 @@ typedef struct answers {
 } answers;
 
 /* Make a document of n shingles with DISTINCT different ones, n > DISTINCT. The document repeats
- * all but one of these in turn, and ends with the remaining one. The signature depends on the
- * remaining one. The last DISTINCT shingles are all different. */
+ * all but one of these, always in the same order, and ends with the remaining one. The signature
+ * depends on the remaining one. The last DISTINCT shingles are all different. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;

@@ -8,5 +8,5 @@
  * compare every word and key with the scalar reference. If the program takes texts, do the same
  * with a few texts, and also compare their counts and content hashes. BM_ERR_SELFTEST: the error
  * names the first difference. *n_checks becomes the number of compared words and keys; `n_checks`
- * may be NULL. */
+ * may be NULL. If bm_device_answers is not BM_ANSWERS_CHECKED, this does nothing. */
 bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);

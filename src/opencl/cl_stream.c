@@ -803,7 +803,8 @@ static void fill(const bm_cl_place *place, const bm_sign_task *task)
                plan->n_split * sizeof *plan->split);
 }
 
-/* Give the device the task's own memory for this batch. */
+/* Let the device use the task's own memory for this batch: its hashes, and its words and keys if
+ * they are wanted and the batch is no slice. */
 static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
     const bm_cl_plan *plan = &slot->place->plan;
@@ -1060,8 +1061,8 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
             slot->task->keys + plan->first_doc * shape->bands);
 }
 
-/* Copy the results to the task. If another thread staged the task, it reads words and keys in the
- * place, and they are not copied. */
+/* Copy the results to the task; the words of a slice are merged. If another thread staged the task,
+ * that thread reads words and keys in the place, and they are not copied. */
 static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const bm_cl_shape *shape = stream->shape;

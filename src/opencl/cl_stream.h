@@ -175,10 +175,10 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 
 /* Take a place that is large enough for the whole task, and fill it with the task's inputs. Returns
- * NULL if no place is free or large enough, or if the device shares the host's memory. Any thread
- * may call this at any time. The task's inputs are not read again, but must be kept, so that the
- * task can be signed elsewhere if the device fails. bm_cl_stream_submit finds the place in
- * task->staged. */
+ * NULL if no place is free or large enough, if the task has no documents, or if the device shares
+ * the host's memory. Any thread may call this at any time. The task's inputs are not read again,
+ * but must be kept, so that the task can be signed elsewhere if the device fails.
+ * bm_cl_stream_submit finds the place in task->staged. */
 bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task);
 /* Free the place. Any thread may call it. */
 void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged);

@@ -197,7 +197,8 @@ static bm_status stuck_error(double limit, bm_error *err)
     return bm_fail(err, BM_ERR_DEVICE, "the device did not answer within %.3g seconds", limit);
 }
 
-/* Make a call, and wait for its answer. */
+/* Make a call, and wait for its answer. BM_ERR_DEVICE: the device does not answer within the limit,
+ * or is stuck already. */
 static bm_status ask(watchdog *w, what call, under_way *subject, bm_error *err)
 {
     const double limit = limit_of(w);

@@ -616,9 +616,9 @@ static bm_status read_heads(bm_manifest *manifest, bm_str object, bm_error *err)
     return BM_OK;
 }
 
-/* Read the list run.`name`. It has an entry for each input, in order, and then one for the file of
- * offsets. An entry is a path or null. `field` is the offset of the member of bm_manifest_input to
- * set. */
+/* Read run.`name`, if there is one. It is a list with an entry for each input, in order, and then
+ * one for the file of offsets. An entry is a path or null. For `here` it may be an object instead
+ * (read_heads). `field` is the offset of the member of bm_manifest_input to set. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str list, item;

@@ -37,8 +37,8 @@
  *
  * A file is not synced when it is closed. By then the system has written most of it to the disk,
  * and it writes the rest while the digests are computed from the page cache. The first HELD_FILES
- * files keep their descriptors until the sync. If there are more files, these are opened again, and
- * one syncfs precedes the syncs, so that ten thousand calls of fsync have nothing left to write. */
+ * files keep their descriptors until the sync. Further files are opened again, and one syncfs
+ * precedes the syncs, so that ten thousand calls of fsync have nothing left to write. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -436,8 +436,8 @@ out:
     return status;
 }
 
-/* After the exchange: check that the directory that is now in the work directory is the output that
- * list_old listed, without any other files. */
+/* After the exchange: check that the directory now in the work directory is the output listed by
+ * list_old, without any other files. */
 static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
 {
     struct stat info;

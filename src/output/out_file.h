@@ -38,27 +38,29 @@ bool bm_out_file_end(bm_out_file *file);
 bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 /* Write bytes at the offset `at`, where nothing was written yet. Several threads may call this at
  * once. When the file is closed, no gap may be left. All calls of bm_out_file_write come before
- * these calls; no other function may be called between the first and the last of them. Not with
- * compression. */
+ * these calls; no other function may be called between the first and the last of them. Not possible
+ * with compression. */
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* Let other threads hash the pieces of the file while it is written, so that bm_out_dir_finish has
- * less to do. For a large file in a directory. Only its first `rewritable` bytes may be rewritten,
- * so the pieces of these bytes are hashed when the file is closed. Call before the first write. */
+ * less to do. This is meant for a large file in a directory, and does nothing for a single file.
+ * Only the first `rewritable` bytes may be rewritten, so the pieces of these bytes are hashed when
+ * the file is closed. Call before the first write. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file in a directory: let bm_out_dir_finish check that a part written by an earlier job
  * still has its digest (else BM_ERR_FORMAT). This part must not be rewritten. */
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);
-/* Pass all buffered bytes to the system, so that they survive the end of the process. Not with
- * compression (BM_ERR_INTERNAL). */
+/* Pass all buffered bytes to the system, so that they survive the end of the process. Not possible
+ * with compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
-/* Read back flushed bytes; BM_ERR_FORMAT names the file if it is shorter. Not with compression. */
+/* Read back flushed bytes; BM_ERR_FORMAT names the file if it is shorter. Not possible with
+ * compression. */
 bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
                            bm_error *err);
 /* The name that messages use for the file. */
 const char *bm_out_file_shown(const bm_out_file *file);
-/* Overwrite bytes that were written before, such as a header that states the length. Not with
- * compression (BM_ERR_INTERNAL). */
+/* Overwrite bytes that were written before, such as a header that states the length. Not possible
+ * with compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err);
 /* Flush and close. A single file is synced and renamed; a file in a directory is added to the

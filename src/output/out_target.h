@@ -57,8 +57,8 @@ bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *e
  * directories. */
 bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
 
-/* out_ours -- decides which files in a directory are ours, which means that jobs of bandmill made
- * them. Only such files may be removed or replaced.
+/* out_ours -- decides which files in a directory are ours. A file is ours if a job of bandmill made
+ * it. Only such files may be removed or replaced.
  *
  *     a work directory, TARGET.partial   is ours by its marker (out_lock.h), which lists each file
  *                                        before a job of ours makes it

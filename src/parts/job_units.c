@@ -217,7 +217,7 @@ static bm_status add_part(unit_lane *l, const said_unit *unit, bm_ingest_batch *
 }
 
 /* Add the units of a text field or element, which begins at byte `begin` of the document's text.
- * `fixed`: its units cannot be cut. */
+ * `fixed`: its units cannot be cut, and are only counted. */
 static bm_status add_units(unit_lane *l, bm_shingler *shingler, bm_str text, uint64_t begin,
                            bool fixed, said *head, bm_ingest_batch *batch, bm_error *err)
 {

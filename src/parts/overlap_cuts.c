@@ -41,7 +41,7 @@ static size_t unite(bm_overlap_row *rows, size_t n)
 }
 
 /* Divide cuts at the ends of fields and elements. Bytes outside the strings of a record are not
- * cut. */
+ * cut, nor are strings that cannot be. */
 static bm_status divide(const bm_record *record, bm_overlap_rows *rows, size_t first, bm_error *err)
 {
     const bm_text_part whole = {.range = {0, record->text_bytes}}, *parts = &whole;

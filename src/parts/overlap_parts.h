@@ -179,9 +179,8 @@ static inline uint64_t bm_items_of_class(const bm_items *items, uint32_t class)
 
 /* --- documents (overlap_lane.c) --- */
 
-/* A row: the document contains the class. If `class` is a group, the document contains those
- * members for which the group's hits suffice, except members that have their own row for this
- * document. */
+/* A row: the document contains the class. If `class` is a group, the row stands for those members
+ * for which the group's hits suffice, except members that have their own row for this document. */
 typedef struct bm_overlap_row {
     uint32_t doc; /* number of the document */
     uint32_t class;

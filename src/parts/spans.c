@@ -160,8 +160,8 @@ static bm_status find_hash(same_hashes *same, uint64_t rest, uint64_t number, sa
     return BM_OK;
 }
 
-/* Find the grams that occurred keep_count times before. Adds each one's number to `out`, with the
- * number of its first occurrence. */
+/* Find the grams that occurred at least keep_count times before. Adds each one's number to `out`,
+ * with the number of its first occurrence. */
 static bm_status find_repeated(const bm_span_grams *grams, uint64_t keep_count, bm_sorted_runs *out,
                                bm_error *err)
 {
@@ -214,7 +214,8 @@ static bm_status gram_at(const bm_span_grams *grams, uint64_t number, gram_block
     return BM_OK;
 }
 
-/* Join the repeated grams, which are sorted by number, into spans. */
+/* Join the repeated grams, which are sorted by number, into spans. A gram is left out if its hash
+ * differs from that of its first occurrence after all. */
 static bm_status join_runs(const bm_span_grams *grams, bm_sorted_runs *repeated, bm_span_fn *fn,
                            void *ctx, bm_error *err)
 {
