@@ -60,7 +60,7 @@
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
-    uint64_t place; /* the line of the record; if by_id, its number */
+    uint64_t place; /* the record's line or, if by_id, number */
 } bm_drop;
 
 /* Records in input order. */

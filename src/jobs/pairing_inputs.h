@@ -61,8 +61,8 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
 bm_status bm_against_read(bm_against *against, bm_job_context *job, bm_settings *settings,
                           bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
-/* Copy the text and sketch settings, and the name of the hash, from an index or signatures. For a
- * job whose documents are not signed yet. */
+/* Copy the text and sketch settings, and the name of the hash, from an index or signatures. Call
+ * this for a job whose documents are not signed yet. Does nothing for plain documents. */
 void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Check that the job's documents are cut and signed like the known documents. Text and sketch must
  * be resolved. BM_ERR_FORMAT: they differ. Plain documents are not checked, because the job signs

@@ -19,7 +19,8 @@ typedef struct bm_prefix_finder {
     const bm_prefix_index *index;
     double factor; /* least share of |x| + |y|, or of |y|, that must be common */
     bool of_both;  /* true: `factor` is a share of |x| + |y|; false: of |y| */
-    /* for each document of the block: equal to `stamp` if the current search has met it */
+    /* for each document of the block: equal to `stamp` if the current search has met the
+     * document */
     uint32_t *seen;
     uint32_t *found; /* positions of the documents found */
     size_t n_found;

@@ -90,7 +90,7 @@ static uint64_t number_of(const bm_keep_column *column, uint32_t doc)
     return ((const uint64_t *)column->numbers)[doc];
 }
 
-/* The key by which the column sorts. Keys ascend. */
+/* The key by which the column sorts, in ascending order of keys. */
 static uint64_t key_of(const bm_keep_column *column, uint64_t greatest, uint32_t doc)
 {
     const uint64_t number = number_of(column, doc);

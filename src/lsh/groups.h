@@ -18,8 +18,8 @@ typedef struct bm_union_find {
 
 bm_status bm_union_find_init(bm_union_find *sets, size_t n, bm_error *err);
 void bm_union_find_reset(bm_union_find *sets);
-/* Return the smallest document of the group of `doc`. Shortens the path to it. While no thread
- * links, any number of threads may call this at once. */
+/* Return the smallest document of the group of `doc`, and shorten the path from `doc` to it. While
+ * no thread links, any number of threads may call this at once. */
 uint32_t bm_union_find_root(bm_union_find *sets, uint32_t doc);
 /* Merge the groups of two documents. Returns false if they were already in one group. */
 bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
@@ -57,7 +57,7 @@ typedef struct bm_keep_order {
  * the order is that of the input, *out is {0}. BM_ERR_NOMEM; *out is then {0} too. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
 /* Rank n documents by one rule. LONGEST and SHORTEST use `sizes`, the column of the texts' lengths.
- * Its `greatest` is ignored. */
+ * sizes->greatest is ignored. */
 bm_status bm_keep_rank_of_rule(bm_keep keep, const bm_keep_column *sizes, size_t n,
                                bm_keep_rank *out, bm_error *err);
 void bm_keep_rank_reset(bm_keep_rank *rank);
@@ -98,7 +98,7 @@ void bm_turns_reset(bm_turns *turns);
  * becomes a centre, and takes those of its neighbours that are not taken yet. So no two centres are
  * neighbours. */
 
-#define BM_NOT_TAKEN UINT32_MAX /* the centre of a document before it is taken */
+#define BM_NOT_TAKEN UINT32_MAX /* stands for the centre of a document that no star has taken */
 
 /* A turn in two steps, for callers that do not have the neighbours in memory. This is the first
  * step: does `doc` become a centre? */

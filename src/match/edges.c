@@ -390,9 +390,10 @@ static uint32_t rank_of(const bm_holders *h, uint32_t doc)
 }
 
 /* Handle an edge with this similarity between `doc` and the kept representative `kept`. `kept`
- * becomes the holder of `doc` if three conditions are met: `doc` does not come earlier in keep
- * order, `kept` contains enough of it, and the present holder, if any, contains less of it or, if
- * it contains as much, is a document that comes later in keep order. */
+ * becomes the holder of `doc` if `doc` does not come earlier in keep order, `kept` contains enough
+ * of it, and `doc` has no better holder. The holder that contains more is better. If two contain as
+ * much, a known document is better than one of the job, and an earlier one in keep order is better
+ * than a later one. */
 static void holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
 {
     const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];

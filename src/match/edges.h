@@ -202,8 +202,8 @@ bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* For stars and holders: documents for which the same known document is kept become a group. */
 bm_status bm_known_group(bm_grouping *out, bm_error *err);
 /* List the known documents of each group, after the members of groups were listed. `joined`: groups
- * are components, which may have several known documents. Otherwise a group has only the known
- * document that is kept. */
+ * are components, which may have several known documents. Any other group, including one of a
+ * divided component, has only the known document that is kept. */
 bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
 /* Set the reason and the similarity of a document for which a known document is kept. */
 void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);

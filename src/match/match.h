@@ -14,6 +14,6 @@
  * temporary files), BM_ERR_CANCELLED. */
 bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match); /* the result becomes {0} */
-/* The part of bm_match_run that prepares the corpus and the result. For callers that restore saved
- * edges (checkpoint_state.h). */
+/* The part of bm_match_run that prepares the corpus and the result. Callers that restore saved
+ * edges use it (checkpoint_state.h). */
 bm_status bm_match_begin(bm_match *match, bm_error *err);

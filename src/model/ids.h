@@ -219,8 +219,7 @@ void bm_doc_table_end_adding(bm_doc_table *table);
  * thread. */
 void bm_doc_table_leave(const bm_doc_table *table);
 /* Called before `row` is read. Like bm_doc_table_leave, but does nothing if this thread has done it
- * for the same row a short time ago, because a document may be read once for each of a million
- * copies. */
+ * for the same row a short time ago. (A document may be read once for each of a million copies.) */
 void bm_doc_table_leave_for(const bm_doc_table *table, size_t row);
 /* Call this for each row while walking over the table in order, if only some rows are read. */
 static inline void bm_doc_table_pass(const bm_doc_table *table, size_t row)

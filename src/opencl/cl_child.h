@@ -54,7 +54,8 @@ typedef struct bm_cl_ending {
 } bm_cl_ending;
 
 void bm_cl_patience_begin(bm_cl_patience *patience);
-/* The seconds left, at most BM_CL_LOOK_SECONDS; 0: stop waiting. */
+/* The seconds left, at most BM_CL_LOOK_SECONDS; 0: stop waiting. Also logs a long wait, and asks
+ * the caller whether to stop. */
 double bm_cl_patience_left(bm_cl_patience *patience);
 
 /* Set the program, the cache and the time limit from `settings` (may be NULL) and the running

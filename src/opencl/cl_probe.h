@@ -19,7 +19,7 @@
 #include "opencl/cl_child.h"
 #include "opencl/cl_program.h"
 
-#define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of this line, at most */
+#define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of the argument, at most */
 
 /* Do the trial run of the device that `cfg` opens with these kernel parameters. Wait at most
  * settings->probe_seconds. `name`: the device's name, for messages.

@@ -70,9 +70,9 @@ static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
 typedef struct bm_cl_layout {
     /* offsets into `in`, in quads, if the batch has texts; the text itself is at 0 */
     uint32_t docs_at, bases_at, starts_at;
-    /* offsets into `in`, in quads; if there are hashes or texts, they are at 0 */
+    /* offsets into `in`, in quads; hashes or texts, if there are any, are at 0 */
     uint32_t offsets_at, chunks_at, split_at;
-    /* offset into `out`, in uints; if there are keys, they are at 0 */
+    /* offset into `out`, in uints; keys, if there are any, are at 0 */
     uint32_t words_at;
     size_t in_bytes, out_bytes;
 } bm_cl_layout;

@@ -94,9 +94,9 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Check, before a file is read, that it fits into memory. If not, BM_ERR_NOMEM. But BM_ERR_FORMAT
- * if it does not begin like a manifest of bandmill, since a folder of documents may have a large
- * file with the same name. */
+/* Check, before a file is read, that it fits into memory. BM_ERR_NOMEM: a manifest of bandmill does
+ * not. BM_ERR_FORMAT: the file does not, and does not begin like a manifest: a folder of documents
+ * may have a large file with the same name. */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;

@@ -90,7 +90,7 @@ static bm_status add_itself(bm_out_marker *marker, bm_error *err)
     return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
 }
 
-/* Write a new, empty list, for an empty directory. Not synced. */
+/* Write a new, empty list, for an empty directory. The list is not synced. */
 static bm_status out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err)
 {
     bm_ours_reset(&marker->ours);

@@ -22,7 +22,7 @@
  * Threads: one at a time. */
 
 typedef struct bm_out_marker {
-    int fd;         /* the file is locked until this is closed; -1: none */
+    int fd;         /* the marker is locked until this descriptor is closed; -1: none */
     bm_ours ours;   /* the listed files, the marker, the journal and the folder of outputs */
     uint64_t bytes; /* size of all complete lines */
     bool torn;      /* an incomplete line follows the complete ones; the next append cuts it off */
