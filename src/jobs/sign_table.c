@@ -30,7 +30,7 @@
 
 /* Signatures in memory (bandmill/signed.h), and facts about their documents. */
 struct bm_signed {
-    bm_settings settings;    /* have no output */
+    bm_settings settings;    /* these settings have no output */
     bm_signed_arrays arrays; /* point into the columns below once all documents are signed */
     bm_column words, keys, n_shingles, n_bytes, content, texts;
     bm_doc_table docs; /* the ids; for a table without ids, empty until ids are requested */

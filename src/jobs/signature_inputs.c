@@ -288,7 +288,8 @@ out:
 
 /* --- the job --- */
 
-/* Add the counts in the manifest to the job's counts. Impossible numbers are refused. */
+/* Add the counts in the manifest to the job's counts. Short, unreadable and weightless documents
+ * are not counted as empty. BM_ERR_FORMAT: a number is impossible. */
 static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir, bm_counts *counts,
                             bm_error *err)
 {

@@ -508,7 +508,7 @@ static bool deliver_span(bm_json_exact *x, const bm_json_span *span)
 
 /* Read a string that is a value, and unescape it once for all paths that end at it. In a short
  * text, strings are unescaped while they are read. In a long text, strings that need no rewriting
- * are not copied. */
+ * are not copied. With FORM_SPANS, only the offsets of the string are passed. */
 static bool read_string_value(bm_json_exact *x)
 {
     bm_json_span span;

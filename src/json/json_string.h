@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_string.h -- JSON strings: finds their ends and unescapes them. */
+/* json_string.h -- finds the ends of JSON strings, and unescapes strings. */
 #pragma once
 
 #include <bandmill/status.h>

@@ -29,7 +29,7 @@ bool bm_union_find_link(bm_union_find *sets, uint32_t a, uint32_t b);
  *
  * Before groups are made, all keep rules are reduced to these ranks, and nothing later depends on
  * the rules. No two documents have the same rank: if no rule decides, the document that comes first
- * in the input is preferred. */
+ * in the input is preferred, or with bm_keep_order.last the one that comes last. */
 
 typedef struct bm_keep_rank {
     /* rank of each document; lower ranks are preferred. NULL: the order of the input */

@@ -95,8 +95,8 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
  * Takes time linear in documents and pairs. Pure. Any number of threads may read the lists once
  * they are made. */
 
-/* Count the neighbours of `doc` in begins[doc + 2]. Then set begins[doc + 1] to the index at which
- * its list begins. */
+/* For each document `doc`: count the neighbours in begins[doc + 2]. Then set begins[doc + 1] to the
+ * index at which the list of `doc` begins. */
 static void sum_up(bm_pair_list list, size_t *begins)
 {
     for (size_t i = 0; i < list.n; i++) {

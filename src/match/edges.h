@@ -314,7 +314,7 @@ uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
 
 /* Totals of all removed documents; UINT64_MAX: unknown. */
 typedef struct bm_losses {
-    uint64_t removed_bytes; /* bytes of their texts, before repair */
+    uint64_t removed_bytes; /* bytes of the removed texts, before repair */
     uint64_t removed_shingles, lost_shingles;
 } bm_losses;
 

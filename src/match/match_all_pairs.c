@@ -432,8 +432,9 @@ static bm_status set_window_next(bm_set_window *w, bm_error *err)
  * small compared with the file of sets, and each block of the search reads only the file of
  * prefixes. Counts, prefixes and compared pairs are the same as if all sets were in memory.
  *
- * Memory besides the table: a window of sets, which takes an eighth of the given memory, and for
- * each thread a buffer for the longest set. All threads read, count and cut sets. */
+ * Memory besides the table: a window of sets, which takes an eighth of the given memory (within
+ * fixed limits), and for each thread a buffer for the longest set. All threads read, count and cut
+ * sets. */
 
 #define PREFIXES_WRITE_BYTES ((size_t)256 << 10)
 #define WINDOW_LEAST         ((uint64_t)256 << 10)

@@ -101,8 +101,8 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *
  * A *slot* is a position for which the device computes a hash. It is a byte for byte and char
  * shingles, and a word for word shingles. The device hashes the shingle that begins at the slot.
- * For a byte inside a code point, it repeats the hash of the shingle that begins with this code
- * point. So a document has
+ * For a byte inside a code point, the device repeats the hash of the shingle that begins with this
+ * code point. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins
  *     word         as many slots as shingles

@@ -286,7 +286,7 @@ void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
  *     key     a << 32 | b         ascends as pairs do
  *     value   bits of the similarity */
 
-/* For qsort and bsearch of bm_pair: by a, then b. */
+/* Compare two bm_pair by a, then by b; for qsort and bsearch. */
 int bm_pair_by_place(const void *x, const void *y);
 
 static inline uint64_t bm_pair_key(uint32_t a, uint32_t b)

@@ -40,7 +40,7 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
 
 extern const bm_backend_ops bm_backend_opencl;
 
-/* For the probe process (cl_child.h). Open the device without a trial run and close it again, or
- * list the devices on stdout. `device` is the argument WHAT of the process. The error's message is
- * the line that the process must print, and includes the whole text of the error. */
+/* The probe process (cl_child.h) calls this. Open the device without a trial run and close it
+ * again, or list the devices on stdout. `device` is the argument WHAT of the process. The error's
+ * message is the line that the process must print, and includes the whole text of the error. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);

@@ -18,7 +18,7 @@ typedef struct bm_cl_queue {
     cl_command_queue commands;
     uint64_t max_alloc;   /* most bytes of a buffer; checked here, because not every driver checks
                              it */
-    cl_map_flags writing; /* bm_cl_map_writing */
+    cl_map_flags writing; /* what bm_cl_map_writing returned */
 } bm_cl_queue;
 
 /* The flag for maps that only write, for a device of this `version` (CL_DEVICE_VERSION):

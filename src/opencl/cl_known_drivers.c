@@ -4,8 +4,9 @@
  * The environment's key is a sum of hashes, so the order of variables and of files in a folder does
  * not matter. If an .icd file has a bare name, the dynamic linker decides which file it means. The
  * decision depends on LD_LIBRARY_PATH, so each name is looked up in the folders listed there. The
- * decision also depends on the linker's own cache, so the whole of ld.so.cache counts. || An entry
- * has the paths of the files that were loaded, and one hash of their stat values.
+ * decision also depends on the linker's own cache, so the whole of ld.so.cache counts.
+ *
+ * An entry has the paths of the files that were loaded, and one hash of their stat values.
  *
  * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_known_drivers.h"

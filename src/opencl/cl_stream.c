@@ -7,9 +7,11 @@
  * Keys and words are read back as one range. Keys come first in `out`, so they are a prefix if only
  * keys are needed. A CPU uses the task's own hashes, words and keys, so these are not copied (zero
  * copy), and only offsets and chunks are staged. Texts are always staged: they take about a byte
- * per shingle, and hashing them takes longer than copying them. || Buffers are kept between
- * batches, and grow. When memory runs out, all work in progress is finished, all buffers are
- * released, the limit is halved (down to BM_CL_MIN_LIMIT), and the batch is planned again.
+ * per shingle, and hashing them takes longer than copying them.
+ *
+ * Buffers are kept between batches, and grow. When memory runs out, all work in progress is
+ * finished, all buffers are released, the limit is halved (down to BM_CL_MIN_LIMIT), and the batch
+ * is planned again.
  *
  * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
  *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_stream.c */

@@ -486,8 +486,8 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return read_object(&manifest->fields, item, part_rows, N_ROWS(part_rows), part, err);
 }
 
-/* The row of the size of an input that was read only in part. Both whole_rows are read for an input
- * that was read as a whole, but only the first of them if the input was read in several parts. */
+/* Rows of an input. If only a part of it was read, its size is read by file_bytes_row. If all of it
+ * was read in several parts, the first of whole_rows is read; if it was read as a whole, both. */
 static const bm_json_row file_bytes_row = {BM_INPUT_FILE_BYTES, BM_MEMBER_UINT,
                                            .offset = offsetof(bm_manifest_input, bytes)};
 static const bm_json_row whole_rows[] = {

@@ -44,8 +44,8 @@ typedef struct bm_provenance {
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* One of two things that provide signatures: a job, a directory or an index. It has a name for
- * messages and a list of normalisers. */
+/* One side of a comparison of signatures: a job, a directory or an index. `path`: its name in
+ * messages; `normalize`: its list of normalisers. */
 typedef struct bm_provenance_side {
     const char *path, *normalize;
 } bm_provenance_side;

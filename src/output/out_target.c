@@ -268,7 +268,8 @@ static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_erro
     return BM_OK;
 }
 
-/* Visit all entries of the open folder w->name, and close `fd`. */
+/* Visit the entries of the open folder w->name, and close `fd`. If a file that is not ours is
+ * looked for, stop at the first one. */
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
 {
     bm_status status = BM_OK;
