@@ -59,7 +59,7 @@ typedef struct bm_sorter {
     size_t most;       /* the limit of `cap`, at least 16; 0: BM_SORT_SCRATCH */
 } bm_sorter;
 #define BM_SORT_SCRATCH ((size_t)1 << 19)
-/* BM_ERR_NOMEM. */
+/* Sort n hashes in ascending order. BM_ERR_NOMEM. */
 bm_status bm_sorter_sort(bm_sorter *sorter, uint64_t *hashes, size_t n, bm_error *err);
 void bm_sorter_reset(bm_sorter *sorter);
 /* Drop the repeats of a sorted array in place. Returns how many hashes are left. */

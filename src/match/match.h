@@ -10,8 +10,8 @@
 
 #include "match/edges.h"
 
-/* Match. match->settings must be filled in. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (damaged
- * temporary files), BM_ERR_CANCELLED. */
+/* Find the pairs or groups. match->settings must be filled in. BM_ERR_NOMEM, BM_ERR_IO,
+ * BM_ERR_FORMAT (damaged temporary files), BM_ERR_CANCELLED. */
 bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match); /* the result becomes {0} */
 /* The part of bm_match_run that prepares the corpus and the result. Callers that restore saved

@@ -77,9 +77,9 @@ static bool names_another_tool(const char *head, size_t len)
     return differ > 2;
 }
 
-/* Set *begins to whether the file begins like a manifest. It does if the tool's name is in the
- * second member. If this name is damaged, it also does if the members around it have the right
- * names. */
+/* Set *begins to whether the file begins like a manifest. It does if "bandmill", in quotes, is in
+ * its first HEAD_BYTES bytes. If this name is damaged, it also does if the names of the first four
+ * members are there, and no other tool is named. */
 static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
 {
     static const char *const members[] = {"\"schema\"", "\"tool\"", "\"kind\"", "\"version\""};
@@ -94,9 +94,9 @@ static bm_status manifest_begins(const char *path, bool *begins, bm_error *err)
     return BM_OK;
 }
 
-/* Check, before a file is read, that it fits into memory. BM_ERR_NOMEM: a manifest of bandmill does
- * not. BM_ERR_FORMAT: the file does not, and does not begin like a manifest: a folder of documents
- * may have a large file with the same name. */
+/* Check, before a file is read, that it fits into memory. BM_ERR_NOMEM: it does not, and it begins
+ * like a manifest of bandmill. BM_ERR_FORMAT: it does not, and it does not begin like one. (A
+ * folder of documents may have a large file with the same name.) */
 static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;

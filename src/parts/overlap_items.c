@@ -339,7 +339,7 @@ static uint64_t *count_classes(const bm_items *items, bm_error *err)
     return counts;
 }
 
-/* Of the class's shingles, move those that many classes have to a group. */
+/* If a shingle of the class is in many classes, move it from the class to the class's group. */
 static bm_status group_class(bm_items *items, uint32_t number, const uint64_t *counts,
                              bm_error *err)
 {
