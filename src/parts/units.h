@@ -61,10 +61,10 @@ typedef struct bm_span_far {
 bm_status bm_span_far_open(const char *temp_dir, bm_span_far *out, bm_error *err);
 void bm_span_far_close(bm_span_far *far); /* may be {0} */
 
-/* Called for n findings, which need not be aligned. */
+/* Called for n findings. They need not be aligned. */
 typedef bm_status bm_span_each_fn(void *ctx, const char *findings, size_t n, bm_error *err);
-/* Call `fn` for all findings of the document at *at, in order, one part after another. *at then
- * points past them. `size`: bytes of one finding. */
+/* Call `fn` for all findings of the document at *at, in order, in one or more calls. *at becomes
+ * the address after them. `size`: bytes of one finding. */
 bm_status bm_span_each(bm_span_far *far, const char **at, size_t size, bm_span_each_fn *fn,
                        void *ctx, bm_error *err);
 
@@ -83,8 +83,7 @@ typedef struct bm_span_gram {
     /* offset of its first byte in the text before repair; in bm_span_grams it is a place
      * (job_units.c) */
     uint64_t from;
-    uint64_t unit; /* number of its first unit in the document; in bm_span_grams, in all documents.
-                    * Fields leave gaps */
+    uint64_t unit; /* number of its first unit in the document; in bm_span_grams, in all documents. After each field, one number is left out */
     uint32_t len;  /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;
@@ -109,7 +108,7 @@ bm_status bm_span_grams_add(bm_span_grams *grams, const bm_span_gram *gram, bm_e
 /* A run of repeated K-grams, from the beginning of its first to the end of its last. */
 typedef struct bm_span {
     uint64_t from, to;
-    uint64_t kept; /* place where its first K-gram occurs first */
+    uint64_t kept; /* place where the first K-gram of the span occurs first */
     uint32_t words, filled[2];
 } bm_span;
 typedef bm_status bm_span_fn(void *ctx, const bm_span *span, bm_error *err);
@@ -141,6 +140,6 @@ bm_status bm_span_lane_add(bm_span_lane *lane, bm_shingler *shingler, bm_text_ra
 void bm_span_lane_skip(bm_span_lane *lane, bm_text_range range);
 /* Number of units in the document so far, plus one for each field. */
 uint64_t bm_span_lane_units(const bm_span_lane *lane);
-/* Bytes of the document so far that are not White_Space. A field without a K-gram that may be
- * repeated counts as one byte; if it is blank, it does not count. */
+/* Bytes of the document so far that are not White_Space. A field that was skipped, or has no K-gram
+ * that may be repeated, counts as one byte, or as none if it is blank. */
 uint64_t bm_span_lane_filled(const bm_span_lane *lane);

@@ -10,8 +10,7 @@
 /* Facts about each document. */
 typedef struct bm_unit_doc {
     uint64_t begin;  /* place of the document's first byte */
-    uint64_t filled; /* number of nonblank units that are not cut; for spans, number of such
-                      * bytes */
+    uint64_t filled; /* number of nonblank units that are not cut; for spans, number of bytes that are neither White_Space nor cut */
 } bm_unit_doc;
 
 /* Why the documents are read. */
@@ -59,7 +58,7 @@ struct bm_units {
     bm_sorted_runs *by_hash, *by_group, *by_place;
     bm_buf pair_ids[2];
     bm_buf kept_id;   /* cached: the id of the document that has the last kept unit */
-    size_t kept_next; /* 1 + number of that document; 0: nothing is cached */
+    size_t kept_next; /* 1 + number of the document with this id; 0: nothing is cached */
     uint8_t *dropped; /* for each document: the reason if its cuts leave it empty, otherwise 0 */
     bm_units_saved saved;
     const bm_job_context *more_of; /* see bm_units_more */

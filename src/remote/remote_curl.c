@@ -325,7 +325,7 @@ static void free_target(const calls *curl, target *t)
 
 /* --- one transfer --- */
 
-/* The header lines of an answer. Interim answers (1xx) come before it. */
+/* The header lines of an answer. An interim answer (1xx) is replaced by the answer after it. */
 typedef struct answer_head {
     long code; /* HTTP status; 0: no answer yet */
     bool ended;
@@ -366,7 +366,8 @@ static bool value_of(bm_str line, const char *name, bm_str *value)
     return true;
 }
 
-/* Read digits; *at advances past them. */
+/* Read a number at *at, and advance *at past its digits. False: there is no digit, or the number
+ * exceeds NUMBER_MOST. */
 static bool read_number(bm_str text, size_t *at, uint64_t *out)
 {
     const size_t begin = *at;
@@ -388,8 +389,8 @@ static bool passes(bm_str text, size_t *at, char byte)
     return is_there;
 }
 
-/* Read "bytes FIRST-LAST/SIZE" or "bytes ANY/SIZE". ANY is an asterisk, and the first SIZE may be
- * one too. */
+/* Read "bytes FIRST-LAST/SIZE" or "bytes ANY/SIZE". ANY is an asterisk; in the first form, SIZE may
+ * be an asterisk too. False: the value has another form, or is a second Content-Range. */
 static bool read_range(bm_str value, answer_head *h)
 {
     size_t at = 5;
@@ -502,7 +503,8 @@ static void begin_head(transfer *t, bm_str line)
         t->request->page->links.len = 0;
 }
 
-/* Read a header line of an answer. Lines after the body (trailers) are ignored. */
+/* Read a header line of an answer. Lines after the body (trailers) are ignored. Returns 0, which
+ * ends the transfer, if the answer does not fit the request. */
 static size_t read_header(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -552,7 +554,8 @@ static size_t write_copy(transfer *t, const char *data, size_t len)
     return len;
 }
 
-/* Receive bytes of an answer. If the server refuses the request, the body is dropped. */
+/* Receive bytes of an answer. The body of a refusal or a redirection is dropped. If the server
+ * sends more bytes than fit, the transfer ends. */
 static size_t read_body(char *data, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -744,7 +747,7 @@ static void release(connections *c, CURL *handle)
         c->curl.curl_easy_cleanup(handle);
 }
 
-/* Reset the transfer before a request. */
+/* Reset the transfer before a request, and empty the page or the file that receives the answer. */
 static void begin_answer(transfer *t, bool ranged)
 {
     const bm_remote_request *request = t->request;
@@ -764,7 +767,7 @@ static bool is_redirection(const answer_head *h)
            (h->code == 301 || h->code == 302 || h->code == 303 || h->code == 307 || h->code == 308);
 }
 
-/* Send the request, and follow redirections. */
+/* Send the request, and follow at most HOPS redirections. */
 static bm_remote_answer send_request(connections *c, CURL *handle, target *at, transfer *t)
 {
     char words[sizeof t->told->words];

@@ -199,8 +199,9 @@ static bm_status changed(const bm_remote *remote, bm_error *err)
     return bm_fail_at(err, BM_ERR_INPUT, remote->name, 0, "the file changed while the job read it");
 }
 
-/* Is this answer from another version of the file than the first answer? Headers are compared only
- * if both answers have them. */
+/* Is this answer from another version of the file than the first answer? Sizes, ETags and dates are
+ * each compared only if both answers have them. If two ETags are equal and neither is weak, dates
+ * are not compared. */
 static bool differs(const bm_remote_told *first, const bm_remote_told *told)
 {
     const bool tagged = first->etag != 0 && told->etag != 0;
@@ -343,7 +344,8 @@ bm_status bm_remotes_expect(bm_remotes *remotes, const char *address, bm_error *
     return BM_OK;
 }
 
-/* The next announced file, if it has this address; else NULL. */
+/* Take the next announced file, if it has this address. NULL: it has another address, or there is
+ * none. */
 static bm_remote *find_expected(bm_remotes *remotes, const char *address)
 {
     pthread_mutex_lock(&remotes->lock);
@@ -356,7 +358,8 @@ static bm_remote *find_expected(bm_remotes *remotes, const char *address)
     return file;
 }
 
-/* Request the first bytes of the file, unless a loader did so. */
+/* Request the first bytes of the file. If a loader is requesting them, wait for the loader; if the
+ * loader has them, request nothing. */
 static bm_status get_first(bm_remote *remote, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -511,8 +514,9 @@ static void begin_loading(block *b, bm_remote *remote, uint64_t number, bool is_
     b->failed = BM_OK;
 }
 
-/* Call when a block is needed. If the file is read in order, or again from its start, the following
- * blocks are loaded ahead. The lock is held. */
+/* Call when a block is needed. The following blocks are loaded ahead if the file is read in order,
+ * if the block was read before, or if the file is read again from its start. Otherwise loading
+ * ahead stops. The lock is held. */
 static void follow(bm_remote *remote, uint64_t number)
 {
     bm_remotes *remotes = remote->remotes;
@@ -539,8 +543,8 @@ static void follow(bm_remote *remote, uint64_t number)
     wake_loader(remotes);
 }
 
-/* Add a user to the block, and load the block if necessary. The lock is held, but released while
- * loading. */
+/* Add a user to the block, and load the block if necessary. If loading fails, or has failed before,
+ * no user is added. The lock is held, but released while loading. */
 static bm_status use_block(bm_remote *remote, uint64_t number, block **out, bm_error *err)
 {
     bm_remotes *remotes = remote->remotes;
@@ -618,7 +622,8 @@ bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, 
 
 /* --- loaders; the lock is held, but released while a block is loaded --- */
 
-/* The number after the last block of the file that may be loaded ahead. */
+/* The number after the last block of the file that may be loaded ahead. 0: none may be, because the
+ * file is not open, was copied, or has no bytes beyond its first answer. */
 static uint64_t end_of(const bm_remote *file)
 {
     const uint64_t size = file->state == OPEN && file->copy < 0 ? file->first.size : 0,

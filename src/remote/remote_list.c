@@ -96,7 +96,7 @@ static bm_status add_name(listing *l, bm_str key, bm_error *err)
     const bm_str folder = l->folder;
     if (key.len <= folder.len || memcmp(key.data, folder.data, folder.len) != 0 ||
         key.data[key.len - 1] == '/' || memchr(key.data, '\0', key.len) != NULL)
-        return BM_OK; /* the key is outside the folder, or is an entry for a folder */
+        return BM_OK; /* outside the folder, an entry for a folder, or a name with a NUL */
     BM_TRY(bm_grow_array(&out->below, &out->cap, out->n + 1, err));
     char *copy;
     BM_TRY(bm_copy_bytes(key.data + folder.len, key.len - folder.len, &copy, err));
@@ -129,7 +129,8 @@ static bool starts(const xml *x, const char *word)
     return (size_t)(x->end - x->at) >= n && memcmp(x->at, word, n) == 0;
 }
 
-/* Go to the position after the next `word`. *before becomes the text before this word. */
+/* Go to the position after the next `word`, and set *before to the text before it. False: there is
+ * no such word. */
 static bool skip_to(xml *x, const char *word, bm_str *before)
 {
     const char *found = memmem(x->at, (size_t)(x->end - x->at), word, strlen(word));
@@ -140,7 +141,8 @@ static bool skip_to(xml *x, const char *word, bm_str *before)
     return true;
 }
 
-/* Read a reference. Its & was read already. */
+/* Read a reference, whose & was read already, and append its character to `text`. False: it is
+ * malformed. */
 static bool read_reference(xml *x, bm_buf *text, bm_status *status)
 {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
@@ -180,7 +182,7 @@ static void skip_blanks(xml *x)
         x->at++;
 }
 
-/* Read the name and the attributes of an element. Its < was read already. The attributes are
+/* Read the name and the attributes of an element, whose < was read already. The attributes are
  * ignored. */
 static bool open_element(xml *x)
 {
@@ -214,7 +216,7 @@ static bool open_element(xml *x)
     return true;
 }
 
-/* Read the end of an element. Its "</" was read already. */
+/* Read the end of an element, whose "</" was read already. */
 static bool close_element(xml *x)
 {
     const bm_str *name = &x->open[x->depth - 1];
@@ -476,16 +478,17 @@ out:
 /* --- the list --- */
 
 /* Detects that the list of pages is endless, because a page leads back to an earlier page. The
- * token of one page's next page is stored, and compared with the tokens of the following pages.
- * After longer and longer intervals, a later token replaces the stored one, so that any circle is
- * found. */
+ * token that leads from one page to the next is stored, and compared with the tokens of the
+ * following pages. After longer and longer intervals, a later token replaces the stored one, so
+ * that any circle is found. */
 typedef struct circle {
     bm_buf met;
     uint64_t pages, until;
     unsigned empty; /* number of consecutive pages without a name */
 } circle;
 
-/* Check a page after it was read. `before` is the number of names in the pages before it. */
+/* Called after a page was read. Fails if the page leads back to an earlier page, or if EMPTY_MOST
+ * pages in a row have no name. `before` is the number of names in the pages before it. */
 static bm_status check_circle(circle *c, const listing *l, size_t before, bm_error *err)
 {
     const bm_buf *next = &l->next;

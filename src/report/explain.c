@@ -143,7 +143,7 @@ static bm_status find_id(collector *k, const bm_record *record, bm_str *id, bm_e
     return BM_OK;
 }
 
-/* A bm_record_fn. */
+/* A bm_record_fn: keeps the text of a wanted document. */
 static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
 {
     collector *k = ctx;
@@ -159,7 +159,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
     return bm_buf_add(&k->texts[number], record->text.data, record->text.len, err);
 }
 
-/* A bm_record_fn. */
+/* A bm_record_fn: passes a valid record to k->record. If all inputs are read, repeated ids are
+ * numbered. */
 static bm_status hand_on(void *ctx, const bm_record *record, bm_error *err)
 {
     collector *k = ctx;
@@ -214,8 +215,8 @@ out:
     return status;
 }
 
-/* Find the files of the manifest's inputs, and read them. If `rows` is not NULL, read these
- * instead. */
+/* Find and read the files of the manifest's inputs. If `rows` is not NULL, read this table instead,
+ * which must have been the only input. */
 static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
                                bm_error *err)
@@ -428,7 +429,7 @@ typedef struct pairs_reading {
     uint64_t n_rows;
 } pairs_reading;
 
-/* A bm_pair_row_fn. */
+/* A bm_pair_row_fn: adds the pair if both documents are in the group. */
 static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     pairs_reading *r = ctx;
@@ -445,8 +446,9 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn. Used if `verify` is contained. A document is then in its group only because
- * the kept document contains it. */
+/* A bm_result_row_fn: adds the removed and the kept document of a row as a pair, if both are in the
+ * group. Used if `verify` is contained. A document is then in its group only because the kept
+ * document contains it. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -483,7 +485,7 @@ typedef struct copy_rows {
     bool same_text[2], known[2];
 } copy_rows;
 
-/* A bm_result_row_fn. */
+/* A bm_result_row_fn: stores the row of e->a or of e->b, and ignores all others. */
 static bm_status read_copy(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     copy_rows *rows = ctx;
@@ -600,7 +602,7 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 
 /* --- from the inputs --- */
 
-/* A bm_set_link_fn: converts numbers of sets to documents of the group. */
+/* A bm_set_link_fn: converts numbers of sets to documents of the group, and adds the pair. */
 static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -690,7 +692,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (seed > UINT32_MAX)
         return bm_result_fact_unknown(manifest, "provenance.seed", err);
     if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* with this setting, no component was divided */
+        e->divided = 0; /* the report has no such number, because its settings divide no component */
     e->star = f.cluster == BM_CLUSTER_STAR;
     e->find.verify = (bm_verify)f.verify;
     e->find.candidates = (bm_candidate_rule)f.candidates;
@@ -744,7 +746,7 @@ typedef struct search {
     size_t n;
 } search;
 
-/* A bm_group_member_fn. */
+/* A bm_group_member_fn: if the member has one of the ids, notes the group. */
 static bm_status match_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     const search *s = ctx;
@@ -755,7 +757,7 @@ static bm_status match_member(void *ctx, const bm_group_file *file, bm_str id, b
     return BM_OK;
 }
 
-/* A bm_result_group_fn. */
+/* A bm_result_group_fn: searches a group for the ids, and stops when all ids are found. */
 static bm_status match_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
     const search *s = ctx;

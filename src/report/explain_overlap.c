@@ -36,7 +36,8 @@ static bm_status keep_file(bm_explained_text *text, bm_str file, uint64_t line, 
     return bm_buf_end(&text->file, err);
 }
 
-/* Two bm_result_row_fn. */
+/* The next two functions are bm_result_row_fn: find_item stores the first row of the item in
+ * items.tsv, and find_row the first row of document and item in overlap.tsv. */
 static bm_status find_item(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explained_overlap *o = ctx;
@@ -69,7 +70,8 @@ static bool is_its_record(const bm_explained_text *text, const bm_record *record
     return !text->known && record->line == text->line && bm_json_scan_is(record->id, text->id);
 }
 
-/* A bm_explain_record_fn. */
+/* A bm_explain_record_fn: keeps the text of the first record that has the line and the id of
+ * ctx. */
 static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_explained_text *text = ctx;
@@ -81,8 +83,8 @@ static bm_status keep_text(void *ctx, const bm_record *record, bool *kept, bm_er
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* Read the text of the record. Only its input is read. If its id is numbered, all inputs are read,
- * because the number of a repeated id depends on all of them. */
+/* Read the text of the record. Only its input is read, unless its id is numbered: the number of a
+ * repeated id depends on all inputs. BM_ERR_FORMAT: the record is not on its line. */
 static bm_status read_record(bm_explainer *e, const bm_manifest *manifest, size_t rows,
                              bm_explained_text *text, bm_text_options *options, bm_error *err)
 {
@@ -213,8 +215,8 @@ static bm_status fail_below(const bm_explained_overlap *o, const below *b, bm_er
                    o->item.id, how_much, o->threshold);
 }
 
-/* A bm_explain_record_fn: keep the text of the record with the id ctx->id, on whatever line it
- * is. */
+/* A bm_explain_record_fn: keeps the text of the first record that has the id of ctx, on any
+ * line. */
 static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_explained_text *text = ctx;
@@ -222,8 +224,8 @@ static bm_status look_for_id(void *ctx, const bm_record *record, bool *kept, bm_
     return keep_text(ctx, record, kept, err);
 }
 
-/* Called if overlap.tsv has no row for the item and the document. Finds out whether both exist, and
- * how much of the item the document has. */
+/* Called if overlap.tsv has no row for the item and the document. Never returns BM_OK: the message
+ * says which of the two does not exist, or how much of the item the document has. */
 static bm_status find_missing(bm_explainer *e, bm_error *err)
 {
     bm_explained_overlap *o = &e->overlap;

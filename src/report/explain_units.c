@@ -81,7 +81,8 @@ static bm_status keep_text(bm_explained_text *text, const bm_record *record, boo
     return bm_buf_add(&text->text, record->text.data, record->text.len, err);
 }
 
-/* A bm_explain_record_fn. */
+/* A bm_explain_record_fn: keeps the texts of the document and of the document that keeps the
+ * part. */
 static bm_status keep_texts(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     const reading *r = ctx;

@@ -206,7 +206,8 @@ static void text_cut(page *p)
 static const char *const nouns[] = {" word", " character", " byte", " word"}; /* by
                                                                                * bm_shingle_kind */
 
-/* Write the longest run that the two documents have in common, in quotes, on a line of its own. */
+/* Write how long the longest common run of the two documents is and where it begins and ends, then
+ * the run itself on a line of its own. Nothing is written if the run is not known. */
 static void text_run(page *p)
 {
     const bm_shared_run *run = &p->e->answer.run;
@@ -326,7 +327,8 @@ static void put_left_out(page *p, size_t n_bytes)
     put(p, " ...]");
 }
 
-/* Write the text around the run. The run itself is in double brackets. */
+/* Write the run, in double brackets, with up to AROUND bytes of text before and after it. Without a
+ * run (`has_run` false), write the beginning of the text. */
 static void put_marked(page *p, const bm_explained_text *t, bool has_run)
 {
     const bm_str text = {t->text.data, t->text.len}, read = {t->as_read.data, t->as_read.len};
@@ -528,8 +530,8 @@ static size_t shown_links(const bm_explainer *e, shown_link *links)
     return kept;
 }
 
-/* Write the chain in bold, the cut in red, and the similarity of the two requested documents as a
- * dashed line. */
+/* Write the chain in bold and the cut in red. If the two requested documents are neither copies nor
+ * linked, also write their similarity as a dashed line. */
 static void dot_chain(page *p)
 {
     const bm_explainer *e = p->e;

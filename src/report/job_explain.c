@@ -45,8 +45,8 @@ static const char *field_of(const bm_explainer *e, bm_str id)
     return b != NULL && strlen(b) == id.len && memcmp(b, id.data, id.len) == 0 ? "id_b" : "id_a";
 }
 
-/* Find out which ids are in no group, and whether there are documents with these ids. Only the
- * inputs show the latter. */
+/* Check that the ids that are in no group (groups[i] is 0) are ids of documents. Only the inputs
+ * show this, so the check also fails if they cannot be read. */
 static bm_status find_missing(bm_explainer *e, const bm_str *ids, size_t n, const uint64_t *groups,
                               bm_error *err)
 {
@@ -107,8 +107,8 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 
 /* --- the group --- */
 
-/* Load the group of the only requested id. If its document was removed, explain it together with
- * the kept document. */
+/* Load the group of the only requested id. If the group keeps another of its documents, explain the
+ * two together. */
 static bm_status load_one(bm_explainer *e, bm_error *err)
 {
     const bm_str id = {e->options->id_a, strlen(e->options->id_a)};

@@ -85,7 +85,8 @@ static void warn_of_gone(const bm_page *p)
     }
 }
 
-/* Check that no output is one of the inputs, at their current paths. */
+/* Check that no output is the directory, the file of labels, or one of the inputs at their current
+ * paths. */
 static bm_status check_outputs(const bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);

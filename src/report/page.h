@@ -49,7 +49,7 @@ typedef struct bm_page_source { /* the manifest's input of the same number */
     char *path;             /* the input's current path; NULL: it is missing */
 } bm_page_source;
 
-/* A row of the table of inputs. It is about one input, or about several together. */
+/* A row of the table of inputs: one input, or several together. */
 typedef struct bm_page_input {
     bm_str name;  /* name of the file, or of the folder with a trailing slash; borrowed */
     size_t first; /* number of its first input */
@@ -308,7 +308,7 @@ typedef struct bm_page {
 
 void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
-/* Return the facts and the text of a shown document. A known document has none. */
+/* Return the facts and the text of a shown document. For a known document, both are empty. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
 /* Add a document to the shown documents. *number becomes its number. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
@@ -317,8 +317,8 @@ bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 /* Read the tables. BM_ERR_FORMAT: the message names the file and the line. BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
-/* Compute what stars would give. If lengths are known, those of the documents with texts are
- * used. */
+/* Compute what stars would give. If what_if.lengths is allocated, the texts must have been read; if
+ * any length is missing, only what_if.why_no_stars is set. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
 /* Read the sample's labels. BM_ERR_INPUT: the message names the file, the line and the id. */
@@ -403,7 +403,7 @@ void bm_page_units_reset(bm_page_units *units);
 
 /* --- page_inputs.c --- */
 
-/* Return a row that is only about input i. */
+/* Return a row for input i alone. */
 bm_page_input bm_page_input_at(const bm_page *page, size_t i);
 /* Fill in at most 20 rows. BM_ERR_NOMEM. */
 bm_status bm_page_list_inputs(const bm_page *page, bm_page_inputs *out, bm_error *err);

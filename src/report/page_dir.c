@@ -312,7 +312,8 @@ static bm_status offer(bm_page_least *least, const removed_row *row, double rank
         least, &(bm_page_offer){row->kept, row->id, rank, row->jaccard, row->known}, err);
 }
 
-/* A bm_result_row_fn: counts similarities, offers the pairs to show, and collects the hubs. */
+/* A bm_result_row_fn: offers the pairs to show, and collects the hubs. If there is no pairs.tsv, it
+ * also counts similarities. */
 static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -422,8 +423,9 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* Called for each member of a shown group: adds the member's key. If the kept document of the group
- * is a known document, also marks the member's row among the most chained documents. */
+/* Called for each member of a group. Adds the member's key if the group is shown. If the kept
+ * document of the group is a known document, also marks the member's row among the most chained
+ * documents. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;
@@ -460,7 +462,8 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
 
 /* --- the results of stars and of higher thresholds --- */
 
-/* Choose the next thresholds: three steps of .05, or of less if these do not fit. */
+/* Choose the next thresholds: three steps of .05, or of .02 or .01 if these do not fit. Returns
+ * their number, which is less than three close to 1. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
     static const long steps[] = {500, 200, 100}; /* steps in units of 1/10,000 */

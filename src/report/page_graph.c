@@ -35,7 +35,8 @@
 
 /* --- members --- */
 
-/* A bm_result_group_fn. */
+/* A bm_result_group_fn: loads the members of the group of the graph. If they do not fit into
+ * memory, graph->why_not becomes the reason. */
 static bm_status add_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     bm_page *p = ctx;
@@ -103,13 +104,14 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
 
 /* --- links that are computed again --- */
 
-/* A bm_set_link_fn. */
+/* A bm_set_link_fn: adds the link. */
 static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
     return read_link(ctx, link, err);
 }
 
-/* Find the links among the members' sets. */
+/* Find the links among the members' sets. If they do not fit into memory, graph.why_not becomes the
+ * reason. */
 static bm_status find_links(bm_page *p, const bm_linked_sets *sets, bm_hash128 *contents,
                             bm_error *err)
 {
@@ -232,7 +234,7 @@ static void move(const force *forces, size_t n, double heat, bm_page_node *nodes
     }
 }
 
-/* Scale x and y, each independently, to 0 … 1. */
+/* Scale x and y, each independently, to 0 … 1. If all nodes have the same x or y, it becomes .5. */
 static void fit(bm_page_node *nodes, size_t n)
 {
     force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
@@ -291,8 +293,8 @@ static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
     return BM_OK;
 }
 
-/* Sort the links by similarity, the bridges by the documents that they separate, and the
- * articulation points by their parts. */
+/* Sort the links by similarity, those of unknown similarity last, the bridges by the documents that
+ * they separate, and the articulation points by their parts. */
 static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
 {
     const bm_bridges *b = &graph->bridges;
@@ -371,8 +373,8 @@ static void choose(drawing *d, uint32_t doc)
     }
 }
 
-/* Choose the kept document, the ends of bridges and of the weakest links, and then nodes linked to
- * chosen ones until the drawing is full. */
+/* Choose the kept document, then the ends of bridges until the drawing is half full, then the ends
+ * of the weakest links, and then nodes linked to chosen ones until the drawing is full. */
 static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;

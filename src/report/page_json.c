@@ -58,7 +58,7 @@ static void put_list(bm_json *json, const char *key, const bm_page *p, const siz
     bm_json_end_array(json);
 }
 
-/* Write a member from a buffer, and free the buffer. */
+/* Write a member from a buffer, and free the buffer. `status`: the status of filling the buffer. */
 static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
 {
     bm_json_key_string(json, key, (bm_str){text->data, text->len});
@@ -219,7 +219,8 @@ static void sample_pair(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_text(json, "label", p->sample.rows[i].label);
 }
 
-/* Write how many of the labelled pairs are right, with Wilson's 95 % interval. */
+/* Write the facts of the sample. If pairs are labelled, also write the share that is right, with
+ * Wilson's 95 % interval. */
 static void sample(bm_json *json, const bm_page *p, size_t i)
 {
     const double z = 1.959963984540054;
@@ -314,7 +315,8 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
     bm_json_scan_copy(value, json);
 }
 
-/* Write the stored part of a text around a run, and its offset in the text. */
+/* Write the stored part of a text around a run, and its offset in the text. If the text was not
+ * found, only this fact is written. */
 static void put_run(bm_json *json, const char *key, const bm_page_run *run)
 {
     bm_json_key_object(json, key);
@@ -394,7 +396,7 @@ static void shown_unit(bm_json *json, const bm_page *p, size_t i)
     put_run(json, "document_text", &p->units.units[i].run);
 }
 
-/* Write the beginning of a unit for a table cell. */
+/* Write a unit for a row of the table. Of its text, if found, only the beginning is written. */
 static void unit_in_table(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_run *run = &p->units.units[i].run;
@@ -438,7 +440,8 @@ static void write_units(bm_json *json, const bm_page *p, bool whole)
         put_list(json, "before_and_after", p, NULL, p->units.n_docs, shortened);
 }
 
-/* `whole`: write all inputs and texts; otherwise, write only the parts that the page shows. */
+/* Write the part for groups and pairs. `whole`: also write the pairs and the documents
+ * themselves. */
 static void write_groups(bm_json *json, const bm_page *p, bool whole)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -461,7 +464,8 @@ static void write_groups(bm_json *json, const bm_page *p, bool whole)
     key_reason(json, "no_star", what_if->why_no_stars);
 }
 
-/* `whole`: write all inputs and texts; otherwise, write only the parts that the page shows. */
+/* Write the public members. `whole`: write all inputs and texts; otherwise, write only the parts
+ * that the page shows. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
     static const char *const copied[] = {"provenance",     "parameters",    "plan",
@@ -657,7 +661,7 @@ static void drawn_bridge(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "with_b", b->n_b);
 }
 
-/* Write each bridge, and all other links as one path. */
+/* Write each drawn bridge, and the other drawn links, at most LINKS_MAX, as one path. */
 static void draw_links(bm_json *json, const bm_page *p)
 {
     const bm_page_graph *graph = &p->graph;
@@ -773,7 +777,7 @@ static void section(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "of", of[i]);
 }
 
-/* Quote a word for a shell. */
+/* Append a word, in quotes if a shell needs them. */
 static bm_status quote(bm_str word, bm_buf *out)
 {
     bool plain = word.len > 0;

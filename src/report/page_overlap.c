@@ -126,7 +126,8 @@ bm_status bm_page_overlap_tables(bm_page *p, bm_error *err)
 
 /* --- texts --- */
 
-/* A bm_explain_record_fn. */
+/* A bm_explain_record_fn: keeps the text of a shown item, the first time that the id of the item
+ * occurs. */
 static bm_status keep_item(void *ctx, const bm_record *record, bool *kept, bm_error *err)
 {
     bm_page_overlap *o = &((bm_page *)ctx)->overlap;
@@ -200,8 +201,8 @@ bm_status bm_page_run_set(bm_page_run *run, bm_str text, size_t from, size_t to,
     return BM_OK;
 }
 
-/* Trim the item's text to its own run: the longest stretch that it shares with the document's
- * run. */
+/* Trim the item's text, if it was found, to its own run: the longest stretch that it shares with
+ * the document's run. */
 static bm_status cut_item(const bm_page *p, bm_page_item *item, bm_str document_run, bm_error *err)
 {
     const bm_str text = {item->item.text, item->item.held};
@@ -224,8 +225,7 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
             continue;
         const size_t from = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.from),
                      to = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.to);
-        if (from > to || to > text.len || item->document.found) /* the text is not that for which
-                                                                 * overlap.tsv was written */
+        if (from > to || to > text.len || item->document.found) /* the text was found already, or is not that for which overlap.tsv was written */
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
         BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));

@@ -88,8 +88,8 @@ static bool same(const differ *d, long x, long y)
            memcmp(d->a->text.data + p->word, d->b->text.data + q->word, p->end - p->word) == 0;
 }
 
-/* Return where the path enters diagonal k at this step. It comes from diagonal k + 1 or k - 1
- * (*from), whichever reaches further. */
+/* Return where the path enters diagonal k at this step: at 0 if this is step 0. Otherwise it comes
+ * from diagonal k + 1 or k - 1 (*from), whichever reaches further. */
 static long enter(const differ *d, long steps, long k, long *from)
 {
     const int32_t *before = row_of(d, steps - 1);
@@ -270,8 +270,9 @@ static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error
     return BM_OK;
 }
 
-/* Fill in a wanted document. `is_shown`: also fill in its text. A member of the graph needs only
- * the shingles. */
+/* Fill in a wanted document, unless it was found already. `is_shown`: also fill in its text; a
+ * member of the graph needs only the shingles. For results of overlap or of units, only the parts
+ * to show are stored. */
 static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
                             bm_error *err)
 {

@@ -185,7 +185,7 @@ static int order_by_row(const void *a, const void *b, void *ctx)
     return (x > y) - (x < y);
 }
 
-/* Fill a unit from its first row. */
+/* A bm_result_row_fn: if the row is the first row of the next unit, fills the unit from it. */
 static bm_status name_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     naming *n = ctx;
@@ -313,7 +313,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Store the document's text, beginning shortly before its first cut. The ranges are made disjoint,
- * and relative to the stored text. */
+ * and relative to the stored text. Does nothing if the document was found already, or if the record
+ * is not the document's. */
 static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t most,
                          bm_error *err)
 {
@@ -343,7 +344,7 @@ static bm_status shorten(bm_page_shortened *doc, const bm_record *record, size_t
     doc->begin = begin;
     doc->bytes = text.len;
     doc->n = 0;
-    doc->cut_bytes = 0; /* is counted again, because overlapping ranges count once */
+    doc->cut_bytes = 0; /* counted again below, because overlapping ranges count once */
     for (size_t i = 0; i < n; i++)
         doc->cut_bytes += doc->ranges[i].to - doc->ranges[i].from;
     for (size_t i = 0; i < n && doc->ranges[i].from < begin + doc->held; i++) {

@@ -94,8 +94,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* Is the character shown by its number? Noncharacters and invisible characters are, in addition to
- * the characters that bm_text_next calls hidden. */
+/* Is the character shown by its number, although bm_text_next does not call it hidden? True for
+ * noncharacters and invisible characters. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* noncharacters */
@@ -125,7 +125,8 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
 }
 
 /* Write text with markup escaped. A hidden character is shown by its number ("U+202E"), and an
- * invalid byte as "\x9b". If an element is allowed at this place, both are marked. */
+ * invalid byte as "\x9b". If an element is allowed at this place, both are marked. In running text,
+ * the CR of a CR LF is dropped. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
     size_t run = 0, n; /* `run`: the text from here on needs no change, and is not written yet */
@@ -160,7 +161,8 @@ static void put_escaped(filler *f, bm_str text, text_kind kind)
         put_text(f, "</span>");
 }
 
-/* Write a name. A long name is cut to its first and last bytes, between characters. */
+/* Write a name, or running text. A long name is cut to its first and last bytes, between
+ * characters. */
 static void put_name(filler *f, bm_str name, text_kind kind)
 {
     if (name.len <= NAME_MAX_BYTES || kind == RUNNING_TEXT) {
@@ -217,7 +219,7 @@ static bool find_in(bm_str object, bm_str name, bm_str *value)
     return bm_json_scan_find(object, key, value);
 }
 
-/* Look up a path. If it does not exist, *value becomes "null". */
+/* Look up a path. If it does not exist, *value becomes "null", and false is returned. */
 static bool look_up(const filler *f, bm_str path, bm_str *value)
 {
     const scope *top = &f->scopes[f->depth];
@@ -427,7 +429,8 @@ static void add_tag(filler *f, tag t)
         f->tags[f->n_tags++] = t;
 }
 
-/* Cut the template into tags, with an empty tag before the first and after the last. */
+/* Cut the template into tags, with an empty tag before the first and after the last, and link the
+ * tags of each block. Blocks that are not closed are refused. */
 static void cut(filler *f)
 {
     size_t open[DEPTH_MAX], depth = 0;
@@ -472,7 +475,8 @@ static void render_in(filler *f, const tag *t, bm_str value, bm_str key)
     flush(f, false);
 }
 
-/* Render a block for each element. Returns false if there were no elements. */
+/* Render a block for each element of an array, or member of an object. Returns false if there were
+ * none. */
 static bool render_each(filler *f, const tag *t, bm_str value)
 {
     const bool object = value.data[0] == '{';
