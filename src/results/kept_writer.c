@@ -56,7 +56,8 @@ static const char *format_ending(bm_format format)
 }
 
 /* The compression ending of a kept file. With `same` it is `own`, the compression ending of the
- * input's name. If the name has none, `own` is "", even if the input is compressed. */
+ * input's name. If the name has none, `own` is "", even if the input is compressed. For standard
+ * input, `own` is the ending for its compression. */
 static const char *compression_ending(bm_records kept, const char *own)
 {
     switch (kept) {
@@ -634,7 +635,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
 
 /* Called before bytes of an input are written. If these are the first bytes of the input, and the
  * stream has bytes of an earlier input: remove a byte order mark from *raw, and write a line ending
- * if the earlier input does not end with one. */
+ * if the earlier input does not end with one. Elements of an array need no line ending. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
@@ -644,7 +645,7 @@ static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
     return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
 }
 
-/* Write records, each as a member of its own. */
+/* Write WET records, each as a separate member of the compressed file. */
 static bm_status write_parts(records *r, bm_str raw, bm_error *err)
 {
     bm_scan scan = {0};
@@ -761,8 +762,8 @@ typedef struct tables_tables {
     uint32_t n_lanes;      /* number of threads that write files; 1: the caller's thread writes */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;         /* passes tables_file to the lanes */
-    pthread_rwlock_t memory; /* used if cfg.halves is NULL */
+    bm_queue *queue;         /* the files (tables_file *) that the lanes will write; NULL: no lane was started */
+    pthread_rwlock_t memory; /* takes the place of cfg.halves if that is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
@@ -934,8 +935,8 @@ static bm_status write_with(tables_file *f, bool again, bm_error *err)
     return status;
 }
 
-/* Write a file with its collected rows. If memory does not suffice, write it a second time,
- * alone. */
+/* Write a file with its collected rows. If memory does not suffice and there are several lanes,
+ * write it a second time, alone. */
 static bm_status write_file(tables_file *f, bm_error *err)
 {
     if (f->parts.len == 0) /* no input could be read, and without a schema there is no table */
@@ -985,8 +986,8 @@ static void *run_tables(void *arg)
     return NULL;
 }
 
-/* Called after the last rows, or after a failure of a lane. Waits until all lanes have ended.
- * Returns the failure of the first failing input. */
+/* Called after the last rows, or after a failure of a lane. Waits until all lanes have ended, or
+ * the job is cancelled. Returns the failure of the first failing input, or BM_ERR_CANCELLED. */
 static bm_status end_lanes(tables_tables *t, bm_error *err)
 {
     bm_status status = BM_OK;

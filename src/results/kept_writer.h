@@ -95,7 +95,7 @@ typedef struct bm_kept_writer bm_kept_writer;
  * cfg->dir is not used. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* Check, before any work, whether all kept records can form one stream. BM_ERR_USAGE names the
- * first table that has another schema than the first of all tables. A table that cannot be read is
+ * first table whose schema differs from that of the first table. A table that cannot be read is
  * skipped here, and reported when its rows are read. */
 bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* Open a writer. If cfg->kept is BM_RECORDS_NOT_WRITTEN, all calls do nothing. */

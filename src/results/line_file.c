@@ -167,8 +167,8 @@ static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error 
     return BM_OK;
 }
 
-/* Open a table; `path` is borrowed. BM_ERR_FORMAT: the header of the file has a column twice, has a
- * column that is not in `head`, or lacks an old column of `head`. A row longer than
+/* Open a table; `path` is borrowed. BM_ERR_FORMAT: the file is missing, or its header has a column
+ * twice, has a column that is not in `head`, or lacks an old column of `head`. A row longer than
  * BM_TABLE_ROW_MAX is BM_ERR_FORMAT too. */
 static bm_status open_table(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err)
 {

@@ -302,7 +302,7 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
     return BM_OK;
 }
 
-/* Add the rows written since the last call to writer->sum. */
+/* Add to writer->sum the rows that were written since the last call. */
 static bm_status sum_up(bm_npy_writer *writer, bm_error *err)
 {
     const uint64_t end = bm_out_file_bytes(writer->file);

@@ -344,7 +344,8 @@ bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err)
     return read_id(file, file->kept, kept, err);
 }
 
-/* The bm_group_member_fn that loads a member. */
+/* The bm_group_member_fn that loads a member. Once the members do not fit into memory, no more are
+ * loaded. */
 static bm_status load_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     bm_group_members *m = ctx;

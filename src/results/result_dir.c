@@ -96,8 +96,8 @@ static bm_status fact_bad(void *manifest, const bm_json_row *row, bm_str value,
                       row->name);
 }
 
-/* Set a member of *out to the value that the word of an option means. The option keep may also have
- * a list of rules. */
+/* Set a member of *out to the value that the word of an option means. For the option keep, which
+ * may be a list of rules, out->keep_is_list becomes whether the word is not a value. */
 static bm_status read_word(const bm_json_reader *from, const fact *f, bm_result_facts *out,
                            bm_error *err)
 {

@@ -36,8 +36,8 @@ bool bm_result_is_of_units(const bm_manifest *manifest);
 /* Did `overlap` write the directory? */
 bool bm_result_is_overlap(const bm_manifest *manifest);
 
-/* Fail with BM_ERR_FORMAT and the message `what`, about a line of a file in the directory. If
- * `line` is 0, the message is about the whole file. */
+/* Fail with BM_ERR_FORMAT and the message `what`, for a line of a file in the directory, or for the
+ * whole file if `line` is 0. */
 bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
                          const char *what, bm_error *err);
 
@@ -76,8 +76,8 @@ bool bm_result_is_against(const bm_manifest *manifest);
 
 /* --- the tables of the directory --- */
 
-/* Called for each row. If it returns another status than BM_OK, the walk ends with that status. If
- * it sets *stop, the walk ends with BM_OK, but the file is then not compared with the report. */
+/* Called for each row. Any status except BM_OK ends the walk and is returned. If the function sets
+ * *stop, the walk ends with BM_OK, but the file is then not compared with the report. */
 typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
 bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
                            bm_error *err);

@@ -210,7 +210,7 @@ bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
     return line->has_edit ? bm_buf_add(out, "\t\n", 2, err) : bm_buf_add(out, "\n", 1, err);
 }
 
-/* Write the two documents as an object of JSON Lines; `names` are the keys of the ids. */
+/* Write a row as an object of JSON Lines; `names` are the keys of the two ids. */
 static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_pair_line *line,
                               bm_error *err)
 {

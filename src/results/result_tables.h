@@ -134,7 +134,7 @@ typedef struct bm_pair_line {
     bool all_digits;   /* write `similarity` with 20 decimals instead of six */
     bool has_edit;
     uint64_t edit;           /* UINT64_MAX: not known */
-    bool of_parts;           /* the row is about two parts of documents */
+    bool of_parts;           /* the row has two parts of documents */
     uint64_t from_a, from_b; /* if `of_parts`: the offsets at which the parts begin */
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);

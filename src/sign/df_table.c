@@ -101,7 +101,8 @@ uint64_t bm_df_table_bytes(const bm_df_table *table)
 
 /* --- adding --- */
 
-/* Move the list to a file, because it takes too much memory. Later entries are added there. */
+/* Move the list to a file, because it takes too much memory. Later entries are added there.
+ * BM_ERR_NOMEM: no files may be used. */
 static bm_status move_to_file(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed;
@@ -122,7 +123,8 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Make room for CHUNK more entries. */
+/* Make room for CHUNK more entries. If the list would exceed table_memory, it is moved to a
+ * file. */
 static bm_status make_room(bm_df_table *table, bm_error *err)
 {
     const size_t n = (size_t)table->facts.n_listed + CHUNK;
@@ -133,7 +135,8 @@ static bm_status make_room(bm_df_table *table, bm_error *err)
     return bm_column_grow(&table->entries, n * sizeof(entry), NULL, err);
 }
 
-/* Add a shingle. Shingles must be added in ascending order of keys. `df` is at least 1. */
+/* Add a shingle. If `df` is 1, the shingle is only counted. Otherwise it is listed, and listed
+ * shingles must be added in ascending order of keys. */
 static bm_status df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err)
 {
     bm_df_facts *facts = &table->facts;
@@ -289,8 +292,8 @@ out:
     return status;
 }
 
-/* For n hashes, set df[i] to the number of documents that have hashes[i]. BM_ERR_NOMEM, BM_ERR_IO,
- * BM_ERR_FORMAT. */
+/* For n hashes, set df[i] to the number of documents that have hashes[i]: 1 if it is not listed.
+ * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                   uint32_t *df, bm_error *err)
 {
@@ -454,7 +457,8 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
     return status;
 }
 
-/* Make room for one more key, and for at least one free slot besides. */
+/* Make room for one more key, and for at least one free slot besides. If the part may not grow, its
+ * keys and counts are moved to the runs. */
 static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
@@ -512,7 +516,7 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
         ends[(df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
         ends[p + 1] += ends[p];
-    /* this advances ends[p] from the begin of part p to its end */
+    /* this advances ends[p] from the beginning of part p to its end */
     for (size_t i = 0; i < n; i++) {
         const uint64_t key = df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;

@@ -40,8 +40,8 @@ static void expect(bm_doc_copies *copies, size_t row)
     bm_hash_table_fetch(shard_of(copies, row), copies->content[row].lo);
 }
 
-/* If the document of `row` is a copy of an earlier document, mark it as a copy. *found: is it
- * one? */
+/* If the document of `row` is a copy of an earlier document, mark it as a copy. *found: is it a
+ * copy? */
 static bm_status find_one(bm_doc_copies *copies, uint32_t row, bool *found, bm_error *err)
 {
     bm_hash_table *shard = shard_of(copies, row);
@@ -98,13 +98,14 @@ void bm_doc_copies_fill(const bm_doc_copies *copies, bm_ingest_batch *batch)
                                n, &sums->contents);
 }
 
-/* Among some documents with shingles. */
+/* Counts among some documents with shingles. */
 typedef struct copies_found {
     uint64_t n, n_shingles; /* the copies, and their shingles */
     uint64_t n_others;      /* documents that are no copies */
 } copies_found;
 
-/* Find the copies among n documents: row first + docs[i], or first + i if docs is NULL. */
+/* Find the copies among n documents: row first + docs[i], or first + i if docs is NULL. Documents
+ * without shingles are passed over. */
 static bm_status find_all(bm_doc_copies *copies, size_t first, const uint32_t *docs, size_t n,
                           copies_found *found, bm_error *err)
 {

@@ -99,7 +99,8 @@ static bm_status ingest_entries_add(bm_ingest_entries *entries, uint64_t entry,
     return BM_OK;
 }
 
-/* Make room for a document of n shingles. False: the document cannot be stored. */
+/* Make room for a document of n shingles, by emptying the cache if necessary. False: the document
+ * cannot be stored. */
 static bool reserve_doc(bm_ingest_entries *entries, size_t n)
 {
     const size_t doc_bytes = sizeof(bm_hash128) + sizeof(uint64_t),
@@ -358,9 +359,9 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Bytes for a record and its text. `held_bytes`: the length of the record, including bytes read
- * after it. Normalising rarely makes a text longer; if it does, the additional bytes are counted
- * then. */
+/* Bytes for a record and its text; if the source has no texts, for a record and its hashes.
+ * `held_bytes`: the length of the record, including bytes read after it. Normalising rarely makes a
+ * text longer; if it does, the additional bytes are counted then. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
@@ -387,7 +388,8 @@ static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
 }
 
-/* Memory for staging batches for devices: about one batch for each batch in flight. */
+/* Memory for staging batches for devices: about one batch for each batch in flight. 0 if there are
+ * no devices. */
 static uint64_t device_part(const bm_ingest_cfg *cfg, uint64_t total)
 {
     return cfg->device_set != NULL && cfg->device_set->n_device_workers > 0 ? total / 16 : 0;
@@ -467,7 +469,7 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 }
 
 /* Bytes that the shingler may use for a document of a batch that is alone, while the record takes
- * `held_bytes`. */
+ * `held_bytes`. At least 1, because a limit of 0 means none. */
 static uint64_t ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
 {
     return share->free > held_bytes ? share->free - held_bytes : 1;
@@ -577,8 +579,9 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 
 /* --- a batch that is alone --- */
 
-/* If the shingler failed because a document does not fit into its limit, report this. `held`: bytes
- * that the document's record still takes. */
+/* Called after the shingler returned BM_ERR_NOMEM. If the document does not fit into the shingler's
+ * limit, report this; otherwise *err stays. `held`: bytes that the document's record still
+ * takes. */
 static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
                                  bm_error *err)
 {
@@ -628,7 +631,8 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     return status;
 }
 
-/* End the parsing of a batch that is alone. Its records are freed by now. */
+/* End the parsing of a batch that is alone, by hashing the last joined text. The records of the
+ * batch are freed by now. */
 static void end_alone(bm_ingest_worker *worker)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -664,7 +668,8 @@ static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n
     return BM_OK;
 }
 
-/* Add the shingles of a document to the batch, or its text if a device will hash it. */
+/* Add a document to the batch: its text if a device will hash it, what cfg->scan makes of it, the
+ * shingles of its text, or its given band keys or hashes. */
 static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -684,15 +689,16 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
                               err);
 }
 
-/* The hash of a text as read, before invalid UTF-8 is repaired. It is computed here because the
- * text is still in cache. */
+/* The hash of a text as read, before invalid UTF-8 is repaired, or BM_TEXT_UNKNOWN if no hashes are
+ * needed. It is computed here because the text is still in cache. */
 static uint64_t hash_text(const bm_ingest_worker *worker, const bm_record *record)
 {
     const bm_str text = record->as_read.data != NULL ? record->as_read : record->text;
     return worker->hash != NULL ? worker->hash(text.data, text.len) : BM_TEXT_UNKNOWN;
 }
 
-/* Add a text without an id (bm_ingest_batch.nameless), of any length. */
+/* Add a text without an id (bm_ingest_batch.nameless). If its entry is in the cache, it is not
+ * shingled again. */
 static bm_status add_nameless(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_ingest_batch *batch = worker->batch;
@@ -868,8 +874,8 @@ static void do_without(const bm_ingest_cfg *cfg, const bm_device_worker *device,
 }
 
 /* Settle a batch that a device has signed: check a sample of the results, and sign the documents
- * that are left to the host. If the check fails, the native CPU signs the whole batch, or the batch
- * fails. The caller has locked the device; this unlocks it. */
+ * that are left to the host. If the device is dead or the check fails, the native CPU signs the
+ * whole batch, or the batch fails. The caller has locked the device; this unlocks it. */
 static void settle(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     bm_device_worker *device = batch->turn.device;
@@ -905,7 +911,8 @@ static void fall_back(device_run *run)
         bm_ingest_order_place(run->order, run->in_flight[i]);
 }
 
-/* A stuck device never returns its batches. Replace them by new batches of the same documents. */
+/* A stuck device never returns its batches. Replace them by new batches of the same documents. If
+ * this fails, the ingest fails. */
 static void replace_batches(device_run *run)
 {
     bm_error error = {0};
@@ -924,8 +931,9 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* Stop using a dead device. Its work is ended first, since it may still write into its buffers. It
- * is closed only with the device set, since other threads may still use its places. */
+/* Stop using a dead device. Its work is ended first, since it may still write into its buffers; if
+ * it is stuck, its batches are replaced. It is closed only with the device set, since other threads
+ * may still use its places. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;
@@ -1066,7 +1074,8 @@ static void sign_in_place(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
         to->keys == NULL ? NULL : (uint64_t *)to->keys->data + first * cfg->device_set->bands;
 }
 
-/* Number the documents of the batch. read_lock is held. */
+/* Number the documents of the batch, and make room for them in the columns. After a failure the
+ * batch has no raw batch. read_lock is held. */
 static bm_status number(ingest *in, bm_ingest_batch *batch, bm_error *err)
 {
     bm_batch_source *source = in->cfg->source;
@@ -1110,7 +1119,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
 }
 
 /* Reading has failed. Make a batch that carries this failure, so that failures of earlier batches
- * are reported first. */
+ * are reported first. If there is no memory for it, the ingest fails at once. */
 static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, const bm_error *error)
 {
     bm_ingest_batch *last = bm_alloc_zero(1, sizeof *last);
@@ -1124,7 +1133,7 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
     bm_ingest_order_deliver(&in->order, last);
 }
 
-/* Read the next batch. NULL: the inputs have ended, or the ingest stops. */
+/* Read the next batch. NULL: the inputs have ended, the ingest stops, or reading has failed. */
 static bm_ingest_batch *read_next(host_worker *w)
 {
     ingest *in = w->in;
@@ -1286,8 +1295,9 @@ static void ingest_close(ingest *in)
     pthread_mutex_destroy(&in->read_lock);
 }
 
-/* After reading, check that all inputs had their expected format. If bad records are skipped, a
- * file of another format only causes a warning. */
+/* After reading, check that all inputs had their expected format, and count the records of files
+ * that had not. If bad records are skipped, a file of another format only causes a warning, and
+ * only the first few are named. */
 static bm_status check_files(const bm_ingest_cfg *cfg, bm_error *err)
 {
     bm_batch_source *source = cfg->source;

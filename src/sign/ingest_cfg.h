@@ -79,7 +79,7 @@ typedef struct bm_ingest_made {
 typedef struct bm_ingest_share {
     uint64_t cost; /* bytes taken from the memory of batches (budget.batches); 0: a usual batch */
     bool alone;    /* no other batch is in flight, and this one may use `free` */
-    uint64_t free; /* bytes */
+    uint64_t free; /* bytes of memory */
 } bm_ingest_share;
 
 /* The place of a batch in reading order, and data that depend on this place. */

@@ -59,7 +59,8 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
-/* Swap the output arrays of the batch with the arrays of the place where it is staged. */
+/* Swap the output arrays of the batch with the arrays of the place where it is staged. A second
+ * call swaps them back. */
 static void exchange(bm_ingest_batch *batch)
 {
     bm_staged *staged = batch->task.staged;
@@ -198,7 +199,7 @@ static bm_str id_of(const bm_ingest_batch *batch, const bm_ingest_doc *doc)
     return (bm_str){doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
 }
 
-/* The number of documents to enter into the table. */
+/* The number of documents to enter into the table: 0 if the batch is nameless. */
 static size_t n_rows(const bm_ingest_batch *batch)
 {
     return batch->nameless ? 0 : batch->n_docs;
@@ -266,7 +267,8 @@ static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
         ;
 }
 
-/* Enter the ids of one shard. The shard must be marked busy. */
+/* Enter the ids of one shard. A repeated id is recorded in batch->entry.again. The shard must be
+ * marked busy. */
 static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t shard,
                            bm_error *err)
 {
@@ -288,7 +290,8 @@ static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t
 
 /* --- delivering one batch --- */
 
-/* Add the documents to the table one by one. */
+/* Add the documents to the table, if there is one, one by one. Fails if an id is repeated, unless
+ * repeated ids are numbered. */
 static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const size_t n = cfg->docs != NULL ? n_rows(batch) : 0;
@@ -302,7 +305,8 @@ static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch
     return BM_OK;
 }
 
-/* Accept the documents of a batch whose rows are reserved and filled. */
+/* Accept the documents of a batch whose rows are reserved and filled. Fails if an id is
+ * repeated. */
 static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     const uint64_t again = atomic_load(&batch->entry.again);
@@ -547,8 +551,8 @@ static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
     return &order->ring[n % order->window];
 }
 
-/* Pass the first delivered batch that is not put yet to the sink's `put`. The lock is held, but
- * released during this call. */
+/* Pass the first delivered batch that is not put yet to the sink's `put`, and take the batch back.
+ * The lock is held, but released during this call. */
 static void put_one(bm_ingest_order *order)
 {
     const bm_ingest_sink *sink = &order->cfg->sink;
@@ -724,7 +728,8 @@ static void enter_shards(bm_ingest_order *order, uint64_t from)
     }
 }
 
-/* Is the next batch to deliver in the ring and entered into the table? */
+/* May the next batch be delivered? It must be entered into the table, no other thread may be
+ * delivering, and the ingest must not stop. */
 static bool may_deliver(bm_ingest_order *order)
 {
     return !order->delivering && !order->stop && order->next < order->enter &&
@@ -786,7 +791,8 @@ static bool put_before(bm_ingest_order *order)
     return go;
 }
 
-/* Deliver and place a batch. No other thread delivers. */
+/* Deliver and place a batch. No other thread delivers. BM_ERR_CANCELLED: an earlier batch could not
+ * be put, and that failure is recorded. */
 static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
 {
     if (batch->status != BM_OK && !put_before(order))
@@ -822,7 +828,7 @@ static void deliver_one(bm_ingest_order *order)
     }
     order->delivering = false;
     pthread_cond_broadcast(
-        &order->moved); /* another thread than this one may have to deliver the next batch */
+        &order->moved); /* the next batch may have to be delivered by another thread */
 }
 
 /* If some batch has a step that can be done now, do it, and return true. The lock is held, but may

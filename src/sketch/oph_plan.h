@@ -29,8 +29,9 @@ typedef struct bm_oph_plan {
     uint16_t *offers;
 } bm_oph_plan;
 
-/* The index in `order` of the i-th donor of a bin. The entries of all bins for the same step are
- * adjacent, so reading the first few entries of each bin needs little memory. */
+/* The index in `order` of the i-th donor of a bin. `order` has the first BM_OPH_STEPS donors of
+ * every bin, bin after bin, then the next BM_OPH_STEPS donors of every bin, and so on. So the first
+ * donors of all bins are close together in memory. */
 static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
 {
     return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;

@@ -213,7 +213,8 @@ static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cel
     return NULL;
 }
 
-/* Open n cells of an array, beginning with cell `first`. */
+/* Open n cells of an array, beginning with cell `first`. out->kind must be set. Returns NULL, or a
+ * description of the error in the array. */
 static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
                               bm_cells *out)
 {
@@ -316,7 +317,8 @@ static const char *into_list(cell_range *at, const bm_arrow_column_path *path, u
     return into_child(at, 0);
 }
 
-/* Descend from the table to the array of the column. */
+/* Descend from the table to the array of the column. Lists and structs with nulls on the way become
+ * levels of `out`. Returns NULL, or a description of the error in the array. */
 static const char *descend(const struct ArrowArray *table, const bm_arrow_column_path *path,
                            cell_range *at, bm_arrow_column *out)
 {
@@ -480,7 +482,8 @@ static int digits_of_unit(char unit)
     return unit == 'm' ? 3 : unit == 'u' ? 6 : unit == 'n' ? 9 : 0;
 }
 
-/* Formats: tdD tdm, tts ttm ttu ttn, tss:ZONE … tsn:ZONE, tDs … tDn */
+/* The form of a date or time. Formats: tdD tdm, tts ttm ttu ttn, tss:ZONE … tsn:ZONE, tDs … tDn.
+ * Other times (intervals) have no order. */
 static bm_value_form form_of_time(const char *format)
 {
     bm_value_form form = {.kind = BM_FORM_TIME, .width = 8, .digits = digits_of_unit(format[2])};
@@ -504,7 +507,8 @@ static bm_value_form form_of_time(const char *format)
     }
 }
 
-/* Formats: d:precision,scale or d:precision,scale,bits */
+/* The form of a decimal. Formats: d:precision,scale or d:precision,scale,bits. A format with other
+ * bits than 32, 64 … 256 has no order. */
 static bm_value_form form_of_decimal(const char *format)
 {
     int precision = 0, scale = 0, bits = 128;
@@ -570,8 +574,9 @@ static void read_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* Append a decimal: a sign if it is `negative`, then the digits of `whole`, with a point before the
- * last `digits` digits. If `digits` is below 0, -digits zeros follow `whole` instead. */
+/* Append the decimal number whole / 10^digits, with a minus sign if it is `negative`. If `digits`
+ * is above 0, that many digits follow the point; "7" with 3 digits is "0.007". If `digits` is below
+ * 0, -digits zeros follow `whole`. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {
     const size_t len = strlen(whole), behind = digits > 0 ? (size_t)digits : 0;
@@ -592,8 +597,8 @@ static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int di
                       : BM_OK;
 }
 
-/* Write the digits of a two's complement integer of `width` bytes (little-endian) without its sign.
- * The digits come from repeated division by ten. */
+/* Write the digits of a two's complement integer of `width` bytes (little-endian), without its
+ * sign, and set *negative. The digits come from repeated division by ten. */
 static void spell_integer(const char *cell, size_t width, bool *negative, char *out)
 {
     unsigned char bytes[32];

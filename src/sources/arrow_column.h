@@ -123,24 +123,24 @@ const char *bm_arrow_column_open(const struct ArrowArray *table, const bm_arrow_
 bool bm_arrow_column_list_step(const struct ArrowSchema *schema, bm_arrow_column_path *path);
 /* Is the row null? If the column is `many`, use bm_arrow_column_each instead. */
 bool bm_arrow_column_is_null(const bm_arrow_column *column, size_t row);
-/* The bytes of a text cell. Not for nulls. */
+/* The bytes of a text cell. The cell must not be null. */
 bm_str bm_arrow_column_bytes(const bm_arrow_column *column, size_t row);
 /* The dictionary entry that a row refers to; UINT64_MAX: there is no dictionary, or the row is
- * null. Not if the column is `many`. */
+ * null. The column must not be `many`. */
 uint64_t bm_arrow_column_entry(const bm_arrow_column *column, size_t row);
-/* An integer in decimal, written to `digits`. Not for nulls. */
+/* An integer in decimal, written to `digits`. The cell must not be null. */
 bm_str bm_arrow_column_decimal(const bm_arrow_column *column, size_t row,
                                char digits[BM_ARROW_COLUMN_DIGITS]);
-/* An integer, sign-extended if the type is signed. Not for nulls. */
+/* An integer, sign-extended if the type is signed. The cell must not be null. */
 uint64_t bm_arrow_column_integer(const bm_arrow_column *column, size_t row);
 /* The text of a cell that is an id, by the column's form. It is a view of the column or of `texts`,
- * which is emptied first. Not for nulls. */
+ * which is emptied first. The cell must not be null. */
 bm_status bm_arrow_column_id(const bm_arrow_column *column, size_t row, bm_buf *texts, bm_str *out,
                              bm_error *err);
 
 /* Call back for each text of a row, in order. A text that is null, or inside a null struct, is
- * passed as an empty text. A null list has no texts. If a callback returns another status than
- * BM_OK, the calls end and return it. */
+ * passed as an empty text. A null list has no texts. Any status except BM_OK ends the calls and is
+ * returned. */
 typedef bm_status (*bm_arrow_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_arrow_column_each(const bm_arrow_column *column, size_t row, bm_arrow_column_fn fn,
                                void *ctx, bm_error *err);

@@ -125,7 +125,7 @@ static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
 
 /* === hash input ===
  *
- * Reads `--format hashes`: shingle hashes made elsewhere, in two NumPy arrays. One has the hashes
+ * Reads `--format hashes`: shingle hashes that another program made, in two NumPy arrays. One has the hashes
  * (<u4 or <u8), the other has N + 1 offsets (<i8) for N documents. Both files are digested as a
  * whole and read in blocks of a few documents. Only one block is in memory; it has at least one
  * document. 32-bit hashes are widened in place. Before memory is allocated for an offset, it is
@@ -312,7 +312,7 @@ static bm_status read_hashes(hash_input *input, uint64_t n, hash_block *block, b
 }
 
 /* How many offsets to read for the next block: twice as many as max_hashes hashes would have
- * documents of mean length. */
+ * documents of mean length, and DOCS_LEAST more, but within the limits. */
 static size_t docs_to_try(const hash_input *input, const hash_limits *limits)
 {
     size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;

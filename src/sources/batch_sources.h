@@ -8,14 +8,14 @@
 
 #include "input/batch_source.h"
 
-/* source_hashes -- documents that are arrays of shingle hashes made elsewhere. Each document has a
- * row in the array of offsets, and its id is the number of the row, from 0. */
+/* source_hashes -- documents that are arrays of shingle hashes, made by another program. Each
+ * document has a row in the array of offsets, and its id is the number of the row, from 0. */
 
 extern const bm_batch_source_ops bm_source_hashes;
 
-/* source_keys -- `--format keys`: band keys made elsewhere, in a NumPy array (<u8) of N rows of B
- * keys. Each row is a document, and its id is the number of the row, from 0. If all bits of a key
- * are 1 (BM_NO_BAND_KEY), the document is in no bucket of that band. */
+/* source_keys -- `--format keys`: band keys made by another program, in a NumPy array (<u8) of N
+ * rows of B keys. Each row is a document, and its id is the number of the row, from 0. If all bits
+ * of a key are 1 (BM_NO_BAND_KEY), the document is in no bucket of that band. */
 
 extern const bm_batch_source_ops bm_source_keys;
 

@@ -169,7 +169,8 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
     return BM_OK;
 }
 
-/* Keep only the first bytes of the line. `refused`: the gate does not allow the rest. */
+/* Keep only the first bytes of the line. `refused`: the gate does not allow the rest; then fail
+ * with the gate's error, unless the line is too long for a document anyway. */
 static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
 {
     const size_t keep = bm_too_long_prefix(in->rules->longest) + 3;
@@ -252,7 +253,8 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     return batch->columns == NULL || in->line > 1 || line->cut ? BM_OK : count_cells(in, line, err);
 }
 
-/* Move the bytes that follow a long line to a smaller block. */
+/* Move the bytes that follow a long line to a smaller block, if the block is large and at most half
+ * full. */
 static bm_status shrink_block(bm_line_input *in, bm_error *err)
 {
     const size_t rest = in->end - in->begin;

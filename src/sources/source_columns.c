@@ -35,7 +35,7 @@
 
 /* === row digest ===
  *
- * Digests the rows of a stream while somebody else reads it. Each array passes through here, and a
+ * Digests the rows of a stream while a reader of the stream gets them. Each array passes through here, and a
  * table stream borrows it on the way.
  *
  *     inner  ->  array  ->  reader
@@ -303,7 +303,8 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
 
 const bm_arrow_column_provider bm_table_files = {.name = "tables", .open = open_table};
 
-/* May the file be skipped as a bad record? Not if the module that reads tables is missing. */
+/* Is a file that failed to open with this status skipped as a bad record? Only if bad records are
+ * skipped, the status is BM_ERR_INPUT, and the module that reads tables is there. */
 static bool may_be_lost(const bm_input_set *inputs, bm_status status)
 {
     return status == BM_ERR_INPUT && bm_input_skips_bad_records(&inputs->options) &&
@@ -383,7 +384,7 @@ typedef struct columns {
     bm_table_chunk **held; /* chunks of a stream in memory that is begun twice */
     size_t n_held, cap_held, next_held;
     bool all_held;
-    bool numbers_ids;       /* repeated ids are numbered, so they become texts */
+    bool numbers_ids;       /* repeated ids are numbered, so all ids become texts */
     bm_shared_table *table; /* NULL: no table is open, or its chunks are held */
     bool inside;            /* a table is open, or chunks of it are held */
     size_t file;            /* index of the open table's file, or of the next file to open */
@@ -605,8 +606,9 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                : BM_OK;
 }
 
-/* Compute the digest of a file, when all of it was read, in any order. Its bytes are mostly in the
- * page cache. For a copy, the digest was computed when the copy was made. */
+/* End the stream of a file. The digest of the file is computed only now, because the file may have
+ * been read in any order; its bytes are mostly in the page cache. The digest of a copy was computed
+ * when the copy was made. A file that could not be read gets none. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -630,8 +632,9 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* Get the next chunk of the open stream, with the source as a user; NULL at the end. If a stream is
- * begun twice, its chunks are kept in source->held, and taken from there the second time. */
+/* Get the next chunk of the open stream, with the source as a user; NULL at the end. If a stream in
+ * memory is begun twice, its chunks are kept in source->held, and taken from there the second
+ * time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -676,7 +679,8 @@ static void go_back(columns *source, bm_row_range *range, size_t row)
         cut->seek(cut->own, source->line - 1, UINT64_MAX);
 }
 
-/* If a range was given back, let the source continue with that range. */
+/* If a range was given back, let the source continue with that range, and return true. `wait`:
+ * first wait until all parts are finished. */
 static bool give_back(columns *source, bool wait)
 {
     size_t row;
@@ -688,7 +692,8 @@ static bool give_back(columns *source, bool wait)
 }
 
 /* Go to the next range of the file. If there is none, go to the rows that have to be read in order,
- * or to the end of the file. */
+ * or to the end of the file. A range with more rows than a batch may have documents is decoded here
+ * and read in order. */
 static bm_status next_range(columns *source, bm_error *err)
 {
     const bm_table_cut *cut = &source->table->cut;
@@ -950,7 +955,8 @@ static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, 
     return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
 }
 
-/* Check the length of the text, and make it valid UTF-8. */
+/* Check the length of the text, and make it valid UTF-8. A text that is too long makes the record
+ * bad. */
 static bm_status check_text(columns_parser *parser, bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
@@ -1011,7 +1017,8 @@ static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *
 #define AHEAD_BYTES 4096u /* bytes of the next text that are prefetched during the current one */
 #define LINE_BYTES  64u
 
-/* Get the text of a row, and prefetch its first cache lines. */
+/* Get the text of a row, which is empty for a null, and prefetch the first cache lines of the
+ * text. */
 static bm_str expect_text(const bm_arrow_column *column, size_t row)
 {
     if (bm_arrow_column_is_null(column, row))

@@ -73,7 +73,7 @@ static void find_ends(bm_row_range *range)
         range->ends[part++] = n;
 }
 
-/* Decode the range; the lock is held. */
+/* Decode the range. If this fails, range->chunk stays NULL. The lock is held. */
 static void read_range(bm_row_range *range)
 {
     const bm_shared_table *table = range->table;

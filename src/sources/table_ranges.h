@@ -57,7 +57,7 @@ typedef struct bm_range_turns {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint64_t given, finished; /* how many parts were handed out, and how many are finished */
-    /* the first range to give back, which counts `failed` as a user; NULL: there is none */
+    /* the first range to give back; this pointer counts as a user of it. NULL: there is none */
     bm_row_range *failed;
     size_t failed_row; /* the range is given back from this row of its chunk on */
 } bm_range_turns;

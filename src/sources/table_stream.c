@@ -99,7 +99,7 @@ static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
         return bm_fail_nomem(err, 0);
     if (words == NULL)
         words = strerror(code);
-    /* Arrow appends a position in its source files, or in Python's */
+    /* Arrow appends where the error arose in its source files, or in Python's; leave that out */
     const char *own = strstr(words, ". Detail:");
     const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
     return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
@@ -174,7 +174,8 @@ static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, s
 }
 
 /* Find the column named `field`. If there is no column of that name, follow the dots in `field`
- * from struct to struct, and its brackets into lists. */
+ * from struct to struct, and its brackets into lists. If this leads to no column, out->schema is
+ * NULL. BM_ERR_INPUT: there are two columns of a name. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
                              const char *field, bm_arrow_column_found *out, bm_error *err)
 {
@@ -212,8 +213,8 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
 
 #define PATH_BYTES 200u /* the most bytes of a path that a message proposes */
 
-/* Write `field` to `path` with [] after each list on the way: "a[].b" for "a.b". False: that path
- * leads to no text either. */
+/* Write `field` to `path` with [] after each list on the way: "a[].b" for "a.b". False: there is no
+ * list on the way, that path leads to no text either, or it is too long. */
 static bool path_through_lists(const bm_table_stream *stream, const struct ArrowSchema *schema,
                                const char *field, char path[PATH_BYTES])
 {
@@ -307,7 +308,8 @@ void bm_table_names(const struct ArrowSchema *schema, bm_name_list *out)
     }
 }
 
-/* Find a column that `keep` uses; it may be missing. */
+/* Find a column that `keep` uses. If it is missing, stream->names becomes the names of all
+ * columns. */
 static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {

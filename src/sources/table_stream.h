@@ -50,8 +50,8 @@ typedef struct bm_table_chunk {
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
 /* Get the next array as a chunk with one user; NULL at the end. */
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
-/* Make a chunk, with one user, of an array that has the stream's schema but was read elsewhere.
- * `array` is moved, or released on failure. Any thread. */
+/* Make a chunk, with one user, of an array that has the stream's schema but does not come from the
+ * stream. `array` is moved, or released on failure. Any thread. */
 bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
                                 bm_table_chunk **out, bm_error *err);
 /* List the names of the columns of a schema. */
