@@ -148,7 +148,7 @@ void bm_sorted_runs_close(bm_sorted_runs *runs)
     bm_free_all(runs->dir, runs->records, runs->runs, runs->heap, runs);
 }
 
-/* The level with the file that has the runs of `level`. */
+/* The level whose file has the runs of `level`: level 0 if all levels share one file. */
 static unsigned file_level(const bm_sorted_runs *runs, unsigned level)
 {
     return runs->one_file ? 0 : level;
@@ -177,7 +177,8 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Compare two byte keys whose first eight bytes are equal. `x` and `y` are their heads. */
+/* Compare two byte keys whose first eight bytes are equal, and then their numbers. `x` and `y` are
+ * their heads. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);
@@ -448,7 +449,7 @@ static bm_status begin_merge(bm_sorted_runs *runs, size_t first, size_t end, bm_
 }
 
 /* Set *out to the next record, valid until the next call. If keys are bytes, it is the record's
- * head and bytes. */
+ * head and bytes. BM_NOT_FOUND: there are no more records. */
 static bm_status next_record(bm_sorted_runs *runs, const char **out, bm_error *err)
 {
     if (runs->taken && runs->n_heap > 0) {
@@ -532,7 +533,8 @@ static bm_status merge_lowest(bm_sorted_runs *runs, bm_error *err)
 
 /* --- adding --- */
 
-/* Write the records in memory as a run. */
+/* Write the records in memory as a run, and merge the levels that have fan_in runs. BM_ERR_NOMEM:
+ * no files may be made. */
 static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 {
     if (runs->dir == NULL)
@@ -575,8 +577,8 @@ static bm_status grow_records(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* Make space for one more record. If keys are bytes, `bytes` is the size of its head and key in
- * runs->bytes. */
+/* Make space for one more record. If the limit is reached, the records in memory are first written
+ * as a run. If keys are bytes, `bytes` is the size of its head and key in runs->bytes. */
 static bm_status make_room(bm_sorted_runs *runs, size_t bytes, bm_error *err)
 {
     runs->sorted = false;

@@ -70,7 +70,7 @@ void bm_spill_free(bm_spill_file *file)
 
 /* --- messages --- */
 
-/* The name that messages use for the file. */
+/* The name that messages use for the file; if it has none, its directory. */
 static const char *shown(const bm_spill_file *file)
 {
     return file->path != NULL ? file->path : file->dir;
@@ -305,7 +305,7 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t offset, void *data, 
 }
 
 /* Read at least `whole` bytes from `offset` on. If `offset` follows the bytes in the buffer
- * closely, read twice as many bytes as last time. */
+ * closely, read twice as many bytes as last time, up to GET_BYTES. */
 static bm_status get_more(bm_spill_get *get, uint64_t offset, size_t whole, bm_error *err)
 {
     const uint64_t end = get->offset + get->buf.len, flushed = get->file->flushed,

@@ -219,7 +219,7 @@ static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_erro
     return BM_OK;
 }
 
-/* Visit the record at w->at. */
+/* Check the record at w->at, and call `visit` for it, unless `visit` is NULL. */
 static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit *visit, void *ctx,
                            bm_error *err)
 {

@@ -45,8 +45,8 @@ bool bm_spill_has_its_name(const bm_spill_file *file);
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
 
 /* Called for a record of `len` bytes at `offset`. `data` is borrowed until the call returns, and is
- * aligned to 8 bytes. If the call returns another status than BM_OK, the walk ends and returns
- * it. */
+ * aligned to 8 bytes. If the call returns a status other than BM_OK, the walk ends with this
+ * status. */
 typedef bm_status bm_spill_visit(void *ctx, uint64_t offset, const void *data, size_t len,
                                  bm_error *err);
 /* Visit all records from the first to the last. `visit` may be NULL. Each record is checked before

@@ -15,7 +15,8 @@
 
 _Static_assert(sizeof(bm_piece_head) == BM_PIECE_HEAD_BYTES, "the fields of a head, and no gap");
 
-/* The sum of the piece, computed as if its sum field were 0. */
+/* The sum of the piece, computed as if its sum field were 0. Of a large piece of postings, only the
+ * head is summed. */
 static uint64_t sum_of(const uint8_t *piece, size_t size)
 {
     static const uint8_t none[8];
@@ -666,7 +667,7 @@ typedef struct position {
     size_t guess;
 } position;
 
-/* Requires head.first < key <= head.last. */
+/* Find where to search for `key`. Requires head.first < key <= head.last. */
 static inline position position_of(const bm_posting_piece *piece, uint64_t key)
 {
     const bm_piece_head *head = &piece->head;
@@ -720,7 +721,7 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 /* --- check --- */
 
 /* Does each block match its sum, and does its first key match the head? Are the unused bytes 0,
- * both in the head and after full blocks? */
+ * both in the head and after full blocks? True for a small piece, which has no blocks. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);

@@ -4,11 +4,12 @@
  *
  * A large value has pages of its own in LMDB. They begin with 16 bytes written by LMDB, and the
  * piece follows. If the body of a piece consists of pages, the head is BM_PIECE_HEAD bytes long, so
- * that the body begins on a page of the file. Integers are little-endian. || Pieces are read in
- * place, in the map of the file. Nothing in a piece is trusted before it is checked. Offsets are
- * compared with the size of the piece, so that no read leaves the piece. Bytes are compared with a
- * sum. A look-up needs only a little of a large piece, so each document and each block of postings
- * has a sum of its own. */
+ * that the body begins on a page of the file. Integers are little-endian.
+ *
+ * Pieces are read in place, in the map of the file. Nothing in a piece is trusted before it is
+ * checked. Offsets are compared with the size of the piece, so that no read leaves the piece. Bytes
+ * are compared with a sum. A look-up needs only a little of a large piece, so each document and
+ * each block of postings has a sum of its own. */
 #pragma once
 
 #include <stdint.h>

@@ -17,10 +17,11 @@
  *                                               progress of an add
  *
  * The postings of a batch are sorted into a run of their own. A commit merges runs of similar size,
- * so that at most three remain for each power of four. A look-up searches every run. || Pieces are
- * written to the file before the state names them, in transactions of at most 16 MiB. If the state
- * does not name a piece, an interrupted writer left it, and the next writer deletes it. After a
- * crash the disk has the complete state of one commit.
+ * so that at most three remain for each power of four. A look-up searches every run.
+ *
+ * Pieces are written to the file before the state names them, in transactions of at most 16 MiB. If
+ * the state does not name a piece, an interrupted writer left it, and the next writer deletes it.
+ * After a crash the disk has the complete state of one commit.
  *
  * A writer holds flock on the directory itself and on data.mdb, which must have no other hard link.
  * LMDB allows a process to open an environment only once. If a bm_store only reads, any thread may
@@ -63,10 +64,8 @@ typedef struct bm_store_counts {
     uint64_t documents;            /* documents that are present */
     uint64_t removed;              /* removed documents, which compact would drop */
     uint64_t empty;                /* documents without shingles, for any reason */
-    uint64_t unreadable;           /* those of them that are in another encoding
-                                      (text/shingler.h) */
-    uint64_t short_docs;           /* those of them that are too short for a shingle
-                                      (BM_SHORT_SKIP) */
+    uint64_t unreadable;           /* documents without shingles because they are in another encoding (text/shingler.h) */
+    uint64_t short_docs;           /* documents without shingles because they are too short for one (BM_SHORT_SKIP) */
     uint64_t shingles, text_bytes; /* sums over all documents */
     uint64_t next_number;          /* documents + removed */
     uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), even of a

@@ -266,9 +266,9 @@ out:
  * Copies an index without its removed documents.
  *
  * The remaining documents keep their order and get new numbers. So the entries of a table, merged
- * from all runs, stay in order. The new number of a document is the old one minus the number of
- * earlier documents that were removed. That number is the sum of a stored count, one for every 64
- * documents, and of the bits set after these documents. */
+ * from all runs, stay in order. The new number of a document is its old number minus the number of
+ * removed documents before it. The removed documents before every 64th document are counted once
+ * (copying.before). The bits from there up to the document are added to this count. */
 
 typedef struct copying {
     const bm_store_view *view;

@@ -22,7 +22,7 @@
 /* --- open and close --- */
 
 /* Set v->removed to the bits of removed documents. The bits are in the map of the file, or are
- * copied from the writer `w`. */
+ * copied from the writer `w`. If no document was removed, v->removed stays NULL. */
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -83,7 +83,8 @@ void bm_store_view_close(bm_store_view *v)
 }
 
 /* Long-lived readers call this often, so it reads only the record of the last commit. If the record
- * cannot be read, return true, because the caller will call again. */
+ * cannot be read, return true, because the caller will call again. An unnamed index has no record,
+ * so its views are always the last. */
 bool bm_store_view_is_last(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -231,8 +232,9 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
     return BM_OK;
 }
 
-/* Find all entries of a key, which may continue in later pieces. t->at stays at the first of these
- * pieces, because the next key may be equal. */
+/* Find the entries of a key, which may continue in later pieces. If ask.most is not 0, entries
+ * after that many documents are only counted. t->at stays at the first of these pieces, because the
+ * next key may be equal. */
 static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
 {
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;

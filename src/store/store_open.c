@@ -247,7 +247,8 @@ static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_er
     return bm_store_commit(store, err);
 }
 
-/* Read the facts. A writer also reads the state from which it continues, and clears up. */
+/* Read the facts. A writer also reads the state from which it continues, and clears up after an
+ * interrupted writer. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};

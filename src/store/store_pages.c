@@ -63,7 +63,7 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
 /* If a write is short, as on a full disk, at a quota, or at the limit of a file's size, LMDB
  * returns EIO. Only a further write would show the cause, and LMDB does not try it. So this
  * function writes to an unnamed file in the same directory, at the offset at which the data file
- * ends. */
+ * ends. Returns the cause, or EIO if the write does not show it. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -690,7 +690,8 @@ static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err
     return status;
 }
 
-/* True for an error of LMDB itself, and for a system error that an impossible size causes. */
+/* Does the error mean that the file is damaged? True for an error of LMDB itself, and for a system
+ * error that an impossible size causes. */
 static bool is_damage(const bm_error *err)
 {
     return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||

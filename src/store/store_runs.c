@@ -12,7 +12,7 @@
 
 #define FACTOR    4u
 #define VERY_MANY 16u
-#define SIZES     33u /* size classes for 0 … 32 base-4 digits */
+#define SIZES     33u /* number of size classes: a count of entries has 0 to 32 digits in base 4 */
 
 /* --- reading --- */
 

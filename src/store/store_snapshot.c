@@ -39,7 +39,8 @@ bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err)
 
 /* --- the map --- */
 
-/* Map the file. *bytes becomes its address, and *size its present size. */
+/* Map the file, unless the present map covers it. *bytes becomes the address of the map, and *size
+ * the present size of the file. */
 static bm_status map_file(bm_store *store, const uint8_t **bytes, size_t *size, bm_error *err)
 {
     struct stat info;
@@ -103,7 +104,8 @@ static void release(bm_snapshot *s)
     s->txn = NULL;
 }
 
-/* May LMDB read the pages of this snapshot's transaction? */
+/* May LMDB read the pages of this snapshot's transaction? BM_OK if so; s->recorded becomes whether
+ * the transaction is the recorded one. BM_ERR_FORMAT: it may not. */
 static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const uint64_t txn = s->store->env.lib.mdb_txn_id(s->txn);

@@ -73,7 +73,7 @@ typedef struct bm_snapshot {
 
 struct bm_store_view {
     bm_snapshot snapshot;
-    const uint8_t *removed; /* one bit for each number: 1 if removed */
+    const uint8_t *removed; /* one bit for each number: 1 if removed; NULL: none was removed */
     size_t removed_bytes;   /* bytes of `removed`; documents that have no bit in them were not
                                removed */
     uint8_t *bits;          /* a copy of the writer's bits, if they are not in the file yet */

@@ -119,7 +119,7 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 /* --- documents --- */
 
 /* Load the last piece of documents into w->tail, so that more documents can be appended. A piece of
- * TAIL_MOST bytes or more is not loaded. */
+ * TAIL_MOST bytes or more is not loaded, unless an interrupted writer added documents to it. */
 static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];

@@ -138,7 +138,8 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
     return bm_fail_nomem(err, n_slots * sizeof *set->far);
 }
 
-/* Make the table large enough for `need` values in total. */
+/* Make the table large enough for `need` values in total. A new table is filled with the values of
+ * the list. */
 static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *list, bm_error *err)
 {
     const bool near = need <= SMALL;

@@ -11,9 +11,9 @@
  * separator of its own, so there is an empty word between two adjacent separators.
  *
  * The normaliser `invisible` drops marks that follow no letter or number. If the rule is `alnum`,
- * and the only other normaliser is `lower`, these are the marks outside of words. In all other
- * cases joined->after_base records whether the last character is a letter or number, or a mark
- * after one.
+ * and no other normaliser is used except perhaps `lower`, these are the marks that would begin a
+ * word. They are recognized by joined->after_sep. Otherwise joined->after_base is used: it records
+ * whether the last character is a letter or number, or a mark after one.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
@@ -135,8 +135,8 @@ static inline void add_by_space(state *at, uint32_t code, uint32_t cls)
         put(at, code);
 }
 
-/* Append a code point of class `cls` by the rule `alnum`. If `invisible`, the class of an ignorable
- * code point includes BM_IS_IGNORABLE. */
+/* Append a code point of class `cls` by the rule `alnum`. If `invisible`, marks that would begin a
+ * word are dropped, and so are code points whose class includes BM_IS_IGNORABLE. */
 static inline void add_by_alnum(state *at, uint32_t code, uint32_t cls, bool invisible)
 {
     if (cls == BM_CLASS_WORD && !at->split) {

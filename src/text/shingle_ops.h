@@ -58,11 +58,10 @@ typedef struct bm_joined {
     bool ascii;      /* no byte >= 0x80 so far */
     bool odd;        /* the text may contain U+FFFD or a control character (unreadable.h) */
     bool unreadable; /* the text is unreadable, so nothing was joined */
-    bool after_base; /* a state for `invisible` (bm_char_is_kept); not used if the rule itself drops
-                      * marks */
+    bool after_base; /* a state for `invisible` (bm_char_is_kept); not used where after_sep suffices (join_exact.c) */
 } bm_joined;
 
-/* Count the words of joined text, if shingles are made of words. Counting stops at `most`. */
+/* Count the words of joined text, which must be for word shingles. Counting stops at `most`. */
 static inline uint32_t bm_joined_words(const bm_joined *joined, uint32_t most)
 {
     uint32_t n = joined->len > 0;

@@ -258,8 +258,8 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 
 /* --- joined text to hashes --- */
 
-/* Add the first n hashes of shingler->run to the document. `whole`: the document has no other
- * hashes. */
+/* Add the first n hashes of shingler->run to the document, or pass them to doc->scan if it is set.
+ * `whole`: the document has no other hashes. */
 static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (n == 0) /* the batch may have no array of hashes yet */

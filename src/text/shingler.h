@@ -28,7 +28,7 @@ bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *
                           bm_error *err);
 
 /* Join a text without hashing it. *out becomes the joined text (shingle_ops.h), which is borrowed
- * until the shingler is used again. For callers that cut and hash the text elsewhere. */
+ * until the shingler is used again. For callers that cut and hash the joined text themselves. */
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const struct bm_joined **out,
                            bm_error *err);
 /* The part of a content hash that is made from the joined text (bm_content_with_second). Call this
@@ -41,8 +41,8 @@ bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *b
 
 /* Limit each later document to `bytes` bytes of joined text, table and hashes; 0: no limit. A
  * document that needs more fails with BM_ERR_NOMEM. bm_shingler_needed then returns how many bytes
- * would suffice. The number is exact, unless normalising lengthens the text. 0: the limit was not
- * the reason for the failure. */
+ * would suffice, or 0 if the limit was not the reason for the failure. The number is exact, unless
+ * normalising lengthens the text. */
 void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes);
 uint64_t bm_shingler_needed(const bm_shingler *shingler);
 /* The bytes that a document needs if it has `joined` bytes of joined text and `n_hashes`

@@ -20,7 +20,7 @@
 
 #define BM_SLICE_STEP 256u
 
-/* Numbers of slices. Eight entries are written at a time. */
+/* Two lists of slices, by their numbers. Eight entries are written at a time. */
 typedef struct bm_slice_lists {
     size_t n_more, n_other;
     uint32_t more[BM_SLICE_STEP + 8];  /* slices of 33 to 64 bytes */

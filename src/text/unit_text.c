@@ -115,8 +115,9 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     return BM_OK;
 }
 
-/* Append the joined text of a document. For word shingles, a blank follows the last word too, so
- * that starts never decrease from one document to the next. */
+/* Append the joined text of a document. If a device cuts word shingles, a blank follows the last
+ * word too, so that starts never decrease from one document to the next. `by_host`: the text is
+ * kept for the host. */
 static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
                            bm_error *err)
 {
@@ -150,8 +151,8 @@ static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, b
     batch->n_docs++;
 }
 
-/* May a shingle be empty? Devices hash at least one byte, but if a shingle is one word, it may be
- * empty. */
+/* May a shingle be empty? Devices hash at least one byte. A shingle of one word may be empty under
+ * the rule text-dedup. */
 static bool may_be_empty(const bm_text_options *options)
 {
     return options->shingle == BM_SHINGLE_WORD && options->shingle_k == 1 &&
@@ -274,7 +275,7 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
 }
 
 /* May the text be cut at `at`? The segment before the cut begins at `begin`. The character after
- * the cut ends at `end`. */
+ * the cut ends at `end`. If *may becomes true, m->after_base becomes the state at the cut. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
@@ -377,7 +378,7 @@ static bm_status add_byte(mapping *m, size_t i, size_t from, size_t to, bm_error
     return m->kind == BM_SHINGLE_BYTE ? end_unit(m, i + 1, to, i + 1, err) : BM_OK;
 }
 
-/* Drop the bytes of complete units. */
+/* Drop the bytes of complete units, once they are BLOCK bytes or no unit is incomplete. */
 static void drop_complete(mapping *m)
 {
     const size_t left = m->joined.len - m->begin;

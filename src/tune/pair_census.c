@@ -91,7 +91,8 @@ static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
            n * sizeof(uint32_t) + bm_hash_table_bytes(n) + sizeof(worker);
 }
 
-/* Bytes that the trial runs need if n documents are drawn. */
+/* Bytes that the trial runs need if n documents are drawn; 0 if the plan has too many words for any
+ * run. */
 static uint64_t trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
 {
     const size_t most = n < BM_TRIAL_DOCS ? (size_t)n : BM_TRIAL_DOCS;
@@ -680,8 +681,9 @@ static bm_total pair_total(const double *halves, size_t n, uint64_t n_docs)
 }
 
 /* Like pair_total, but the error is greater, because there may be pairs that the sample does not
- * show. It is increased as if the sample had shown one more pair, with f = `most`. Otherwise, a
- * sample without pairs would have the error 0, as if the corpus certainly had none. */
+ * show. The error is increased as if the sample had shown one more pair, with f = `most`.
+ * Otherwise, a sample without pairs would have the error 0, as if the corpus certainly had none. If
+ * all documents or none were drawn, the error is not increased. */
 static bm_total pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
 {
     bm_total total = pair_total(halves, n, n_docs);

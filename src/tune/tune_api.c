@@ -125,8 +125,7 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
         else if (corpus->rep[row] != row) {
             to->identical++;
             to->identical_pairs +=
-                ++copies[corpus->rep[row]]; /* it makes a pair with the first document, and with
-                                             * each earlier copy */
+                ++copies[corpus->rep[row]]; /* the copy makes a pair with the first document, and with each earlier copy */
         }
     }
     bm_free(copies);
@@ -279,7 +278,7 @@ static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shap
 }
 
 /* The index of the plan that dedup and pairs choose (bm_band_plan_choose): the plan with the most
- * rows. Of several plans with as many rows, the one with the fewest bands is chosen. */
+ * rows. Of several plans with equally many rows, the one with the fewest bands is chosen. */
 static size_t most_rows(const bm_tune_result *result)
 {
     size_t best = 0;
