@@ -79,11 +79,12 @@ bm_status bm_span_filter_make(bm_sorted_runs *marks, uint64_t keep_count, uint64
  * byte, words[1] those before its end. `filled` counts the document's bytes that are not
  * White_Space up to the same two points. */
 typedef struct bm_span_gram {
-    bm_hash128 hash; /* hash of its units */
-    /* offset of its first byte in the text before repair; in bm_span_grams it is a place
-     * (job_units.c) */
+    bm_hash128 hash; /* hash of the K-gram's units */
+    /* offset of the K-gram's first byte in the text before repair; in bm_span_grams, the place of
+     * this byte (job_units.c) */
     uint64_t from;
-    uint64_t unit; /* number of its first unit in the document; in bm_span_grams, in all documents. After each field, one number is left out */
+    uint64_t unit; /* number of the K-gram's first unit in the document; in bm_span_grams, in all
+                    * documents. After each field, one number is left out */
     uint32_t len;  /* length in bytes */
     uint32_t words[2], filled[2];
 } bm_span_gram;

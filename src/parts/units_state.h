@@ -10,7 +10,8 @@
 /* Facts about each document. */
 typedef struct bm_unit_doc {
     uint64_t begin;  /* place of the document's first byte */
-    uint64_t filled; /* number of nonblank units that are not cut; for spans, number of bytes that are neither White_Space nor cut */
+    uint64_t filled; /* number of nonblank units that are not cut; for spans, number of bytes that
+                      * are neither White_Space nor cut */
 } bm_unit_doc;
 
 /* Why the documents are read. */

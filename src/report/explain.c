@@ -692,7 +692,7 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (seed > UINT32_MAX)
         return bm_result_fact_unknown(manifest, "provenance.seed", err);
     if (bm_manifest_count(manifest, "divided", &e->divided, NULL) != BM_OK)
-        e->divided = 0; /* the report has no such number, because its settings divide no component */
+        e->divided = 0; /* the settings divide no component, so the number is missing */
     e->star = f.cluster == BM_CLUSTER_STAR;
     e->find.verify = (bm_verify)f.verify;
     e->find.candidates = (bm_candidate_rule)f.candidates;

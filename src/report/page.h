@@ -37,7 +37,7 @@
 #include "results/listed_order.h"
 #include "results/result_tables.h"
 
-typedef struct bm_page_size { /* number of groups of this size */
+typedef struct bm_page_size { /* the number of groups of one size */
     uint64_t size, groups;
 } bm_page_size;
 
@@ -52,7 +52,7 @@ typedef struct bm_page_source { /* the manifest's input of the same number */
 /* A row of the table of inputs: one input, or several together. */
 typedef struct bm_page_input {
     bm_str name;  /* name of the file, or of the folder with a trailing slash; borrowed */
-    size_t first; /* number of its first input */
+    size_t first; /* number of the first input of the row */
     size_t n_files, n_gone;
     uint64_t bytes; /* total size of the files */
     uint64_t documents, skipped, removed;
@@ -78,7 +78,7 @@ typedef struct bm_page_doc {
     char *text;          /* the first bytes of the text, after repair; valid UTF-8 */
     size_t held;         /* size of `text` */
     uint64_t text_bytes; /* size of the whole text */
-    uint64_t *hashes;    /* its distinct shingles, ascending; owned */
+    uint64_t *hashes;    /* the document's distinct shingles, ascending; owned */
     size_t n_hashes;
     bm_hash128 content;
     /* file: number of the document's input in the manifest; line: line of this input on which its
@@ -101,7 +101,7 @@ typedef struct bm_page_pair {
 typedef struct bm_page_pairs {
     bm_page_pair *rows;
     size_t n, cap;
-    uint64_t of; /* number of pairs from which these were chosen; 0: not known */
+    uint64_t of; /* number of pairs from which the rows were chosen; 0: not known */
 } bm_page_pairs;
 
 typedef struct bm_page_group {
@@ -156,8 +156,8 @@ typedef struct bm_page_run {
 typedef struct bm_page_item {
     bm_buf id, file;       /* id and file of the item */
     bm_item_line row;      /* text members are not set */
-    bm_buf doc_id;         /* empty: no document contains it */
-    uint32_t doc;          /* number of this document among the shown documents */
+    bm_buf doc_id;         /* document that contains most of the item; empty: there is none */
+    uint32_t doc;          /* number of that document among the shown documents */
     bm_overlap_line holds; /* text members are not set */
     bm_page_run item, document;
 } bm_page_item;
@@ -166,7 +166,7 @@ typedef struct bm_page_overlap {
     bool is;               /* `overlap` wrote the directory; if false, all other members are
                               empty */
     bm_manifest *manifest; /* manifest of the items */
-    bm_page_item *items;   /* those with the highest coverage first, then those with most documents,
+    bm_page_item *items;   /* items with the highest coverage first, then items with most documents,
                             * then in file order */
     size_t n, cap;
     uint64_t of;    /* number of all items that documents contain */
@@ -190,7 +190,7 @@ typedef struct bm_page_cut {
 /* A part of a document that was cut out of other documents. */
 typedef struct bm_page_unit {
     uint64_t hash, cuts;
-    uint64_t row; /* number of the row of cuts.tsv with its first cut, counted from 0 */
+    uint64_t row; /* number of the row of cuts.tsv with the part's first cut, counted from 0 */
     bm_buf kept;  /* id of the document that keeps the part */
     uint64_t kept_from;
     bm_buf id; /* id of the first document from which the part was cut */
@@ -231,7 +231,7 @@ typedef struct bm_page_units {
 typedef struct bm_page_node {
     uint32_t doc;      /* index among the group's members */
     uint32_t n_copies; /* number of copies that the node represents, besides `doc` */
-    uint32_t n_links;  /* number of its links in the whole group */
+    uint32_t n_links;  /* number of the node's links in the whole group */
     uint32_t n_parts;  /* number of parts of the group without this node; 0: the group stays
                         * connected */
     double x, y;       /* 0 to 1 */

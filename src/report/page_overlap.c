@@ -225,7 +225,8 @@ bm_status bm_page_overlap_document(bm_page *p, uint32_t number, const bm_record 
             continue;
         const size_t from = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.from),
                      to = bm_utf8_after_repair(text, record->as_read, (size_t)item->holds.to);
-        if (from > to || to > text.len || item->document.found) /* the text was found already, or is not that for which overlap.tsv was written */
+        /* the text was found already, or is not that for which overlap.tsv was written */
+        if (from > to || to > text.len || item->document.found)
             continue;
         BM_TRY(cut_item(p, item, (bm_str){text.data + from, to - from}, err));
         BM_TRY(bm_page_run_set(&item->document, text, from, to, p->options->text_bytes, err));

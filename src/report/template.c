@@ -38,8 +38,8 @@ typedef struct member {
 
 typedef struct scope {
     bm_str value, key;
-    size_t first; /* index of its first member; its members end where those of the next scope
-                     begin */
+    size_t first; /* index of the first member of the scope; the members end where those of the
+                     next scope begin */
 } scope;
 
 typedef struct filler {

@@ -515,7 +515,7 @@ typedef struct records {
     bool fresh;        /* no byte of the open input was written yet */
     char last;         /* the last byte written by records_write */
     bool array;        /* records are elements of a JSON array */
-    bool parts;        /* the file is compressed, and each record is a member of its own */
+    bool parts;        /* the file is compressed, and each record is a separate member */
     uint64_t elements; /* elements in the open file */
     bool marked;       /* the open file begins with a byte order mark */
     uint64_t reserved; /* reserved bytes of the open file */
@@ -737,7 +737,7 @@ typedef struct tables_part {
      * first bit */
     size_t index, from;
     uint64_t n_rows; /* 1 + number of the last kept row */
-    size_t cut;      /* index in tables_file.cuts of the first cut of this input */
+    size_t cut;      /* index in tables_file.cuts of the input's first cut */
 } tables_part;
 
 /* A file to write, and the rows kept in it. */
@@ -762,14 +762,14 @@ typedef struct tables_tables {
     uint32_t n_lanes;      /* number of threads that write files; 1: the caller's thread writes */
     uint32_t n_started;
     pthread_t *lanes;
-    bm_queue *queue;         /* the files (tables_file *) that the lanes will write; NULL: no lane was started */
+    bm_queue *queue;         /* files to write (tables_file *); NULL: no lane was started */
     pthread_rwlock_t memory; /* takes the place of cfg.halves if that is NULL */
     pthread_mutex_t lock;    /* protects the members below */
     pthread_cond_t ended;
     uint32_t n_ended; /* lanes that have ended */
     bool stop;        /* the result is no longer wanted */
     size_t failed;    /* the first input that failed, if the status below is not BM_OK */
-    bm_status status; /* status of this failure */
+    bm_status status; /* status of the first failure */
     bm_error error;
 } tables_tables;
 

@@ -40,7 +40,7 @@ struct bm_sign_dir {
     uint64_t n_docs;
     /* perms: words per row of signatures.npy; word_bytes: bytes of a word */
     uint32_t perms, word_bytes;
-    uint64_t *offsets; /* offsets in ids.txt of rows 0, 1024, 2048 … and of its end */
+    uint64_t *offsets; /* offsets of rows 0, 1024, 2048 … of ids.txt, and of the end of ids.txt */
     size_t n_offsets, cap_offsets;
     bm_listed *listed; /* digests signatures.npy while its rows are read in order; else NULL */
     uint64_t next;     /* number of the row after the last row that was read */

@@ -19,7 +19,7 @@
 #define ARENA_MOST       (256 * MIB)
 #define KEPT_MOST        (4 * MIB)
 #define AHEAD_BYTES                                                                                \
-    (256 * MIB) /* per thread; little of it is used unless reading is the bottleneck */
+    (256 * MIB) /* for each thread; most of it is unused unless reading is the bottleneck */
 #define GROWS_LEAST (4 * MIB) /* least bytes for data that grow with documents */
 
 uint64_t bm_budget_batches(const bm_budget *budget)

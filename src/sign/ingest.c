@@ -214,7 +214,7 @@ static bm_status ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *
 #define BYTES_PER_HASH        6u /* in English text; affects only the size of batches */
 #define BATCH_BYTES_MIN       (64u << 10)
 #define BATCH_BYTES_MAX       (2u << 20)   /* a larger batch would cause page faults each time */
-#define IN_PLACE_BYTES        (256u << 10) /* fits into a second-level cache with its hashes */
+#define IN_PLACE_BYTES        (256u << 10) /* text and hashes fit into a second-level cache */
 #define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
 #define PARTS_OF_RECORD       64u /* assumed number of parts of a record */
@@ -505,7 +505,7 @@ typedef struct bm_ingest_worker {
     bm_ingest_batch *batch; /* the batch that on_record fills */
     bm_ingest_entries entries;
     size_t joined;         /* 1 + the document whose joined text is not hashed yet; 0: none */
-    uint64_t joined_entry; /* entry of this document's record */
+    uint64_t joined_entry; /* entry of the record of the document `joined` */
 } bm_ingest_worker;
 
 static void ingest_worker_close(bm_ingest_worker *worker)
@@ -1037,7 +1037,7 @@ typedef struct ingest {
     bool read_end;
     bm_ingest_long now; /* memory granted to the batch being read */
     uint64_t n_read;    /* number of batches read so far */
-    uint64_t n_records; /* number of records in these batches, if they are signed in place */
+    uint64_t n_records; /* number of records in the batches read so far, if signed in place */
 
     bm_queue *queue; /* queue to the device workers; NULL: no devices */
     uint32_t n_workers, n_device_workers;

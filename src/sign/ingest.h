@@ -32,7 +32,7 @@ typedef struct bm_set_maker bm_set_maker;
 
 /* The data from which sets are made again; all are borrowed. */
 typedef struct bm_set_recipe {
-    const bm_batch_source *source; /* its `reads_again` is set; NULL: sets are not made again */
+    const bm_batch_source *source; /* has `reads_again` set; NULL: sets are not made again */
     const bm_text_options *text;
     const char *cpu; /* instruction set of the native CPU; NULL: the best available */
 } bm_set_recipe;

@@ -53,10 +53,10 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times);
 typedef struct bm_ingest_doc {
     bm_doc_row row;
     uint64_t id_hash;
-    uint64_t place;          /* place of its record in the file (record.h) */
-    size_t id_begin, id_len; /* position of its id in bm_ingest_batch.ids */
-    size_t keep_key_len;     /* length of its key in bm_ingest_batch.keep_keys, where the keys of
-                              * all documents are concatenated */
+    uint64_t place;          /* place of the document's record in the file (record.h) */
+    size_t id_begin, id_len; /* position of the document's id in bm_ingest_batch.ids */
+    size_t keep_key_len;     /* length of the document's key in bm_ingest_batch.keep_keys, where the
+                              * keys of all documents are concatenated */
 } bm_ingest_doc;
 
 /* A document without an id: the values that its row would have. */
@@ -84,20 +84,21 @@ typedef struct bm_ingest_share {
 
 /* The place of a batch in reading order, and data that depend on this place. */
 typedef struct bm_ingest_turn {
-    uint64_t sequence;        /* number of the batch, from 0 */
-    uint64_t bytes_read;      /* stored bytes of the inputs up to the end of the batch */
-    uint64_t first_doc;       /* the number of its first document (bm_ingest_in_place) */
-    size_t first_row;         /* its first row in the table, once reserved, or in the sink */
-    bool has_rows;            /* its rows in the table are reserved */
-    bool claimed;             /* the ingest finds its copies early (bm_ingest_early) */
-    bool all_put;             /* all earlier batches are put (bm_ingest_sink.place) */
-    bm_device_worker *device; /* the device that signed it; NULL once the result is checked */
-    uint64_t first_text;      /* offset of its ids in the table's text, once reserved */
-    bm_doc_sums sums;         /* its contribution to the table */
-    uint64_t n_shingles;      /* shingles of all its documents */
-    uint64_t longest;         /* bytes of its longest text */
+    uint64_t sequence;   /* number of the batch, from 0 */
+    uint64_t bytes_read; /* stored bytes of the inputs up to the end of the batch */
+    uint64_t first_doc;  /* number of the batch's first document (bm_ingest_in_place) */
+    size_t first_row;    /* first row of the batch in the table, once reserved, or in the sink */
+    bool has_rows;       /* rows of the table are reserved for the batch */
+    bool claimed;        /* the ingest finds the batch's copies early (bm_ingest_early) */
+    bool all_put;        /* all earlier batches are put (bm_ingest_sink.place) */
+    bm_device_worker *device; /* the device that signed the batch; NULL once it was checked */
+    uint64_t first_text;      /* offset of the batch's ids in the table's text, once reserved */
+    bm_doc_sums sums;         /* what the batch adds to the table */
+    uint64_t n_shingles;      /* shingles of all documents of the batch */
+    uint64_t longest;         /* bytes of the longest text of the batch */
     bm_ingest_share share;
-    bm_content_place place; /* place after its last record, if bm_ingest_cfg.places is set */
+    /* place after the batch's last record, if bm_ingest_cfg.places is set */
+    bm_content_place place;
 } bm_ingest_turn;
 
 /* Places in the inputs, for an ingest whose progress is saved while it runs. */
@@ -120,14 +121,14 @@ typedef struct bm_ingest_copies {
     bm_doc_shard_list contents;
     uint64_t n_filled, n_shingles;  /* number of documents with shingles; sum of their shingles */
     atomic_uint_least64_t n;        /* number of copies with shingles */
-    atomic_uint_least64_t n_copied; /* sum of the shingles of these copies */
+    atomic_uint_least64_t n_copied; /* sum of the shingles of the copies */
 } bm_ingest_copies;
 
 typedef struct bm_ingest_batch {
     bm_ingest_turn turn;
     bm_ingest_entry_state entry;
     bm_ingest_copies copies;
-    bm_source_batch *raw; /* NULL once it is parsed */
+    bm_source_batch *raw; /* NULL once the batch is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
     bool nameless; /* documents have no ids and no rows in the table; `texts` replaces `docs` */

@@ -363,7 +363,7 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
         if (cfg->docs != NULL) {
             BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
             warn_of_swallowed(cfg, skipped);
-            skipped->reason = NULL;                       /* the table owns it now */
+            skipped->reason = NULL;                       /* the table owns the reason now */
         } else if (cfg->counts->skipped < WARNINGS_MAX) { /* without a table, no list is kept */
             warn_of_skipped(cfg, skipped, cfg->counts->skipped + 1);
         }
@@ -754,7 +754,7 @@ static void enter_one(bm_ingest_order *order)
     bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
     order->times.enter += spent;
-    if (may_deliver(order)) /* wake other threads, since this thread may not deliver it */
+    if (may_deliver(order)) /* wake the others, since another thread may have to deliver it */
         pthread_cond_broadcast(&order->moved);
 }
 

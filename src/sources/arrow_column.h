@@ -100,7 +100,7 @@ typedef struct bm_value_form {
 typedef struct bm_arrow_column {
     bm_arrow_column_type type;
     bm_cells cells;      /* dictionaries: the indices */
-    bm_cells dictionary; /* its kind is OTHER: there is no dictionary */
+    bm_cells dictionary; /* kind OTHER: there is no dictionary */
     bm_arrow_column_level levels[BM_ARROW_COLUMN_DEPTH];
     uint32_t n_levels;
     bool many;          /* a level is a list: rows have any number of values */

@@ -125,11 +125,11 @@ static bm_status record_digest(bm_source *source, hash_file read, bm_error *err)
 
 /* === hash input ===
  *
- * Reads `--format hashes`: shingle hashes that another program made, in two NumPy arrays. One has the hashes
- * (<u4 or <u8), the other has N + 1 offsets (<i8) for N documents. Both files are digested as a
- * whole and read in blocks of a few documents. Only one block is in memory; it has at least one
- * document. 32-bit hashes are widened in place. Before memory is allocated for an offset, it is
- * compared with the offset before it and with the number of hashes. */
+ * Reads `--format hashes`: shingle hashes that another program made, in two NumPy arrays. One has
+ * the hashes (<u4 or <u8), the other has N + 1 offsets (<i8) for N documents. Both files are
+ * digested as a whole and read in blocks of a few documents. Only one block is in memory; it has at
+ * least one document. 32-bit hashes are widened in place. Before memory is allocated for an offset,
+ * it is compared with the offset before it and with the number of hashes. */
 
 #define DOCS_LEAST 64.0 /* the fewest offsets to read for a block */
 #define HASH_CELLS 512u /* offsets that are digested at a time */
@@ -729,7 +729,7 @@ const bm_batch_source_ops bm_source_keys = {
 typedef struct mixed_part {
     bm_input_set set; /* a view of the inputs */
     bm_batch_source *source;
-    atomic_size_t n_batches; /* batches of this part that are not freed yet */
+    atomic_size_t n_batches; /* batches of the part that are not freed yet */
     bool begun;
 } mixed_part;
 

@@ -51,7 +51,7 @@ struct bm_line_input {
 
 /* A line found in the bytes that were read. */
 typedef struct found_line {
-    size_t len; /* including its newline */
+    size_t len; /* length of the line, including its newline */
     bool cut;   /* only the first bytes of the line are there */
 } found_line;
 

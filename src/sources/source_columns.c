@@ -35,8 +35,8 @@
 
 /* === row digest ===
  *
- * Digests the rows of a stream while a reader of the stream gets them. Each array passes through here, and a
- * table stream borrows it on the way.
+ * Digests the rows of a stream while a reader of the stream gets them. Each array passes through
+ * here, and a table stream borrows it on the way.
  *
  *     inner  ->  array  ->  reader
  *                  |  on its way
@@ -56,7 +56,7 @@
 struct bm_row_digest {
     struct ArrowArrayStream inner;
     bm_record_rules rules;
-    bm_table_stream table; /* its stream delivers `passing` */
+    bm_table_stream table; /* table.stream delivers `passing` */
     struct ArrowArray passing;
     bm_stream_hash *hash;
     bm_buf joined;
@@ -385,13 +385,13 @@ typedef struct columns {
     size_t n_held, cap_held, next_held;
     bool all_held;
     bool numbers_ids;       /* repeated ids are numbered, so all ids become texts */
-    bm_shared_table *table; /* NULL: no table is open, or its chunks are held */
-    bool inside;            /* a table is open, or chunks of it are held */
+    bm_shared_table *table; /* NULL: no table is open, or the chunks of the table are held */
+    bool inside;            /* a table is open, or the chunks of a table are held */
     size_t file;            /* index of the open table's file, or of the next file to open */
     bool begun;
     bm_range_turns turns;
-    bm_row_range *range; /* parts of this range are being handed out; NULL: none */
-    uint32_t part;       /* number of the next part of this range */
+    bm_row_range *range; /* the range whose parts are being handed out; NULL: none */
+    uint32_t part;       /* number of the next part of `range` */
     uint64_t in_order;   /* rows before this row number are read in order */
     /* the chunk whose rows are delivered; NULL: the next chunk has to be read */
     bm_table_chunk *chunk;

@@ -33,8 +33,8 @@ typedef struct bm_row_range {
     atomic_size_t users;
     bm_shared_table *table;
     bm_table_range at;
-    size_t file;         /* index of its file in the source */
-    uint64_t bytes_read; /* stored bytes of all files before this one */
+    size_t file;         /* index of the range's file in the source */
+    uint64_t bytes_read; /* stored bytes of all files before the range's file */
     uint32_t number;     /* number of the range's chunk (bm_table_chunk.number) */
     uint32_t n_parts;
     pthread_mutex_t lock;

@@ -52,7 +52,7 @@ typedef struct bytes_head {
 
 typedef struct sorted_run {
     unsigned level;  /* level of the run, which determines its file */
-    uint64_t offset; /* offset of the run's first block in this file */
+    uint64_t offset; /* offset of the run's first block in the file of `level` */
     uint64_t bytes;  /* bytes of all records of the run */
     /* used while merging: */
     uint64_t n_read; /* bytes read from the file so far */

@@ -64,8 +64,8 @@ typedef struct bm_store_counts {
     uint64_t documents;            /* documents that are present */
     uint64_t removed;              /* removed documents, which compact would drop */
     uint64_t empty;                /* documents without shingles, for any reason */
-    uint64_t unreadable;           /* documents without shingles because they are in another encoding (text/shingler.h) */
-    uint64_t short_docs;           /* documents without shingles because they are too short for one (BM_SHORT_SKIP) */
+    uint64_t unreadable;           /* empty documents in another encoding (text/shingler.h) */
+    uint64_t short_docs;           /* empty documents too short for a shingle (BM_SHORT_SKIP) */
     uint64_t shingles, text_bytes; /* sums over all documents */
     uint64_t next_number;          /* documents + removed */
     uint64_t next_id; /* greater than any number that was ever an id (model/ids.h), even of a

@@ -104,7 +104,7 @@ struct bm_run_writer {
     bm_store *store;
     bm_store_run run;
     uint32_t table;   /* the table to which entries are being added */
-    uint64_t entries; /* entries added to this table so far */
+    uint64_t entries; /* entries added to `table` so far */
     bm_posting *list; /* entries of the table's next piece */
     size_t n, cap;
 };

@@ -58,7 +58,8 @@ typedef struct bm_joined {
     bool ascii;      /* no byte >= 0x80 so far */
     bool odd;        /* the text may contain U+FFFD or a control character (unreadable.h) */
     bool unreadable; /* the text is unreadable, so nothing was joined */
-    bool after_base; /* a state for `invisible` (bm_char_is_kept); not used where after_sep suffices (join_exact.c) */
+    bool after_base; /* a state for `invisible` (bm_char_is_kept); not used where after_sep suffices
+                      * (join_exact.c) */
 } bm_joined;
 
 /* Count the words of joined text, which must be for word shingles. Counting stops at `most`. */

@@ -125,7 +125,8 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
         else if (corpus->rep[row] != row) {
             to->identical++;
             to->identical_pairs +=
-                ++copies[corpus->rep[row]]; /* the copy makes a pair with the first document, and with each earlier copy */
+                ++copies[corpus->rep[row]]; /* the copy makes a pair with the first document,
+                                             * and with each earlier copy */
         }
     }
     bm_free(copies);
