@@ -22,9 +22,9 @@ typedef struct bm_remote bm_remote;
  * is missing. */
 bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
 void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
-/* Let blocks take a part of `memory` (0: any amount), for `threads` reading threads. *bytes becomes
- * the size of this part. Call this while no thread reads. Before the first call, blocks take 8
- * MiB. */
+/* Let blocks take a part of `memory` (0: no limit), but no more than `threads` reading threads can
+ * use. *bytes becomes the size of this part. Call this while no thread reads. Before the first
+ * call, blocks take 8 MiB. */
 bm_status bm_remotes_grant(bm_remotes *remotes, uint32_t threads, uint64_t memory, uint64_t *bytes,
                            bm_error *err);
 /* Announce that the file will be opened and read after the files that were announced before. From
@@ -37,10 +37,10 @@ struct bm_remote_page;
 bm_status bm_remotes_page(bm_remotes *remotes, const char *address, const char *name,
                           struct bm_remote_page *page, bm_error *err);
 
-/* Open the file by requesting its first bytes. If the server does not send parts of files, a
- * nameless copy is made in the directory `copy_dir`. BM_ERR_IO: the file cannot be reached, the
- * server refuses it, or there is no space for the copy. BM_ERR_INPUT: copying broke off.
- * BM_ERR_CANCELLED, BM_ERR_NOMEM. */
+/* Open the file by requesting its first bytes. If the server does not send parts of files, and the
+ * file is longer than these bytes, a nameless copy is made in the directory `copy_dir`. BM_ERR_IO:
+ * the file cannot be reached, the server refuses it, or there is no space for the copy.
+ * BM_ERR_INPUT: copying broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
 bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
                          bm_remote **out, bm_error *err);
 uint64_t bm_remote_size(const bm_remote *remote);

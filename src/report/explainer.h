@@ -159,8 +159,8 @@ typedef struct bm_explainer {
 } bm_explainer;
 
 /* --- explain.c --- */
-/* Open the report, check that groups.jsonl is the file that the report lists, and read how pairs
- * were found. */
+/* Open the report. Unless the directory is from `overlap` or has results for parts of documents,
+ * also check that groups.jsonl is the file that the report lists, and read how pairs were found. */
 bm_status bm_explain_open(bm_explainer *e, bm_error *err);
 /* Find the groups of n ids. 0: the id is in no group. */
 bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
@@ -171,21 +171,21 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
 /* --- explain.c --- */
 /* Find the pairs of the group's documents. */
 bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
-/* Set the similarity of e->a and e->b. It comes from their link or, if they have none, is measured
- * from the inputs like the directory's pairs. If the inputs cannot be read, log a warning and set
- * NAN. */
+/* Set the similarity of e->a and e->b. It comes from their link. If they have none, it is measured
+ * from the inputs like the directory's pairs, unless bm_explain_pairs has read the inputs, and so
+ * measured it already. If the inputs cannot be read, log a warning and set NAN. */
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 
 /* --- explain.c --- */
-/* Find the longest run that e->a and e->b have in common, from the inputs. If the inputs cannot be
- * read, log a warning and leave the run unknown. */
+/* Find the longest run that e->a and e->b have in common, from the inputs. If e->a is e->b, do
+ * nothing. If the inputs cannot be read, log a warning and leave the run unknown. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
 /* Find the longest run that two texts have in common. */
 bm_status bm_shared_run_find(const bm_text_options *options, const bm_str texts[2],
                              bm_shared_run *out, bm_error *err);
 /* If `status` means that the inputs cannot be read again, log that `what` is not known, and return
- * BM_OK. */
+ * BM_OK. Otherwise return `status`; if it is a failure, *err becomes *inner. */
 bm_status bm_explain_forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
                                     const char *what, bm_error *err);
 

@@ -310,10 +310,10 @@ void bm_page_reset(bm_page *page);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
 /* Return the facts and the text of a shown document. For a known document, both are empty. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
-/* Add a document to the shown documents. *number becomes its number. */
+/* Add a document to the shown documents, unless it is one already. *number becomes its number. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
-/* Read the facts from report.json. BM_ERR_FORMAT: it is not a report of dedup, or has values that
- * dedup never writes. */
+/* Read the facts from report.json. BM_ERR_FORMAT: it is a report of neither dedup nor overlap, or
+ * has values that they never write. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 /* Read the tables. BM_ERR_FORMAT: the message names the file and the line. BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
@@ -321,7 +321,8 @@ bm_status bm_page_read_tables(bm_page *page, bm_error *err);
  * any length is missing, only what_if.why_no_stars is set. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
-/* Read the sample's labels. BM_ERR_INPUT: the message names the file, the line and the id. */
+/* If the options name a file of labels for the sample, read it. BM_ERR_INPUT: the message names the
+ * file, the line and the id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
 /* A bm_page_least keeps the offered pairs of least rank, with their ids. The rank is the
@@ -353,7 +354,7 @@ typedef struct bm_page_offer {
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
 /* Check which inputs are unchanged. If the texts of an input cannot be shown, sources[i].gone
- * becomes the reason. */
+ * becomes the reason. A table in memory is not checked. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
 /* Read the unchanged inputs until all wanted documents are found. Wanted are shown documents,
  * members of the graph, and, if what_if.lengths is allocated, documents whose lengths are needed.
@@ -362,13 +363,14 @@ bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
 
-/* Load the members of the graph. If pairs.tsv exists, also load the links. */
+/* Load the members of the graph. If pairs.tsv exists, also load the links. If there can be no
+ * graph, graph.why_not becomes the reason. */
 bm_status bm_page_graph_load(bm_page *page, bm_error *err);
 /* If the members' shingles were read, compute the links from them. If any shingles are missing,
- * there are no links. */
+ * there are no links, and graph.why_not becomes the reason. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
 /* Find bridges, articulation points and the weakest links. Choose the nodes to draw, and set their
- * coordinates. */
+ * coordinates. If graph.why_not is set, do nothing. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
 
 /* --- page_overlap.c --- */

@@ -234,7 +234,7 @@ static void move(const force *forces, size_t n, double heat, bm_page_node *nodes
     }
 }
 
-/* Scale x and y, each independently, to 0 … 1. If all nodes have the same x or y, it becomes .5. */
+/* Scale x and y, each independently, to 0 … 1. An x or y that all nodes share becomes .5. */
 static void fit(bm_page_node *nodes, size_t n)
 {
     force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};

@@ -58,7 +58,8 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
  * without bm_npy_writer_keep_sum, it becomes {0}. */
 bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_hash128 *sum, bm_error *err);
 /* Append rows. `row_bytes` is the size that the caller expects a row to have. BM_ERR_INTERNAL: the
- * rows of the array have another size. */
+ * rows of the array have another size, or no more rows may be written
+ * (bm_npy_writer_compare_late). */
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err);
 /* Write the rows from `first` to first+n_rows-1. Several threads may call this at once, but no

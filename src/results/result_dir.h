@@ -31,7 +31,7 @@ typedef struct bm_result_dir {
 /* Check that `dedup` wrote the directory. BM_ERR_FORMAT, naming `path`: it did not. */
 bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err);
 
-/* Were lines or paragraphs compared instead of documents? */
+/* Were lines, paragraphs or spans compared instead of documents? */
 bool bm_result_is_of_units(const bm_manifest *manifest);
 /* Did `overlap` write the directory? */
 bool bm_result_is_overlap(const bm_manifest *manifest);

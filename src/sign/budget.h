@@ -32,7 +32,8 @@ uint64_t bm_budget_rows(const bm_budget *budget);
 /* The least `total` that leaves `rows` bytes for rows. Meant for a budget that leaves less. */
 uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
 /* The most bytes of computed draws for weighted elements that each thread may keep. All threads
- * together may keep a 32nd of `total`. */
+ * together may keep a 32nd of `total`, and each thread at most a fixed amount, which it also gets
+ * if `total` is 0. */
 size_t bm_budget_kept(uint64_t total, uint32_t threads);
 /* The number of places in the ring of the ingest: the most batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);

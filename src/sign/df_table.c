@@ -292,8 +292,8 @@ out:
     return status;
 }
 
-/* For n hashes, set df[i] to the number of documents that have hashes[i]: 1 if it is not listed.
- * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* For n hashes, set df[i] to the number of documents that have hashes[i], which is 1 for a hash
+ * that is not listed. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 static bm_status df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                                   uint32_t *df, bm_error *err)
 {

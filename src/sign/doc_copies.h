@@ -43,7 +43,8 @@ typedef struct bm_doc_copies {
     size_t n;                            /* number of distinct content hashes */
 } bm_doc_copies;                         /* {0} is empty */
 
-/* Mark n rows from `first` on as documents that are no copies. Their sizes must be set. */
+/* Mark n rows from `first` on as documents that are no copies. Documents without shingles are
+ * marked to be skipped, unless band keys are given. Sizes must be set. */
 void bm_doc_copies_begin(const bm_doc_copies *copies, size_t first, size_t n);
 /* Store sizes and content hashes of the first n documents of the batch in the rows from `first`,
  * and call bm_doc_copies_begin for these rows. Any thread. */

@@ -580,7 +580,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 /* --- a batch that is alone --- */
 
 /* Called after the shingler returned BM_ERR_NOMEM. If the document does not fit into the shingler's
- * limit, report this; otherwise *err stays. `held`: bytes that the document's record still
+ * limit, report this; otherwise *err stays as it is. `held`: bytes that the document's record still
  * takes. */
 static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
                                  bm_error *err)
@@ -931,9 +931,9 @@ static void replace_batches(device_run *run)
     }
 }
 
-/* Stop using a dead device. Its work is ended first, since it may still write into its buffers; if
- * it is stuck, its batches are replaced. It is closed only with the device set, since other threads
- * may still use its places. */
+/* Stop using a dead device. Its work is ended first, since it may still write into its buffers. The
+ * batches of a stuck device are replaced. The device is closed only with the device set, since
+ * other threads may still use its places. */
 static void stop(device_run *run)
 {
     bm_backend *backend = run->device->backend;

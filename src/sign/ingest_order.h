@@ -137,7 +137,8 @@ void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
 /* For workers: put a finished batch into its place in the ring (NULL: there is no batch). Then do
  * all steps that can be done. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
-/* For workers, at the end: do steps until all n batches are done, or the ingest stops. */
+/* For workers, at the end: do steps until all n batches are done, or the ingest stops. After a
+ * stop, batches that may still be put are put first. */
 void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);
 /* End the ingest with a failure of batch number n (0 if it belongs to no batch). If an earlier
  * batch has failed, its failure stays. */

@@ -112,7 +112,8 @@ typedef struct bm_arrow_column {
 bm_arrow_column_type bm_arrow_column_type_of(const struct ArrowSchema *schema);
 /* The name of a type, such as "int64". For some types, the format string, which is borrowed. */
 const char *bm_arrow_column_type_name(const struct ArrowSchema *schema);
-/* Are cells of this type texts or bytes? */
+/* Are cells of this type texts or bytes? Also true for the null type, which has only missing
+ * cells. */
 bool bm_arrow_column_is_text(bm_arrow_column_type type);
 /* Open the column at this path, and check that all its rows can be read. Returns NULL, or a
  * description of the error in the array. Borrows the array. */

@@ -23,7 +23,7 @@ typedef struct bm_journal bm_journal;
  * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err);
 /* Open the journal at `path` for reading and appending. BM_ERR_FORMAT: a line other than the last
- * is invalid. BM_ERR_IO. */
+ * is invalid, or this is no regular file, or one of more than 1 GiB. BM_ERR_IO. */
 bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_error *err);
 /* Append a line. When this returns, the line was passed to the system, but not synced.
  * BM_ERR_INTERNAL: the text contains LF. */

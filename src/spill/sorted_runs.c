@@ -177,8 +177,8 @@ static uint64_t key_of(const char *bytes, size_t len)
     return key;
 }
 
-/* Compare two byte keys whose first eight bytes are equal, and then their numbers. `x` and `y` are
- * their heads. */
+/* Compare two byte keys whose first eight bytes are equal; if the keys are equal, compare their
+ * numbers. `x` and `y` are their heads. */
 static int compare_bytes(const char *x, const char *y)
 {
     const bytes_head a = head_of(x), b = head_of(y);

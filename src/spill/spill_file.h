@@ -147,6 +147,6 @@ uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, includi
 uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage the file */
 
-/* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not. If the free space is
- * unknown, BM_OK. */
+/* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not, or cannot be examined.
+ * If the file system does not report its free space, BM_OK. */
 bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);

@@ -263,7 +263,8 @@ typedef struct bm_posting_piece {
  * match the size. */
 bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared,
                            bm_posting_piece *out);
-/* Does the block that contains entry i match its sum? */
+/* Does the block that contains entry i match its sum? Always true for a small piece, because the
+ * sum of its head covers all entries. */
 bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i);
 /* Return entry i, i < head.n. The sum of its block is not checked. */
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);

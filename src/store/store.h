@@ -114,8 +114,8 @@ bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm
  * file. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* Close the store. All its views must be closed before. Uncommitted changes are lost. NULL is
- * fine. */
+/* Close the store. All its views must be closed before. Uncommitted changes are lost. If several
+ * calls of bm_store_open returned this store, only the last close has an effect. NULL is fine. */
 void bm_store_close(bm_store *store);
 /* The facts of the index. They are valid while the store is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);

@@ -21,8 +21,9 @@
 
 /* --- open and close --- */
 
-/* Set v->removed to the bits of removed documents. The bits are in the map of the file, or are
- * copied from the writer `w`. If no document was removed, v->removed stays NULL. */
+/* Set v->removed to the bits of removed documents. If the writer `w` has removed documents, its
+ * bits are copied. Otherwise the bits are in the map of the file, or v->removed stays NULL because
+ * no document was removed. */
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;

@@ -17,7 +17,7 @@ bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err
 void bm_store_view_close(bm_store_view *view); /* NULL is fine */
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
 /* Does the view still show the last commit of the index? This is cheap: only the record of the last
- * commit is read. */
+ * commit is read. Also true if that cannot be read, or if the index is an unnamed file. */
 bool bm_store_view_is_last(const bm_store_view *view);
 /* Has another file taken the path of the index, after compact or a new build? Views of this store
  * keep showing the old file; bm_store_open opens the new one. */

@@ -18,7 +18,7 @@ bm_join_rules bm_join_rules_of(const bm_text_options *options);
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
 /* Begin a new document. The memory is used again. */
 void bm_joined_begin(bm_joined *joined);
-/* End a document. If it ends with a separator, drop that. */
+/* End a document. Under BM_JOIN_SPACE and BM_JOIN_ALNUM, if it ends with a separator, drop that. */
 void bm_joined_end(bm_joined *joined, bm_join_rule rule);
 void bm_joined_reset(bm_joined *joined);
 /* Call this after the fast path has joined text. `byte` is the last byte that it read. */

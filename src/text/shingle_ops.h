@@ -106,5 +106,6 @@ extern const bm_shingle_ops bm_shingle_ops_neon;
 
 /* shingle_choose -- finds the inner loops of an instruction set. */
 
-/* The loops for `isa`, which this processor must have. */
+/* The loops for `isa`, which this processor must have. If there are no loops for it, the scalar
+ * ones. */
 const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa);

@@ -17,9 +17,9 @@
 /* The path of the file of stop words, in options that are not loaded yet; NULL: no file. */
 const char *bm_stop_words_path(const bm_text_options *options);
 /* In `options` (types.h), replace the name of the list by the list itself. If the shingles are not
- * stop word shingles, replace it by NULL. If the list comes from a file, *owned becomes its memory,
- * which the caller frees; otherwise *owned becomes NULL. The options must be valid. BM_ERR_INPUT:
- * the message names the line of the file. BM_ERR_IO. */
+ * stop word shingles, replace it by NULL. If the list comes from a file, and is not the English
+ * one, *owned becomes its memory, which the caller frees; otherwise *owned becomes NULL. The
+ * options must be valid. BM_ERR_INPUT: the message names the line of the file. BM_ERR_IO. */
 bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
 /* If the list of loaded options is neither English nor *owned already, copy it to *owned, and free
  * the old *owned. */
