@@ -267,13 +267,14 @@ class Plan:
 def _members(found: Any) -> Any:
     """Return a row for each document of a group, as `Plan.dedup` does."""
     pa = _files.arrow()
-    groups, removed = _files.group_lines(found.path / "groups.jsonl"), found.removed
-    sizes = _integers((len(g["members"]) for g in groups), len(groups))
-    row = _integers((int(id) for g in groups for id in g["members"]), int(sizes.sum()))
+    groups, removed = _groups(found.path / "groups.jsonl"), found.removed
+    members = groups.column("members").combine_chunks()
+    sizes = numbers(members.value_lengths()).astype(np.int64)
+    row = numbers(members.flatten().cast(pa.int64()))
     firsts = np.minimum.reduceat(row, np.cumsum(sizes) - sizes) if len(row) else row
-    kept = np.repeat(_integers((-1 if g["kept"] is None else int(g["kept"]) for g in groups), len(groups)), sizes)
+    kept = np.repeat(numbers(groups.column("kept").cast(pa.int64()), -1), sizes)
     # Groups with known documents keep no document of their own.
-    outside = np.repeat(np.array(["known" in g for g in groups], dtype=bool), sizes)
+    outside = np.repeat(flags(groups.column("known").is_valid()), sizes)
     jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
     reasons = pa.nulls(len(row), pa.string())
     if len(removed):
@@ -300,8 +301,18 @@ def _members(found: Any) -> Any:
     )
 
 
-def _integers(values: Iterable[int], n: int) -> Array:
-    return np.fromiter(values, np.int64, n)
+def _groups(path: pathlib.Path) -> Any:
+    """Read the columns kept, members and known of groups.jsonl. Arrow reads a group of millions without an object for each."""
+    pa = _files.arrow()
+    from pyarrow import json
+
+    schema = pa.schema([("kept", pa.string()), ("members", pa.list_(pa.string())), ("known", pa.list_(pa.string()))])
+    size = path.stat().st_size
+    if size == 0:
+        return schema.empty_table()
+    read = json.ReadOptions(use_threads=False, block_size=min(size + 1, (1 << 31) - 1))
+    parse = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    return json.read_json(path, read, parse)
 
 
 def _column(batch: Any, name: str) -> Any:
