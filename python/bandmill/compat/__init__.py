@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other libraries' interfaces, on this engine: one import changes, the rest of a program stays."""
+"""The interfaces of other libraries, implemented by this one. A program changes one import, and nothing else."""

@@ -16,13 +16,15 @@ Array = np.ndarray[Any, Any]
 
 
 class MinHashLSHForest:
-    """An index that gives the keys of the sketches most alike, by the longest beginnings of ``l`` bands that they share.
+    """An index that finds the sketches most similar to a query. The more first values of one of ``l`` bands a sketch shares
+    with the query, the more similar it counts.
 
-    ``num_perm``: hash values of a sketch at least. Raises ValueError: what is out of range.
+    ``num_perm``: least number of hash values of a sketch, rounded down to a multiple of ``l``. Raises ValueError: an argument
+    is out of range.
     """
 
     def __init__(self, num_perm: int = 128, l: int = 8) -> None:  # noqa: E741
-        """An empty index."""
+        """Make an empty index."""
         if l <= 0 or num_perm <= 0:
             raise ValueError("num_perm and l must be positive")
         if l > num_perm:
@@ -41,9 +43,9 @@ class MinHashLSHForest:
         return scheme_beside(minhash, self._shared_scheme)
 
     def add(self, key: Hashable, minhash: Any) -> None:
-        """Adds a sketch under a key; `index` lets queries find it.
+        """Add a sketch under a key. Queries find it only after a call of `index`.
 
-        Raises ValueError: the key is there, or the sketch does not fit.
+        Raises ValueError: the key is there already, or the sketch does not fit.
         """
         self._shared_scheme = self._check(minhash)
         if key in self.keys:
@@ -53,11 +55,11 @@ class MinHashLSHForest:
             table[band].append(key)
 
     def index(self) -> None:
-        """Makes all that was added ready for queries."""
+        """Let queries find all sketches that were added so far."""
         self.sorted_hashtables = [sorted(table) for table in self.hashtables]
 
     def _query(self, minhash: Any, r: int, b: int) -> Iterator[Hashable]:
-        """Return keys that share the first ``r`` values of one of ``b`` bands, table by table."""
+        """Yield the keys that share the first ``r`` values of any band, table by table. ``b`` is only checked: 1 to ``l``."""
         if r > self.k or r <= 0 or b > self.l or b <= 0:
             raise ValueError("r or b is out of range")
         for bands, table, (start, _) in zip(self.sorted_hashtables, self.hashtables, self.hashranges):
@@ -68,7 +70,7 @@ class MinHashLSHForest:
                 yield from table[bands[at]]
 
     def query(self, minhash: Any, k: int) -> list[Hashable]:
-        """At most ``k`` keys, about those most alike, in no order.
+        """Return at most ``k`` keys, approximately those of the most similar sketches, in no order.
 
         Raises ValueError: k is not positive, or the sketch does not fit.
         """
@@ -84,9 +86,9 @@ class MinHashLSHForest:
         return list(found)
 
     def get_minhash_hashvalues(self, key: Hashable) -> Array:
-        """The hash values that stand under a key.
+        """Return the hash values that are stored under a key: those of whole bands.
 
-        Raises KeyError: it is not there; ValueError: they are of no width that is known.
+        Raises KeyError: the key is not there; ValueError: the stored bytes are not values of 4 or 8 bytes.
         """
         if self.keys.get(key) is None:
             raise KeyError(f"the key {key!r} is not there")
@@ -98,11 +100,11 @@ class MinHashLSHForest:
         return values
 
     def is_empty(self) -> bool:
-        """Whether no query can find anything."""
+        """Return whether queries find nothing: no sketch was added, or `index` was not called after the first one."""
         return any(len(bands) == 0 for bands in self.sorted_hashtables)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the key was added."""
+        """Return whether the key was added, with or without a call of `index`."""
         return key in self.keys
 
 
@@ -111,11 +113,12 @@ def _swapped(values: Any) -> bytes:
 
 
 class MinHashLSHEnsemble:
-    """An index that gives the keys of sets which hold at least the share ``threshold`` of a query.
+    """An index that finds the sets which hold at least the share ``threshold`` of a query.
 
-    Sets are divided by size among ``num_part`` partitions; each has an index for every number of rows, of at most ``m``, that
-    is best for some ratio of sizes. ``weights``: of what is found wrongly and of what is missed, which sum to 1.
-    ``storage_config``, ``prepickle``: as of MinHashLSH. Raises ValueError: what is out of range.
+    Sets are divided by size among ``num_part`` partitions. For several ratios of sizes, the best numbers of bands and rows are
+    computed, with at most ``m`` rows. A partition has an index for each of these numbers of rows. ``weights``: the weights of
+    wrongly found and of missed sets; their sum is 1. ``storage_config``, ``prepickle``: as in MinHashLSH. Raises ValueError: an
+    argument is out of range.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class MinHashLSHEnsemble:
         storage_config: dict[str, Any] | None = None,
         prepickle: bool | None = None,
     ) -> None:
-        """An empty index."""
+        """Make an empty index."""
         if threshold > 1.0 or threshold < 0.0:
             raise ValueError("threshold must be in [0.0, 1.0]")
         if num_perm < 2:
@@ -153,9 +156,10 @@ class MinHashLSHEnsemble:
         self.uppers: list[Any] = [None] * num_part
 
     def index(self, entries: Iterable[tuple[Hashable, Any, int]]) -> None:
-        """Adds all sets, once: a key, a sketch and a size each.
+        """Add all sets, each as a key, a sketch and a size. This can be done only once.
 
-        Raises ValueError: there are some already, there are none, or a size is not positive.
+        Raises ValueError: the index has sets already, or ``entries`` is empty, or a size is not positive (not checked if
+        ``entries`` is a list).
         """
         if not self.is_empty():
             raise ValueError("an index that is not empty takes no more")
@@ -177,7 +181,10 @@ class MinHashLSHEnsemble:
                 lsh.insert(key, minhash)
 
     def query(self, minhash: Any, size: int) -> Iterator[Hashable]:
-        """The keys, partition by partition. ``size``: of the query's set. Raises ValueError: the sketch does not fit."""
+        """Yield the keys of sets that may hold the share, partition by partition. ``size``: the size of the query's set.
+
+        Raises ValueError: the sketch does not fit.
+        """
         for upper, indexes in zip(self.uppers, self.indexes):
             if upper is not None:
                 at = int(np.searchsorted(self.xqs, float(upper) / float(size), side="left"))
@@ -185,11 +192,11 @@ class MinHashLSHEnsemble:
                 yield from indexes[r]._query_b(minhash, b)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the key is there."""
+        """Return whether the key is there."""
         return any(key in lsh for indexes in self.indexes for lsh in indexes.values())
 
     def is_empty(self) -> bool:
-        """Whether there is no key."""
+        """Return whether the index has no key."""
         return all(lsh.is_empty() for indexes in self.indexes for lsh in indexes.values())
 
 
@@ -197,17 +204,18 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(100)
 
 
 def _best_bands(threshold: float, num_perm: int, m: int, xq: float, found: float, missed: float) -> tuple[int, int]:
-    """Return the (b, r), r at most ``m``, with the least weighted sum of the areas of wrongly found and of missed sets.
+    """Return the b and r, with r at most ``m``, for which the weighted sum of two areas is least. One is the area under the
+    chance that a set below the threshold is found; the other is that under the chance that a set above it is missed.
 
-    ``xq``: the size of a set divided by that of the query, so that a set of containment t has the similarity t / (1 + xq - t).
+    ``xq``: the size of a set divided by the size of the query. A set of containment t then has the similarity t / (1 + xq - t).
     Gauss's rule with a hundred points gives the areas to the last digits. Of equal sums, the first is chosen.
     """
     most = min(xq, 1.0)
     r = np.arange(1, m + 1)
 
     def lost(start: float, end: float) -> tuple[Array, Array]:
-        """Return, at points of an interval, the chance that one band does not match, for every r; and the weights of the
-        points.
+        """Return two arrays for the points of an interval: for every r, the chances that one band does not match; and the
+        weights of the points.
         """
         t = start + (end - start) * (_POINTS + 1) / 2
         return 1 - (t / (1 + xq - t)) ** r[:, None], _WEIGHTS * (end - start) / 2
@@ -238,7 +246,7 @@ def _partitions(sizes: Array, counts: Array, n: int) -> list[tuple[Any, Any]]:
     for u in range(m):
         parts = (float(sizes[u]) - sizes[: u + 1]) / float(sizes[u]) * counts[: u + 1]
         one[: u + 1, u] = [np.sum(parts[start:]) for start in range(u + 1)]
-    costs = {1: one[0]}  # by number of partitions: cost of all sizes up to one
+    costs = {1: one[0]}  # for each number of partitions: the cost of all sizes up to each size
     for p in range(2, n):
         costs[p] = np.zeros(m)
         for u in range(p - 1, m):

@@ -15,12 +15,14 @@ _BY_CODE = {kind.code: kind for kind in SCHEMES.values() if kind.affine}
 
 
 class LeanMinHash(MinHash):
-    """A MinHash of hash values, seed and scheme alone, which takes no more items.
+    """A MinHash that has only hash values, seed and scheme. No items can be added.
 
-    Of ``minhash``, or of ``seed``, ``hashvalues`` and ``scheme``. Raises ValueError: neither is whole, or they do not fit.
+    It is made from ``minhash``, or from ``seed``, ``hashvalues`` and ``scheme``. Raises ValueError: one of these three is
+    missing, ``scheme`` differs from that of ``minhash``, or the values do not fit the scheme.
 
-    Its bytes are a seed (int64), a number (int32) and the values: of ``legacy`` the number of uint32 that follow, of the others
-    that number negated, then a byte for the scheme (1 affine32, 2 affine64), then uint32 or uint64.
+    In serialised form it is the seed (int64), the number of values (int32) and the values. With ``legacy`` the values are
+    uint32. With the other schemes the number is negated, and a byte for the scheme follows (1: affine32, with uint32 values;
+    2: affine64, with uint64 values).
     """
 
     __slots__ = ("hashvalues", "scheme", "seed")
@@ -32,7 +34,7 @@ class LeanMinHash(MinHash):
         hashvalues: Any = None,
         scheme: str | None = None,
     ) -> None:
-        """Shares nothing with what it is made of."""
+        """Copy the values."""
         if minhash is not None:
             if scheme is not None and scheme != minhash.scheme:
                 raise ValueError(f"scheme {scheme!r} beside a MinHash of scheme {minhash.scheme!r}")
@@ -53,11 +55,11 @@ class LeanMinHash(MinHash):
             raise ValueError("hashvalues must not be empty")
 
     def update(self, b: Any) -> None:
-        """Raises TypeError: it takes no items."""
+        """Raise TypeError, because no items can be added."""
         raise TypeError("a LeanMinHash takes no items")
 
     def copy(self) -> LeanMinHash:
-        """Another of the same state."""
+        """Return a copy."""
         return _lean(self.seed, self.hashvalues, self.scheme)
 
     def _format(self, byteorder: str) -> str:
@@ -65,13 +67,13 @@ class LeanMinHash(MinHash):
         return f"{byteorder}qi{'B' if kind.affine else ''}{len(self)}{kind.letter}"
 
     def bytesize(self, byteorder: str = "@") -> int:
-        """How many bytes ``serialize`` fills. ``byteorder``: as of the module struct."""
+        """Return how many bytes `serialize` fills. ``byteorder``: as in the module struct."""
         return struct.calcsize(self._format(byteorder))
 
     def serialize(self, buf: Any, byteorder: str = "@") -> None:
-        """Writes its bytes at the beginning of ``buf``.
+        """Write the serialised form to the beginning of ``buf``.
 
-        Raises ValueError: too small a buffer.
+        Raises ValueError: the buffer is too small.
         """
         if len(buf) < self.bytesize(byteorder):
             raise ValueError("the buffer is too small for this MinHash")
@@ -81,31 +83,31 @@ class LeanMinHash(MinHash):
 
     @classmethod
     def deserialize(cls, buf: Any, byteorder: str = "@") -> LeanMinHash:
-        """One of its bytes.
+        """Make a LeanMinHash from its serialised form.
 
-        Raises struct.error: too few of them; ValueError: an unknown scheme.
+        Raises struct.error: there are too few bytes; ValueError: the scheme is unknown.
         """
         return _lean(*_read(buf, byteorder))
 
     def __getstate__(self) -> bytearray:
-        """Its bytes."""
+        """Return the serialised form."""
         buf = bytearray(self.bytesize())
         self.serialize(buf)
         return buf
 
     def __setstate__(self, buf: Any) -> None:
-        """Of its bytes."""
+        """Fill the object from its serialised form."""
         self._take(*_read(buf, "@"))
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Of scheme, seed and values."""
+        """Return a hash of scheme, seed and values."""
         return hash((self.scheme, self.seed, tuple(self.hashvalues)))
 
     @classmethod
     def union(cls, *lmhs: MinHash) -> LeanMinHash:
-        """The union of two or more.
+        """Return the union of two or more sketches.
 
-        Raises ValueError: fewer than two, or other permutations.
+        Raises ValueError: there are fewer than two, or they have different permutations.
         """
         first, values = union_of(lmhs)
         return _lean(first.seed, values, first.scheme)
@@ -118,7 +120,7 @@ def _lean(seed: Any, values: Any, scheme: str) -> LeanMinHash:
 
 
 def _read(buf: Any, byteorder: str) -> tuple[int, np.ndarray[Any, Any], str]:
-    """Return seed, values and scheme."""
+    """Return seed, values and scheme from the serialised form."""
     head = f"{byteorder}qi"
     buf = memoryview(buf)
     seed, count = struct.unpack_from(head, buf, 0)
@@ -133,19 +135,20 @@ def _read(buf: Any, byteorder: str) -> tuple[int, np.ndarray[Any, Any], str]:
 
 
 class bBitMinHash:
-    """The lowest ``b`` bits of each hash value of a MinHash, which are compared and pickled, and nothing else.
+    """The lowest ``b`` bits of each hash value of a MinHash. A bBitMinHash can only be compared and pickled.
 
-    ``r``: the share of all items that the set has, as far as it is known; 0: next to nothing. Raises ValueError: b is not in
-    0 to 32, or r above 1.
+    ``r``: the share of all items that is in the set, as far as this is known; 0: the share is tiny. Raises ValueError: b is not
+    in 0 to 32, r is above 1, or the scheme is unknown.
 
-    Its bytes, the state of a pickle, are little-endian: seed (int64), b (uint8), r (float64), the number of values and the
-    scheme as in a LeanMinHash; then uint64 that hold values of 1, 2, 4, 8, 16 or 32 bits each, the first one highest.
+    The state in a pickle is little-endian: seed (int64), b (uint8), r (float64), then the number of values and the scheme as in
+    a LeanMinHash, then words of 64 bits. A word has values of 1, 2, 4, 8, 16 or 32 bits, with the first value in its highest
+    bits.
     """
 
     __slots__ = ("b", "hashvalues", "r", "scheme", "seed")
 
     def __init__(self, minhash: Any, b: int = 1, r: float = 0.0) -> None:
-        """Of a sketch that has a scheme."""
+        """Copy the bits from a sketch that has a scheme."""
         b, r = int(b), float(r)
         if not 0 <= b <= 32:
             raise ValueError("b must be in [0, 32]")
@@ -159,7 +162,7 @@ class bBitMinHash:
         return self.scheme, self.seed, self.b, self.r
 
     def __eq__(self, other: object) -> bool:
-        """Whether all of it is the same."""
+        """Return whether type, scheme, seed, b, r and values are the same."""
         if type(self) is not type(other) or not isinstance(other, bBitMinHash):
             return False
         return self._facts() == other._facts() and np.array_equal(self.hashvalues, other.hashvalues)
@@ -167,9 +170,9 @@ class bBitMinHash:
     __hash__ = None  # type: ignore[assignment]
 
     def jaccard(self, other: bBitMinHash) -> float:
-        """The similarity of the two sets, estimated.
+        """Estimate the similarity of the two sets. The estimate may be less than 0.
 
-        Raises ValueError: another b, scheme or seed.
+        Raises ValueError: b, scheme or seed differ.
         """
         if (self.b, self.scheme, self.seed) != (other.b, other.scheme, other.seed):
             raise ValueError("cannot compare bBitMinHash of different b, schemes or seeds")
@@ -194,12 +197,12 @@ class bBitMinHash:
         return "<qBdiB" if SCHEMES[self.scheme].affine else "<qBdi", slot, -(-n * slot // 64)
 
     def bytesize(self) -> int:
-        """How many bytes its state has."""
+        """Return how many bytes the state in a pickle has."""
         head, _, words = self._layout(self.hashvalues.size)
         return struct.calcsize(f"{head}{words}Q")
 
     def __getstate__(self) -> bytearray:
-        """Its bytes."""
+        """Return the state for a pickle."""
         n, kind = self.hashvalues.size, SCHEMES[self.scheme]
         head, slot, words = self._layout(n)
         values = np.zeros((words, 64 // slot), dtype=np.uint64)
@@ -209,7 +212,7 @@ class bBitMinHash:
         return bytearray(struct.pack(f"{head}{words}Q", self.seed, self.b, self.r, *count, *blocks))
 
     def __setstate__(self, buf: Any) -> None:
-        """Of its bytes."""
+        """Fill the object from the state in a pickle."""
         buf = memoryview(buf)
         self.seed, self.b, self.r, n = struct.unpack_from("<qBdi", buf, 0)
         self.scheme = "legacy"
@@ -225,5 +228,5 @@ class bBitMinHash:
 
 
 def _shifts(slot: int) -> np.ndarray[Any, Any]:
-    """Return how far each value of a word is shifted."""
+    """Return by how many bits each value in a word is shifted, from the first value on."""
     return np.arange(64 - slot, -1, -slot).astype(np.uint64)

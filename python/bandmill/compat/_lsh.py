@@ -21,19 +21,20 @@ from bandmill.compat._storage import Lists, Sets, Storage
 
 _WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 _MADE = ("_buckets", "_calm", "_keys", "_late", "_lock", "_tables", "_take")
-_MANY = 1000  # sets that bulk insertion makes at once
+_MANY = 1000  # from this number of waiting insertions on, the tables are filled without garbage collection
 _ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
 
 
 class MinHashLSH:
-    """An index of sketches, which finds those that are alike: they share a band, ``r`` hash values beside each other, of ``b``.
+    """An index of sketches, which finds similar sketches. It has b bands of r neighbouring hash values. Sketches that share a
+    band count as similar.
 
-    ``threshold``: the similarity to find; b and r make the areas of the wrong answers least, those above it that are missed and
-    those below it that are found, with ``weights`` (found wrongly, missed), which sum to 1. ``params``: (b, r) instead.
-    ``num_perm``: the hash values of a sketch. ``storage_config``: of type "dict" alone. ``prepickle``: keys are kept pickled.
-    ``hashfunc``: bytes to bytes, which shortens what a band is kept as.
+    ``threshold``: the similarity to find. b and r are chosen for it, so that few pairs below it are found and few above it are
+    missed. ``weights`` are the weights of these two errors, in this order; their sum is 1. ``params``: (b, r), instead of this
+    choice. ``num_perm``: number of hash values of a sketch. ``storage_config``: only the type "dict". ``prepickle``: keys are
+    stored pickled. ``hashfunc``: a function from bytes to bytes; the tables store its results instead of whole bands.
 
-    Raises ValueError: what is out of range; NotImplementedError: a storage outside this process.
+    Raises ValueError: an argument is out of range; NotImplementedError: the storage is outside this process.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class MinHashLSH:
         prepickle: bool | None = None,
         hashfunc: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        """An empty index."""
+        """Make an empty index."""
         check_storage(storage_config or {"type": "dict"})
         if threshold > 1.0 or threshold < 0.0:
             raise ValueError("threshold must be in [0.0, 1.0]")
@@ -80,12 +81,12 @@ class MinHashLSH:
         if not self._apart:
             self._buckets = _Buckets(self.b, self.r)
 
-    # An insertion checks what it can refuse, and stores the key with the bytes of the hash values: in _keys, in _late for the
-    # tables, and in the waiting list of _buckets. The tables are filled when something needs them (_settle). As long as there
-    # were only insertions, queries are answered by _buckets, which has what the tables have. After removals, _buckets is made
-    # again once enough queries came to make it worthwhile. If the caller got the tables, it may change them, so from then on
-    # they are filled at once, and only they are asked (_apart). If the caller got the keys, it may look for a key, so from then
-    # on keys and tables are filled at once (_shown).
+    # An insertion is checked first. Then the key and the bytes of the hash values are stored in _keys, in _late for the tables,
+    # and in the waiting list of _buckets. The tables are filled when something needs them (_settle). As long as there were only
+    # insertions, queries are answered by _buckets, which has the same entries as the tables. A removal drops _buckets, and it
+    # is made again once enough queries have come to make this worthwhile. If the caller has got the tables, it may change them.
+    # From then on the tables are filled at once, and only they answer queries (_apart). If the caller has got the keys, it may
+    # look for a key in them. From then on keys and tables are filled at once (_shown).
 
     def _begin(self) -> None:
         self._buckets = None
@@ -95,7 +96,7 @@ class MinHashLSH:
 
     @property
     def hashtables(self) -> list[Storage]:
-        """A table a band: from its bytes to the keys that have it."""
+        """A table for each band, from the bytes of the band to the keys of the sketches with these bytes."""
         self._part()
         return self._tables
 
@@ -106,7 +107,7 @@ class MinHashLSH:
 
     @property
     def keys(self) -> Storage:
-        """From a key to its bands."""
+        """The table from keys to the bands of their sketches."""
         self._show()
         return self._keys
 
@@ -136,8 +137,8 @@ class MinHashLSH:
                 apart(self._fill_at_once)
 
     def _fill_at_once(self) -> None:
-        """Fill the tables without garbage collection, which would find nothing among many new sets and took three times as
-        long.
+        """Fill the tables without garbage collection, which would find nothing among many new sets, but take twice as long as
+        the rest.
         """
         gc.disable()
         try:
@@ -162,7 +163,7 @@ class MinHashLSH:
         return _cutter(self.b, self.r * width)(turned)
 
     def _mend(self) -> None:
-        """Make the buckets again, once enough queries were answered without them."""
+        """Count a query without buckets, and make the buckets again after enough of them: a quarter of the number of keys."""
         if self._apart or self._shown:
             return
         self._calm = getattr(self, "_calm", 0) + 1
@@ -173,20 +174,20 @@ class MinHashLSH:
             self._buckets = made  # set when complete, because other threads may be asking
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes, but for what is made of them."""
+        """Return the attributes except those that `__setstate__` can make from the others."""
         self._settle()
         state = {name: value for name, value in self.__dict__.items() if name not in _MADE}
         return {**state, "hashtables": self._tables, "keys": self._keys}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Of these."""
+        """Restore the attributes, and make the others."""
         state = dict(state)
         self._tables, self._keys = state.pop("hashtables"), state.pop("keys")
         self.__dict__.update({"_apart": False, "_shown": False, **state})
         self._begin()
 
     def __copy__(self) -> MinHashLSH:
-        """Another over the same tables."""
+        """Return another index that uses the same tables and keys."""
         self._part()
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -194,7 +195,7 @@ class MinHashLSH:
 
     @property
     def buffer_size(self) -> int:
-        """Of no effect: nothing waits."""
+        """A number that has no effect, because insertions are never buffered."""
         return self._buffer_size
 
     @buffer_size.setter
@@ -204,13 +205,13 @@ class MinHashLSH:
             storage.buffer_size = value
 
     def _check(self, minhash: Any) -> str | None:
-        """Return the scheme of the index once it has this sketch too."""
+        """Check a sketch, and return the scheme that the index has with it."""
         if len(minhash) != self.h:
             raise ValueError(f"a MinHash of length {self.h} is wanted, not of {len(minhash)}")
         return scheme_beside(minhash, self._shared_scheme)
 
     def _bands(self, minhash: Any) -> tuple[bytes, ...]:
-        """Return what is stored for each band."""
+        """Return the bytes that are stored for each band of a sketch."""
         if self.r < 1:
             bands = tuple(bytes(minhash.hashvalues[start:end].byteswap().data) for start, end in self.hashranges)
         else:
@@ -225,9 +226,9 @@ class MinHashLSH:
         return [pickle.loads(key) for key in kept] if self.prepickle else list(kept)
 
     def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
-        """Adds a sketch under a key.
+        """Add a sketch under a key.
 
-        Raises ValueError: the key is there (unless ``check_duplication=False``), or the sketch does not fit.
+        Raises ValueError: the key is there already (unless ``check_duplication=False``), or the sketch does not fit.
         """
         self._insert(key, minhash, check_duplication)
 
@@ -260,7 +261,7 @@ class MinHashLSH:
             self._buckets.waiting.append((key, bands))
 
     def query(self, minhash: Any) -> list[Hashable]:
-        """The keys of the sketches that share a band with this one, in no order.
+        """Return the keys of the sketches that share a band with this sketch, in no order.
 
         Raises ValueError: the sketch does not fit.
         """
@@ -279,7 +280,7 @@ class MinHashLSH:
         return self._given(found)
 
     def _query_b(self, minhash: Any, b: int) -> list[Hashable]:
-        """Like a query, but only with the first ``b`` bands."""
+        """Query with only the first ``b`` bands. Raises ValueError: the index has fewer bands, or the sketch does not fit."""
         self._check(minhash)
         if b > self.b:
             raise ValueError(f"an index of {self.b} bands has no {b}")
@@ -287,27 +288,27 @@ class MinHashLSH:
         return self._given(set().union(*filter(None, map(dict.get, self._tables[:b], self._bands(minhash)))))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
-        """A query for ``collect_query_buffer``."""
+        """Add a query to the buffer, for `collect_query_buffer`. Raises ValueError: the sketch does not fit."""
         self._check(minhash)
         self._settle()
         for table, band in zip(self._tables, self._bands(minhash)):
             table.add_to_select_buffer([band])
 
     def collect_query_buffer(self) -> list[Hashable]:
-        """The keys that all queries of the buffer find; the buffer is empty then."""
+        """Return the keys that every query in the buffer finds, and empty the buffer. No queries: no keys."""
         self._settle()  # so that the buckets of earlier look-ups are complete
         by_query = zip(*[table.collect_select_buffer() for table in self._tables])
         found = [set().union(*bands) for bands in by_query]
         return self._given(set.intersection(*found)) if found else []
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the key is there."""
+        """Return whether the key is there."""
         return self._kept(key) in self._keys
 
     def remove(self, key: Hashable) -> None:
-        """Takes a key away.
+        """Remove a key and its sketch.
 
-        Raises ValueError: it is not there.
+        Raises ValueError: the key is not there.
         """
         key = self._kept(key)
         if key not in self._keys:
@@ -321,9 +322,10 @@ class MinHashLSH:
         self._keys.remove(key)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
-        """Adds all of another index.
+        """Add all sketches of another index to this one.
 
-        Raises ValueError: it has other bands or another scheme, or (``check_overlap=True``) a key is in both.
+        Raises ValueError: ``other`` has other bands, another scheme or another type, or (only with ``check_overlap=True``) a
+        key is in both.
         """
         if type(self) is not type(other):
             raise ValueError(f"a MinHashLSH does not merge with a {type(other).__name__}")
@@ -340,16 +342,16 @@ class MinHashLSH:
             self._insert_now(key, tuple(other._keys[key]))
 
     def is_empty(self) -> bool:
-        """Whether there is no key."""
+        """Return whether the index has no key."""
         return not self._late and any(len(table) == 0 for table in self._tables)
 
     def get_counts(self) -> list[dict[Hashable, int]]:
-        """For each band how many keys each bucket has."""
+        """Return, for each band, how many keys each bucket has."""
         self._settle()
         return [table.itemcounts() for table in self._tables]
 
     def get_subset_counts(self, *keys: Hashable) -> list[dict[Hashable, int]]:
-        """The same for these keys alone."""
+        """Return, for each band, how many of these keys each bucket has. Keys that are not in the index are ignored."""
         self._settle()
         tables = [Sets() for _ in range(self.b)]
         for key in {self._kept(key) for key in set(keys)}:
@@ -358,16 +360,16 @@ class MinHashLSH:
         return [table.itemcounts() for table in tables]
 
     def insertion_session(self, buffer_size: int = 50000) -> MinHashLSHInsertionSession:
-        """A with-statement's object, to insert by."""
+        """Return an object for a with-statement, whose method ``insert`` adds sketches."""
         return MinHashLSHInsertionSession(self, buffer_size)
 
     def deletion_session(self, buffer_size: int = 50000) -> MinHashLSHDeletionSession:
-        """A with-statement's object, to remove by."""
+        """Return an object for a with-statement, whose method ``remove`` removes keys."""
         return MinHashLSHDeletionSession(self, buffer_size)
 
 
 class _Buckets:
-    """What the tables have, only for queries (tools/buckets.c)."""
+    """A copy of the tables in a form that is only for queries (tools/buckets.c)."""
 
     def __init__(self, bands: int, rows: int) -> None:
         """Make empty buckets."""
@@ -381,7 +383,9 @@ class _Buckets:
 
 @functools.lru_cache(maxsize=1)
 def _taker() -> Callable[..., bytes | None]:
-    """Return the bytes of a sketch's hash values, if it is a sketch that can wait (tools/buckets.c)."""
+    """Return a function that returns the bytes of a sketch's hash values, or None if the sketch must be inserted at once
+    (tools/buckets.c).
+    """
     known = [id(kind) for kind in (MinHash, LeanMinHash, np.ndarray, _WORDS[4], _WORDS[8])]
     made: list[Callable[..., bytes | None]] = []
     if not lib.bm_py_taker(id(made), known):
@@ -390,48 +394,48 @@ def _taker() -> Callable[..., bytes | None]:
 
 
 class _Session:
-    """The common part of both sessions. Nothing waits, so closing does nothing."""
+    """The common part of both sessions. Changes are made at once, so closing does nothing."""
 
     def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
-        """Of an index."""
+        """Begin a session of an index, and set the index's ``buffer_size``."""
         self.lsh = lsh
         self.lsh.buffer_size = buffer_size
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        """Ends it."""
+        """End the session."""
         self.close()
 
     def close(self) -> None:
-        """Ends it."""
+        """End the session."""
 
 
 class MinHashLSHInsertionSession(_Session):
-    """Many insertions."""
+    """A session of insertions."""
 
     def __enter__(self) -> MinHashLSHInsertionSession:
-        """Itself."""
+        """Return the session."""
         return self
 
     def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
-        """As ``MinHashLSH.insert``."""
+        """Insert as ``MinHashLSH.insert`` does."""
         self.lsh._insert(key, minhash, check_duplication)
 
 
 class MinHashLSHDeletionSession(_Session):
-    """Many removals."""
+    """A session of removals."""
 
     def __enter__(self) -> MinHashLSHDeletionSession:
-        """Itself."""
+        """Return the session."""
         return self
 
     def remove(self, key: Hashable) -> None:
-        """As ``MinHashLSH.remove``."""
+        """Remove as ``MinHashLSH.remove`` does."""
         self.lsh.remove(key)
 
 
 def scheme_beside(minhash: Any, known: str | None) -> str | None:
-    """Return the scheme of an index with the scheme ``known`` once it has this sketch too. Raises ValueError if the scheme
-    differs.
+    """Return the scheme of an index after a sketch is added: ``known``, or the sketch's scheme if ``known`` is None. Raises
+    ValueError if the two schemes differ. A sketch without a scheme fits every index.
     """
     scheme: str | None = getattr(minhash, "scheme", None)
     if scheme is not None and known is not None and scheme != known:
@@ -440,7 +444,7 @@ def scheme_beside(minhash: Any, known: str | None) -> str | None:
 
 
 def check_storage(config: Mapping[str, Any]) -> None:
-    """Refuse storages that do not exist here."""
+    """Refuse every storage except "dict", and a basename that is not bytes."""
     kind = config["type"]
     if kind in _ELSEWHERE:
         raise NotImplementedError(f"storage_config of type {kind!r}: only 'dict' is there")
@@ -461,10 +465,11 @@ def _plans(num_perm: int) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=256)
 def best_bands(threshold: float, num_perm: int, found: float, missed: float) -> tuple[int, int]:
-    """Return the (b, r) with the least weighted sum of two areas: that of wrongly found pairs and that of missed pairs. Of
-    equal sums, the first is chosen.
+    """Return the b and r for which the weighted sum of two areas is least: the area under the chance to be found, for
+    similarities below the threshold, and the area under the chance to be missed, for those above. Of equal sums, the first is
+    chosen.
 
-    The chance 1 - (1 - s^r)^b that a pair of similarity s is found is a polynomial of a degree of at most ``num_perm``, so
+    The chance 1 - (1 - s^r)^b that a pair of similarity s is found is a polynomial of degree b r, at most ``num_perm``. So
     Gauss's rule with enough points gives the areas exactly.
     """
     points, weights = np.polynomial.legendre.leggauss(num_perm // 2 + 1)

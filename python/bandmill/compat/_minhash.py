@@ -22,20 +22,21 @@ from bandmill.compat._schemes import (
 )
 
 _AT_ONCE = 1 << 16  # tokens in a batch of bulk
-_WORTH = 16  # sets of at least so many items are passed to the library
+_WORTH = 16  # update_batch passes a batch to the library if it has at least this many items
 _SAME = ("permutation schemes", "seeds", "numbers of permutation functions")
 
 
 class MinHash:
-    """A set as the minima of ``num_perm`` permutations of its items' hashes.
+    """A sketch of a set: the least hash of its items in each of ``num_perm`` permutations.
 
-    ``num_perm``: how many; of no effect beside ``hashvalues``. ``seed`` chooses the permutations.
-    ``hashfunc``: an item to an integer of 32 bits (``affine64``: 64); None: the first bytes of SHA-1, which takes bytes.
-    ``hashvalues``: a state to begin with; ``permutations``: coefficients to use, (a, b). Either needs ``scheme`` beside it.
-    ``scheme``: ``affine32`` (the default), ``affine64``, or ``legacy``, that of datasketch before 2.
-    ``gpu_mode``: "always" raises RuntimeError when a batch comes; all else is the CPU. ``hashobj``: deprecated, of no effect.
+    ``num_perm``: the number of permutations; ignored if ``hashvalues`` is given. ``seed`` determines the permutations.
+    ``hashfunc``: a function from an item to an integer of 32 bits (``affine64``: 64). None: the first bytes of SHA-1, for items
+    that are bytes. ``hashvalues``: values to begin with. ``permutations``: coefficients (a, b), instead of those from ``seed``.
+    If one of these two is given, ``scheme`` must be given too. ``scheme``: ``affine32`` (the default), ``affine64``, or
+    ``legacy``, the scheme of datasketch before 2. ``gpu_mode``: with "always", `update_batch` raises RuntimeError; any other
+    value means the CPU. ``hashobj``: deprecated and ignored, with a warning.
 
-    Raises ValueError: a number of permutations, a scheme or values that do not fit.
+    Raises ValueError: the number of permutations, the scheme or the values do not fit.
     """
 
     scheme: str
@@ -56,7 +57,7 @@ class MinHash:
         permutations: Any = None,
         scheme: str | None = None,
     ) -> None:
-        """The empty set, or the one of ``hashvalues``."""
+        """Make the sketch of the empty set, or a sketch with ``hashvalues``."""
         if scheme is None and (hashvalues is not None or permutations is not None):
             raise ValueError(
                 "hashvalues and permutations do not say how they were made: give scheme beside them "
@@ -104,9 +105,9 @@ class MinHash:
                 raise ValueError(f"cannot {doing} MinHash of different {what}")
 
     def update(self, b: Any) -> None:
-        """Adds an item. It is what ``hashfunc`` takes: bytes, as a rule.
+        """Add an item of a type that ``hashfunc`` accepts, usually bytes.
 
-        Raises ValueError: a hash that does not fit the scheme; what ``hashfunc`` raises.
+        Raises ValueError: the hash does not fit the scheme. Exceptions of ``hashfunc`` are passed on.
         """
         kind = SCHEMES[self.scheme]
         value = self.hashfunc(b)
@@ -115,9 +116,10 @@ class MinHash:
         self.hashvalues = np.minimum(values, self.hashvalues)
 
     def update_batch(self, b: Iterable[Any]) -> None:
-        """Adds items.
+        """Add items.
 
-        Raises ValueError: a hash that does not fit the scheme; RuntimeError: ``gpu_mode="always"``; what ``hashfunc`` raises.
+        Raises ValueError: a hash does not fit the scheme; RuntimeError: there are items, and ``gpu_mode`` is "always".
+        Exceptions of ``hashfunc`` are passed on.
         """
         kind = SCHEMES[self.scheme]
         items = list(b)
@@ -138,42 +140,42 @@ class MinHash:
             self.hashvalues = np.minimum(self.hashvalues, kind.minima(hashes[at : at + step], permutations))
 
     def jaccard(self, other: MinHash) -> float:
-        """The similarity of the two sets, estimated, 0 to 1.
+        """Estimate the similarity of the two sets, from 0 to 1.
 
-        Raises ValueError: other permutations.
+        Raises ValueError: the permutations differ.
         """
         self._check_same(other, "compare")
         return float(np.count_nonzero(self.hashvalues == other.hashvalues)) / float(len(self))
 
     def count(self) -> float:
-        """How many distinct items the set has, estimated."""
+        """Estimate the number of distinct items of the set."""
         share = np.sum(self.hashvalues / float(SCHEMES[self.scheme].empty))
         estimate: float = float(len(self)) / share - 1.0
         return estimate
 
     def merge(self, other: MinHash) -> None:
-        """Makes this the union of both.
+        """Make this the sketch of the union of both sets.
 
-        Raises ValueError: other permutations.
+        Raises ValueError: the permutations differ.
         """
         self._check_same(other, "merge")
         self.hashvalues = np.minimum(other.hashvalues, self.hashvalues)
 
     def digest(self) -> np.ndarray[Any, Any]:
-        """A copy of the hash values, (num_perm,)."""
+        """Return a copy of the hash values, an array of the shape (num_perm,)."""
         copied: np.ndarray[Any, Any] = self.hashvalues.copy()
         return copied
 
     def is_empty(self) -> bool:
-        """Whether nothing was added."""
+        """Return whether the set is empty."""
         return not np.any(self.hashvalues != SCHEMES[self.scheme].empty)
 
     def clear(self) -> None:
-        """Makes it the empty set."""
+        """Make this the sketch of the empty set."""
         self.hashvalues = np.full(len(self), SCHEMES[self.scheme].empty)
 
     def copy(self) -> MinHash:
-        """Another of the same state; the permutations are shared."""
+        """Return a copy, which shares the permutations."""
         return MinHash(
             seed=self.seed,
             hashfunc=self.hashfunc,
@@ -184,11 +186,11 @@ class MinHash:
         )
 
     def __len__(self) -> int:
-        """How many hash values."""
+        """Return the number of hash values."""
         return len(self.hashvalues)
 
     def __eq__(self, other: object) -> bool:
-        """Whether type, scheme, seed and hash values are the same."""
+        """Return whether type, scheme, seed and hash values are the same."""
         if type(self) is not type(other) or not isinstance(other, MinHash):
             return False
         return (
@@ -199,9 +201,9 @@ class MinHash:
 
     @classmethod
     def union(cls, *mhs: MinHash) -> MinHash:
-        """The union of two or more, with the hash function and permutations of the first.
+        """Return the union of two or more sketches, with the hash function and permutations of the first.
 
-        Raises ValueError: fewer than two, or other permutations.
+        Raises ValueError: there are fewer than two, or they differ in seed, number of permutations or scheme.
         """
         first, values = union_of(mhs)
         return cls(
@@ -216,9 +218,9 @@ class MinHash:
 
     @classmethod
     def bulk(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> list[MinHash]:
-        """A MinHash of each set of items, all made with the same keywords.
+        """Return a list with a MinHash for each set of items, all made with the same keywords.
 
-        Raises as ``MinHash`` and ``update_batch`` do.
+        Raises the errors of ``MinHash`` and ``update_batch``.
         """
         if cls is not MinHash:
             return list(cls.generator(b, **minhash_kwargs))
@@ -229,27 +231,29 @@ class MinHash:
 
     @classmethod
     def generator(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> Generator[MinHash, None, None]:
-        """The same, one at a time, as they are asked for."""
+        """Yield a MinHash for each set of items, made when it is requested. The values are those of `bulk`."""
         yield from _one_by_one(cls(**minhash_kwargs), b)
 
     def __getstate__(self) -> Any:
-        """The attributes."""
+        """Return the attributes."""
         return self.__dict__.copy()
 
     def __setstate__(self, state: Any) -> None:
-        """Of a state without a scheme, which is older than they are: legacy."""
+        """Restore the attributes. A state without a scheme is older than schemes, so its scheme is legacy."""
         self.__dict__.update({"scheme": "legacy", **state})
 
 
 def scheme_of(name: Any) -> Scheme:
-    """Return the scheme of a name. Raises ValueError if there is none."""
+    """Return the scheme with a name. Raises ValueError if there is no such scheme."""
     if name not in NAMES:
         raise ValueError(f"scheme must be one of {', '.join(NAMES)}, not {name!r}")
     return SCHEMES[name]
 
 
 def union_of(sketches: tuple[MinHash, ...]) -> tuple[MinHash, np.ndarray[Any, Any]]:
-    """Return the first sketch, and the minima of all."""
+    """Return the first sketch, and the least values of all sketches. Raises ValueError: there are fewer than two, or their
+    seeds, sizes or schemes differ.
+    """
     if len(sketches) < 2:
         raise ValueError("a union needs two MinHash at least")
     first = sketches[0]
@@ -260,8 +264,8 @@ def union_of(sketches: tuple[MinHash, ...]) -> tuple[MinHash, np.ndarray[Any, An
 
 
 def _parse_permutations(given: Any, kind: Scheme) -> Any:
-    """Return the given permutations as (2, num_perm) of the scheme's type. If they have this type already, or for legacy,
-    they are returned unchanged.
+    """Return the given permutations as an array (2, num_perm) of the scheme's type. An array that has this type already is
+    returned unchanged, and so is anything for legacy. Raises ValueError if a number does not fit, or an a is even.
     """
     if not kind.affine:
         return given
@@ -281,7 +285,7 @@ def _one_by_one(model: MinHash, sets: Iterable[Iterable[Any]]) -> Iterator[MinHa
 
 
 def _again(model: MinHash, values: np.ndarray[Any, Any]) -> MinHash:
-    """Make a sketch with these values, like the model, which was checked when it was made.
+    """Make a sketch with these values and the other attributes of the model. Nothing is checked.
 
     Attributes are set one by one in the order of __init__, so that all such objects share the keys of their dictionaries.
     """
@@ -310,8 +314,8 @@ def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
 
 
 def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
-    """Make a sketch of each set, like the model. If the permutations are the library's own, the library computes the
-    sketches.
+    """Make a sketch of each set, with the attributes of the model. The library computes the values of a batch if it makes the
+    same permutations and the hashes fit; otherwise NumPy does.
     """
     kind = SCHEMES[model.scheme]
     signer = Signer(kind.name, model.seed, model.num_perm) if can_sign(kind, model.seed, model.permutations) else None
@@ -323,7 +327,7 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
             hashes = kind.hash_sets(batch, model.hashfunc)
             if not isinstance(hashes, np.ndarray):
                 hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
-                if hashes.ndim != 1:  # if a hash function returns arrays, sets are processed one by one
+                if hashes.ndim != 1:  # the hash function returned arrays; then sets are processed one by one
                     hashes = hashes.reshape(sum(lengths), -1)
             if signer is not None and can_be_signed(kind, hashes):
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)

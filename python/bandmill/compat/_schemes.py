@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permutation schemes: hashes of tokens, coefficients, and values to minima."""
+"""The permutation schemes: how tokens are hashed, how coefficients are drawn, and how minima are computed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Scheme:
 
     @property
     def affine(self) -> bool:
-        """Is the modulus that of the word?"""
+        """Are values reduced only modulo the size of a word (affine32, affine64)?"""
         return self.code != 0
 
     def coefficients(self, seed: Any, count: int) -> np.ndarray[Any, Any]:
@@ -240,7 +240,7 @@ def can_be_signed(kind: Scheme, hashes: np.ndarray[Any, Any]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def kept_signer(name: str, seed: int, count: int) -> Signer:
-    """Return a signer that is kept for sets that come one by one."""
+    """Return a signer with one thread, for sets that come one by one. The last signers stay open for further sets."""
     return Signer(name, seed, count, threads=1)
 
 

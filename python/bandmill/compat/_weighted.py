@@ -14,17 +14,17 @@ Array = np.ndarray[Any, Any]
 
 
 class WeightedMinHash:
-    """A vector of weights as samples: ``hashvalues`` (sample_size, 2) are a dimension and a level each."""
+    """A sketch of a vector of weights. ``hashvalues`` (sample_size, 2) has a dimension and a level for each sample."""
 
     def __init__(self, seed: Any, hashvalues: Any) -> None:
-        """Of its state; a generator makes one of a vector."""
+        """Make a sketch with this seed and these values. WeightedMinHashGenerator makes sketches of vectors."""
         self.seed = seed
         self.hashvalues = hashvalues
 
     def jaccard(self, other: WeightedMinHash) -> float:
-        """The weighted similarity of the two vectors, estimated, 0 to 1.
+        """Estimate the weighted similarity of the two vectors, from 0 to 1.
 
-        Raises ValueError: another seed, or another number of samples.
+        Raises ValueError: the seeds or the numbers of samples differ.
         """
         if other.seed != self.seed:
             raise ValueError("cannot compare WeightedMinHash of different seeds")
@@ -33,19 +33,19 @@ class WeightedMinHash:
         return sum(map(np.array_equal, self.hashvalues, other.hashvalues)) / len(self)
 
     def digest(self) -> Any:
-        """A copy of the hash values."""
+        """Return a copy of the hash values."""
         return copy.copy(self.hashvalues)
 
     def copy(self) -> WeightedMinHash:
-        """Another of the same state."""
+        """Return a copy, with hash values of its own."""
         return WeightedMinHash(self.seed, self.digest())
 
     def __len__(self) -> int:
-        """How many hash values."""
+        """Return the number of samples."""
         return len(self.hashvalues)
 
     def __eq__(self, other: object) -> bool:
-        """Whether type, seed and hash values are the same."""
+        """Return whether type, seed and hash values are the same."""
         if type(self) is not type(other) or not isinstance(other, WeightedMinHash):
             return False
         return bool(self.seed == other.seed) and np.array_equal(self.hashvalues, other.hashvalues)
@@ -54,10 +54,10 @@ class WeightedMinHash:
 
 
 class WeightedMinHashGenerator:
-    """What makes a WeightedMinHash of a vector of ``dim`` weights: ``sample_size`` samples, drawn by ``seed``."""
+    """Makes sketches of vectors of ``dim`` weights. A sketch has ``sample_size`` samples. ``seed`` sets the parameters."""
 
     def __init__(self, dim: int, sample_size: int = 128, seed: int = 1) -> None:
-        """Draws the parameters, (sample_size, dim) float32 each."""
+        """Draw the parameters: three arrays of float32, of the shape (sample_size, dim)."""
         self.dim = dim
         self.sample_size = sample_size
         self.seed = seed
@@ -67,9 +67,10 @@ class WeightedMinHashGenerator:
         self.betas = draw.uniform(0, 1, (sample_size, dim)).astype(np.float32)
 
     def minhash(self, v: Any) -> WeightedMinHash:
-        """That of a vector, of which weights of 0 and below do not count.
+        """Return the sketch of a vector. Weights that are not above 0 do not count.
 
-        Raises TypeError: no length; ValueError: another length than ``dim``, or no weight; OverflowError: an infinite one.
+        Raises TypeError: ``v`` has no length; ValueError: its length is not ``dim``, or no weight is above 0; OverflowError: a
+        weight is infinite.
         """
         if not isinstance(v, Sized):
             raise TypeError("a vector of weights is wanted")
@@ -87,10 +88,11 @@ class WeightedMinHashGenerator:
         return WeightedMinHash(self.seed, np.stack((k, levels.astype(int)), axis=1))
 
     def _least(self, logs: Array, there: Array, many: bool) -> tuple[Array, Array]:
-        """Return, for each sample, the dimension with the least value, and its level. ``there``: the dimensions of the
-        logarithms.
+        """Return, for each sample, the dimension with the least value, and the level of this dimension. ``there`` has the
+        dimension of each logarithm.
 
-        ``many``: compute as datasketch does for many vectors; the last steps then differ from those for one vector.
+        ``many``: compute as datasketch does for many vectors. The order of the last subtractions is then another than for one
+        vector, so results may differ.
         """
         rs, betas, ln_cs = self.rs[:, there], self.betas[:, there], self.ln_cs[:, there]
         levels = np.floor(logs / rs + betas)
@@ -99,9 +101,10 @@ class WeightedMinHashGenerator:
         return there[least], levels[np.arange(len(levels)), least]
 
     def minhash_many(self, X: Any) -> list[WeightedMinHash | None]:
-        """Those of the rows of a matrix, an array or a sparse one of scipy's; None of a row of zeros.
+        """Return the sketches of the rows of a matrix: a NumPy array or a sparse matrix of scipy. A row of zeros gives None.
 
-        As in datasketch, they are not to be compared with what ``minhash`` gives. Raises TypeError, ValueError: another matrix.
+        As in datasketch, they must not be compared with sketches of `minhash`. Raises TypeError: ``X`` is no such matrix;
+        ValueError: ``X`` does not have two dimensions, or a row does not have ``dim`` weights.
         """
         sparse = sys.modules.get("scipy.sparse")
         is_sparse = sparse is not None and isinstance(X, sparse.spmatrix)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What datasketch 2 has, by its names: ``from bandmill.compat.datasketch import MinHash``.
+"""The interface of datasketch 2, under the same names: ``from bandmill.compat.datasketch import MinHash``.
 
-The same values, bytes, arguments and kinds of errors, for the schemes affine32, affine64 and legacy; the library does
-``MinHash.bulk``. What has no counterpart here is not there; who imports it is told so, and of datasketch's own.
+Values, bytes, arguments and types of errors are those of datasketch, for the schemes affine32, affine64 and legacy. The library
+computes ``MinHash.bulk``. Some classes of datasketch do not exist here. If a program imports one of these, the error names the
+import from datasketch itself.
 """
 
 import sys
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> NoReturn:
     if name in _ELSEWHERE:
         hint = f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}"
         asked = sys._getframe(1)
-        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # raising AttributeError here would lose the hint
+        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # after an AttributeError, Python would not show the hint
             raise ImportError(hint, name=name)
         raise AttributeError(hint)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
