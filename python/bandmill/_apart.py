@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what no signal may interrupt, such as the change of ownership of a library handle (tools/apart.c)."""
+"""Runs code that no signal may interrupt, such as the change of ownership of a library handle (tools/apart.c)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _apart: Callable[[Callable[[], Any], int], Any] = _made[0]
 
 
 _WAIT = 10.0  # at the end of the interpreter: seconds to wait for calls to end
-_stops: dict[int, list[int]] = {}  # for each thread but the main one that is in a call: addresses to set so that its jobs end
+_stops: dict[int, list[int]] = {}  # for each thread in a call, except the main one: addresses to set so that its jobs end
 _ending = False
 
 
 def apart(work: Callable[[], T], stop: int = 0) -> T:
-    """Run ``work`` in a thread that receives no signals, and return its result. Raises what ``work`` raises, or
-    KeyboardInterrupt once it has ended.
+    """Run ``work`` in a thread that receives no signals, and return its result. Raises what ``work`` raises. If Ctrl-C was
+    pressed, raises KeyboardInterrupt after ``work`` has ended.
 
-    ``stop``: an address to set so that jobs in ``work`` end. In any thread but the main one, no signals arrive, and ``work`` is
-    simply called.
+    ``stop``: an address to set so that jobs in ``work`` end. If the caller is not the main thread, it receives no signals, so
+    ``work`` is called in it.
     """
     if threading.get_ident() != threading.main_thread().ident:
         return _beside(work, stop)
@@ -37,7 +37,7 @@ def apart(work: Callable[[], T], stop: int = 0) -> T:
 
 
 def _beside(work: Callable[[], T], stop: int) -> T:
-    """Call ``work`` in a thread that is not the main one."""
+    """Call ``work`` in the current thread, which is not the main one. Once the interpreter ends, this never returns."""
     me = threading.get_ident()
     stops = _stops.setdefault(me, [])
     stops.append(stop)
@@ -61,10 +61,10 @@ def _stand_still() -> None:
 
 
 def _end() -> None:
-    """End the calls of daemon threads before the interpreter is finalized.
+    """End the calls of daemon threads before the interpreter is finalized, and wait for them up to _WAIT seconds.
 
-    Otherwise a callback could enter an interpreter that no longer exists, and memory that the call uses would be freed.
-    Afterwards the threads block, so that none of them raises an unexpected exception.
+    Otherwise a callback could enter an interpreter that no longer exists, and memory that a call uses would be freed. After
+    their calls the threads block, so that none of them raises an unexpected exception.
     """
     global _ending
     _ending = True
@@ -83,8 +83,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def owned(kind: str) -> Any:
-    """A place for a handle of the given kind, such as "signer", that a call fills in. When the place is freed, the handle is
-    freed.
+    """Return a place for a handle of the given kind, such as "signer". A call fills it in. When the place is freed, the handle
+    is freed too.
     """
     place = ffi.new("char **" if kind == "string" else f"bm_{kind} **")
     return ffi.gc(place, getattr(lib, f"bm_py_drop_{kind}"))

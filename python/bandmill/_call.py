@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call of the library: its options, the memory that they point to, its callbacks, and how it is interrupted."""
+"""A call of the library: the memory of its options, its callbacks, and how it is interrupted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bm_py_log(ctx: Any, level: int, message: Any) -> None:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def bm_py_progress(ctx: Any, progress: Any) -> None:
-    """Pass on how far a job is."""
+    """Pass progress on to the bar or function of the call. An exception ends the job."""
     call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
     if call.show is None or call.failed is not None:
         return
@@ -83,9 +83,7 @@ class Bar:
             self._bar.refresh()
 
     def of_job(self, stage: str, share: float, more: str) -> None:
-        """Return how much of the whole job is done, and the time left. If the time left is not known, return how much was
-        done.
-        """
+        """Show the share of the job that is done, and the words ``more``: the time left or, if this is not known, a count."""
         if self._make is None:
             return
         if self._bar is None:
@@ -106,7 +104,7 @@ class Call:
     """Keeps alive the memory that C borrows, and runs a call so that Ctrl-C can interrupt it."""
 
     def __init__(self, progress: bool | Callable[[str, int, int, str], None] = False) -> None:
-        """``progress``: a bar, or a function of (stage, done, total, unit)."""
+        """``progress``: True for a bar, False for nothing, or a function of (stage, done, total, unit)."""
         self.show = Bar() if progress is True else progress or None
         if self.show is not None and not callable(self.show):
             raise Error(f"progress {progress!r} (True, False, or a function of stage, done, total and unit)", field="progress")
@@ -120,7 +118,7 @@ class Call:
         self._stop = int(ffi.cast("uintptr_t", ffi.addressof(self.ctx[0], "stop")))
 
     def keep(self, thing: Any) -> Any:
-        """Return ``thing``, and keep it alive as long as the call."""
+        """Keep ``thing`` alive as long as the call, and return it."""
         self._alive.append(thing)
         return thing
 
@@ -151,7 +149,7 @@ class Call:
             callbacks.progress = lib.bm_py_progress
 
     def apart(self, work: Callable[[], T]) -> T:
-        """Run ``work`` so that no signal interrupts it, and return its result. A signal ends its jobs."""
+        """Run ``work`` so that no signal interrupts it, and return its result. Ctrl-C ends the jobs in ``work`` early."""
         return apart(work, self._stop)
 
     def run(self, function: Callable[..., int], *args: Any, also: tuple[int, ...] = ()) -> int:
@@ -177,7 +175,7 @@ class Call:
         return status
 
     def job(self, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
-        """Run a job of the library, and return its report."""
+        """Run a job of the library, and return its report; {} if a status of ``also`` came without a summary."""
         out = owned("summary")
         self.run(function, o, out, also=also)
         words = lib.bm_summary_json(out[0])

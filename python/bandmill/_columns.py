@@ -17,13 +17,13 @@ _KINDS = {"double": "float64", "float": "float32"}  # types that have different 
 
 
 def one_chunk(column: Any) -> Any:
-    """Return a column of a table or batch as one array."""
+    """Return a column of a table or batch as one array. An array is returned unchanged."""
     found = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return found.chunk(0) if hasattr(found, "chunk") else found
 
 
 def numbers(column: Any, null: float | None = None) -> Array:
-    """Return integers or floats. Nulls become ``null``, or any number if it is not given."""
+    """Return a column of integers or floats. Nulls become ``null``; without ``null`` their values are undefined."""
     column = one_chunk(column)
     kind = str(column.type)
     dtype = np.dtype(_KINDS.get(kind, kind))
@@ -34,7 +34,7 @@ def numbers(column: Any, null: float | None = None) -> Array:
 
 
 def flags(column: Any) -> Array:
-    """Return booleans. The column must have no nulls."""
+    """Return a column of booleans, which must have no nulls."""
     column = one_chunk(column)
     if len(column) == 0:
         return np.zeros(0, bool)
@@ -44,7 +44,7 @@ def flags(column: Any) -> Array:
 
 
 def array(values: Array, null: Array | None = None) -> Any:
-    """Return integers, floats or booleans as an array of Arrow. ``null``: which of them are null."""
+    """Return integers, floats or booleans as an array of Arrow. ``null`` is true where the array is null."""
     pa = _files.arrow()
     mask = None if null is None or not null.any() else pa.py_buffer(np.packbits(~null, bitorder="little"))
     values = np.ascontiguousarray(values)

@@ -12,7 +12,9 @@ _NAME = "bandmill"
 
 
 def _script() -> str | None:
-    """Return the script that starts this command. The program starts itself again to try OpenCL drivers in another process."""
+    """Return the script that starts this command. With it the program starts itself again, to try OpenCL drivers in another
+    process.
+    """
     places = [sys.argv[0], os.path.join(os.path.dirname(sys.executable), _NAME)]
     for place in places:
         if os.path.basename(place) == _NAME and os.path.isfile(place) and os.access(place, os.X_OK):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removes what a job cut out of texts from the rows of the data, without changing the type of the data."""
+"""Cuts ranges out of the texts of the caller's data. The type of the data does not change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Cuts:
-    """Ranges of texts, in bytes, each with its row. They ascend, and ranges of one row do not overlap."""
+    """Ranges of bytes to cut out of texts, each with the row of its text. They ascend, and ranges of one row do not overlap."""
 
     def __init__(self, rows: Array, begins: Array, ends: Array) -> None:
         """Take ranges in any order. Overlapping ranges are merged."""
@@ -33,7 +33,9 @@ class Cuts:
         self.rows, self.begins, self.ends = rows, begins, ends
 
     def of(self, places: Array) -> Cuts:
-        """Return the ranges for other rows. ``places`` has the old row of each new row."""
+        """Return the ranges with other row numbers. ``places`` has the old row of each new row. Ranges of rows that are not in
+        ``places`` are dropped.
+        """
         if len(self.rows) == 0:
             return self
         now = np.full(max(int(self.rows.max()), int(places.max(initial=0))) + 1, -1, dtype=np.int64)
@@ -43,8 +45,8 @@ class Cuts:
         return Cuts(rows[there], self.begins[there], self.ends[there])
 
     def out_of(self, data: Any, text: Names) -> Any:
-        """Return ``data`` without the ranges. The result shares only its texts with ``data``. ``text``: the columns of a
-        table.
+        """Return ``data`` without the ranges. If there are ranges, only texts are shared with ``data``. ``text``: the columns
+        of a table.
         """
         if len(self.rows) == 0:
             return data
@@ -78,7 +80,7 @@ class Cuts:
         rows, first = np.unique(self.rows, return_index=True)
         begins, ends = self.begins.tolist(), self.ends.tolist()
         for i, (row, low, high) in enumerate(zip(rows.tolist(), first.tolist(), [*first.tolist()[1:], len(begins)])):
-            before = done = 0  # bytes of the earlier fields; number of cuts in them
+            before = done = 0  # before: bytes of the earlier fields; done: number of cuts in these
             for column in columns:
                 data = bytes_of(row, column[i])
                 end = before + len(data)

@@ -77,8 +77,8 @@ class Source:
         self.has_rows = len(self.paths) == 1 and os.fspath(one).lower().endswith(".parquet") and os.path.isfile(one)
 
     def _copies(self, call: Call, temp_dir: Any) -> tuple[list[Any], list[Any]]:
-        """Return the paths, with local copies of files that the library does not read, and the names of the files. The
-        copies are removed after the call.
+        """Return the paths and names of all files. Files that the library cannot read itself are copied, and their paths are
+        those of the copies. The copies are removed after the call.
         """
         from bandmill import _remote
 
@@ -121,7 +121,7 @@ class Source:
         )
 
     def _of_texts(self, data: Any) -> None:
-        """Return texts without copying them, as views with one buffer for each text."""
+        """Make a stream of a list or array of texts. The texts are not copied: each is a buffer of its own, used as a view."""
         self.is_texts = True
         items = tuple(data)
         warn_of_paths(items, 6)
@@ -168,8 +168,8 @@ def reads_address(address: str) -> bool:
 
 
 def in_hand(data: Any) -> Any:
-    """Return a Hugging Face dataset as a stream of its tables, and one of its columns, or another sequence that is no list,
-    as a list.
+    """Return a Hugging Face dataset as a stream of tables, and a column of such a dataset or another sequence as a list. Other
+    data is returned unchanged.
     """
     if type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format") and hasattr(data, "iter"):
         pa = _files.arrow()
@@ -222,7 +222,7 @@ def are_paths(data: Any) -> bool:
 
 
 def files_of(path: Any) -> list[Any]:
-    """Return the path, or the files that match a pattern, as in a shell. An address is returned unchanged."""
+    """Return a list of the path or, if it is a pattern as in a shell, of the files that match. An address is no pattern."""
     if is_address(path):
         return [path]
     pattern = os.fspath(path)
@@ -235,7 +235,7 @@ def files_of(path: Any) -> list[Any]:
 
 
 def paths_of(paths: Any) -> Any:
-    """Return the paths of ``paths=``: one path, which may be a str, or a list of paths."""
+    """Check the value of ``paths=``, and return one path or a list of paths."""
     if isinstance(paths, (str, os.PathLike)):
         return paths
     if not isinstance(paths, (list, tuple)) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
@@ -251,7 +251,7 @@ def warn_of_paths(items: Any, level: int) -> None:
 
 
 def no_data(data: Any) -> Error:
-    """Make the error for ``data`` of a wrong type. It says which types are allowed."""
+    """Make the error for ``data`` of a wrong type. The message lists the allowed types."""
     hints = {
         "collect": "collect() gives a table",
         "num_rows": "one of its splits is a table",
@@ -284,7 +284,7 @@ def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
 
 
 def rows_of(data: Any) -> int | None:
-    """Return how many documents ``data`` has, if this is known before it is read."""
+    """Return the number of documents of ``data``; None: it is not known before ``data`` is read."""
     if isinstance(data, (str, os.PathLike)) or are_paths(data):
         return None
     for name in ("num_rows", "__len__"):

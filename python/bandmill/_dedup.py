@@ -39,7 +39,9 @@ class Dedup(Found):
 
     @property
     def groups(self) -> pa.Table:
-        """Columns group, kept, size, members: as groups.jsonl. Units are id and from; spans have no groups."""
+        """Groups as in groups.jsonl: columns group, kept, size, members. A unit has an id and the offset ``from``. Raises
+        Error: spans have no groups.
+        """
         if not (self.path / "groups.jsonl").exists():
             raise Error("spans have no groups (cuts has what was cut)", field="groups")
         kinds = kind_of(self.report), kind_of_known(self.report)
@@ -51,7 +53,9 @@ class Dedup(Found):
 
     @property
     def pairs(self) -> pa.Table:
-        """Columns id_a, id_b, jaccard: every verified pair, if pairs=True was given; of units also from_a and from_b."""
+        """All verified pairs: columns id_a, id_b, jaccard; for units also from_a and from_b. Raises Error: ``pairs=True`` was
+        not given.
+        """
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         ids = kind_of(self.report)
@@ -70,13 +74,14 @@ class Dedup(Found):
         sample_labels: Path | None = None,
         sources: Path | None = None,
     ) -> Page:
-        """The report as one page: what was removed and why. A notebook shows it; ``path`` names a file to write it to.
+        """Make the report, one page that shows what was removed and why. A notebook shows the page. ``path``: a file to write
+        it to.
 
-        ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
-        ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
-        each text. ``sample``: so many removed documents, drawn by ``sample_seed``; ``sample_labels``: a file that says which of
-        them are right. ``sources``: where files lie now. Raises Error: the table is another than it was; ``path`` is
-        a file of another kind.
+        ``texts``: show documents side by side. The result keeps a table in memory for this. ``groups``: how many of the largest
+        groups are shown. ``pairs``: how many pairs just above the threshold, and how many of the most chained pairs.
+        ``text_bytes``: how many bytes of each text. ``sample``: how many removed documents, drawn by ``sample_seed``.
+        ``sample_labels``: a file that tells which documents of the sample were rightly removed. ``sources``: the folder in
+        which the input files are now. Raises Error: the table has changed, or ``path`` exists and is not a report.
         """
         drawn = {"sample": sample, "sample_seed": sample_seed}
         more = {**drawn, "groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
@@ -92,10 +97,11 @@ class Dedup(Found):
     ) -> Explanation:
         """Explain why two documents, given by their ids, are in one group, or what holds ``group`` together.
 
-        One id: of a removed document, it and the one kept; of another, its group. With ``unit=``: ``a`` is a document, ``b``
-        a byte of a part that was cut out of it, and shown is where its text stood first.
-        Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
-        status "not_found": they are in no group together, or nothing was cut there.
+        If only ``a`` is given: for a removed document, explain why it and its kept document are in one group; for any other,
+        explain its group. With ``unit=``, ``a`` is a document and ``b`` is a byte of a part that was cut out of it; the
+        explanation shows the first occurrence of this part. The result keeps a table in memory for this. ``sources``: the
+        folder in which the input files are now. Raises Error; status "not_found": the two are not in one group, or nothing was
+        cut at this byte.
         """
         if (a is None and b is not None) or (a is None) == (group is None):
             raise Error("explain takes one id, two ids, or group=", field="group")
@@ -107,7 +113,7 @@ class Dedup(Found):
         return head_of(self.report, (self.cuts if self._has_cuts else self.removed).slice(0, 5).to_pylist())
 
     def __repr__(self) -> str:
-        """Counts."""
+        """Return a line with counts."""
         c = self.report["counts"]
         noun = "cut" if self._has_cuts else "group"
         documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", noun))
@@ -121,7 +127,7 @@ def dedup(
     id: str | None = None,
     **options: Unpack[DedupOptions],
 ) -> Dedup:
-    """Group near-duplicates: which documents are kept, and why the others are removed.
+    """Group near-duplicates. The result tells which documents are kept, and why the others are removed.
 
     Returns Dedup. Raises Error.
 
@@ -177,8 +183,8 @@ def dedup(
 
 
 def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | None]:
-    """Return the paths of known documents. Known documents in memory are put into an index, in a workplace that the caller
-    closes.
+    """Return the paths of known documents, and None. If they are in memory, make an index of them in a workplace, and return
+    this workplace too. The caller closes it.
     """
     if against is None:
         return [], None
@@ -207,7 +213,9 @@ def _known_of(against: Any, k: dict[str, Any]) -> tuple[list[Any], Workplace | N
 
 
 def _contained(verify: str) -> tuple[str, float]:
-    """Return the word and the share of "contained=.9". If no share is given, it is 0."""
+    """Return the word of ``verify`` and the share after it, as in "contained=.9"; 0 without a share. Raises Error for any other
+    word with a share.
+    """
     name, equals, share = str(verify).partition("=")
     if not equals:
         return name, 0.0

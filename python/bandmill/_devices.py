@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def version() -> dict[str, Any]:
-    """Versions of the library, its kernels and its Unicode tables.
+    """Return the versions of the library, its kernels and its Unicode tables.
 
     >>> import bandmill
     >>> bandmill.version()["version"] == bandmill.__version__
@@ -36,9 +36,9 @@ def version() -> dict[str, Any]:
 def devices() -> list[dict[str, Any]]:
     """List the devices, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …
 
-    An OpenCL platform that has no device is a row of kind "none", with its reason in ``why``. A GPU that two platforms
-    list names in ``same_as`` the row that is used in its place, and in ``same_by`` how that is known ("pci", "uuid",
-    "name").
+    An OpenCL platform without devices is a row of kind "none", with the reason in ``why``. If two platforms list one GPU, only
+    one of the two rows is used. The other row has the ``spec`` of the used row in ``same_as``, and in ``same_by`` what shows
+    that it is the same GPU ("pci", "uuid", "name").
 
     >>> import bandmill
     >>> bandmill.devices()[0]["spec"]
@@ -64,7 +64,8 @@ def devices() -> list[dict[str, Any]]:
 
 
 def self_test(device: str = "cpu") -> int:
-    """Check known answers on one device. Returns how many were compared. Raises Error with status "selftest" or "device".
+    """Compare the results of one device with known answers. Returns the number of answers that were compared. Raises Error with
+    status "selftest" or "device".
 
     >>> import bandmill
     >>> bandmill.self_test("cpu") > 0

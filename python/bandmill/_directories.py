@@ -20,9 +20,11 @@ _ROWS = ("arrow", "parquet")  # the rows of a single input in one of these forma
 
 
 def load(path: Path) -> Signatures | Dedup | Overlap | Index:
-    """What a call or command wrote there: signatures, a result of `dedup` or `overlap`, or an index, which is opened.
+    """Load a directory that a call or command wrote: signatures, a result of `dedup` or `overlap`, or an index, which is
+    opened.
 
-    A result has no rows of a table in memory: `take` is for the one that the call returned. Raises Error.
+    A loaded result does not know the rows that were read, so its `take` raises Error; use `take` of the result that the call
+    returned. Raises Error.
 
         >>> import bandmill, tempfile
         >>> folder = tempfile.mkdtemp()
@@ -62,9 +64,9 @@ def explain(
 ) -> Explanation:
     """Explain a result of `dedup`: how two documents are joined, why one was removed, or what holds ``group`` together.
 
-    Of `overlap`: what document ``b`` holds of item ``a``. As `bandmill explain`, of a directory that files were read for.
-    ``sources``: where these lie now. Raises Error; status "not_found": they are in no group together, or ``b`` does not hold
-    ``a``.
+    For a result of `overlap`, explain how much of item ``a`` document ``b`` holds. The inputs of the result must be files.
+    ``sources``: the folder in which these files are now. Raises Error; status "not_found": the documents are not in one group,
+    or ``b`` does not hold ``a``.
 
         >>> import bandmill, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -93,9 +95,10 @@ def report(
     sample_labels: Path | None = None,
     sources: Path | None = None,
 ) -> Page:
-    """The report of a result of `dedup` or `overlap`: one page, which a notebook shows. ``output``: a file to write it to.
+    """Make the report of a result of `dedup` or `overlap`: one page, which a notebook shows. ``output``: a file to write it to.
 
-    Keywords as of `Dedup.to_html`, and of `bandmill report`; groups and samples are those of `dedup`. Raises Error.
+    The keywords are those of `Dedup.to_html`. For a result of `overlap`, ``groups`` and the sample are ignored, but
+    ``sample_labels`` raises Error. Raises Error.
 
         >>> import bandmill, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -125,11 +128,10 @@ def report(
 def filter(
     path: Path, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
 ) -> pathlib.Path:
-    """The kept documents of a result of `dedup` or `overlap` of files, as a directory.
+    """Write the kept documents of a result of `dedup` or `overlap` to a directory. The inputs of the result must be files.
 
-    With ``annotate`` every document with its group.
-
-    Keywords as of `Dedup.filter`, and of `bandmill filter`. Returns the path. Raises Error.
+    With ``annotate`` every document is written, with its group. The keywords are those of `Dedup.filter`. Returns the path.
+    Raises Error.
 
         >>> import bandmill, os, pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())

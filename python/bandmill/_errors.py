@@ -16,7 +16,7 @@ class Error(Exception):
     """An error of the library.
 
     ``status``: "usage", "input", "io", "device", "nomem", "format", "selftest", "locked", "busy", "cancelled" …
-    ``file``, ``line``, ``field``: the place of the error if it has one, else None.
+    ``file``, ``line``, ``field``: the place of the error; None: not known.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Error(Exception):
         line: int | None = None,
         field: str | None = None,
     ) -> None:
-        """The words, then the place. Both can be printed, whatever stood in a text or is the name of a file."""
+        """Store the message and the place. Characters that UTF-8 cannot encode are escaped, so both can be printed."""
         super().__init__(message.encode("utf-8", "backslashreplace").decode())
         self.status = status
         self.file = file
@@ -36,7 +36,7 @@ class Error(Exception):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the program for this error."""
+        """Return the exit code of the program for this error."""
         value = next((v for v, name in STATUS.items() if name == self.status), 0)
         return int(lib.bm_status_exit_code(value))
 

@@ -25,7 +25,7 @@ def unescape(text: str) -> str:
 
 
 def arrow() -> Any:
-    """Return the module pyarrow, which tables need."""
+    """Return the module pyarrow, which tables need. Raises Error if it is not installed."""
     try:
         import pyarrow
     except ImportError as e:
@@ -34,7 +34,9 @@ def arrow() -> Any:
 
 
 def filtered(data: Any, kept: np.ndarray[Any, Any]) -> Any:
-    """Return the chosen rows of a pyarrow table or column. Arrow has no function that filters string views."""
+    """Return the chosen rows of a pyarrow table or column. Columns of string views are converted for it, because Arrow cannot
+    filter them.
+    """
     pa = arrow()
     mask = pa.array(kept)
     if isinstance(data, (pa.Table, pa.RecordBatch)):

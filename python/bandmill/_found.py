@@ -34,14 +34,14 @@ _IDS = "seen"  # in a pickle: the ids of the rows that the job read
 
 
 class Found:
-    """The result of a job that keeps some documents and removes others: a directory, and the rows that were looked at."""
+    """The result of a job that keeps some documents and removes others: a directory, and facts about the rows that were read."""
 
-    _job = ""  # name of the job, for messages,
-    _cuts_by = ""  # and the keyword that makes cuts
+    _job = ""  # name of the job, for messages
+    _cuts_by = ""  # the keyword that makes cuts, for messages
     _kinds: ClassVar[dict[str, type[Found]]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Pickles name the class."""
+        """Register the class under its name, which pickles have."""
         Found._kinds[cls.__name__] = cls
 
     def __init__(
@@ -53,9 +53,9 @@ class Found:
         seen: Seen | None,
         data: Any = None,
     ) -> None:
-        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids.
+        """Make the result of a directory. Its files are read only when their contents are requested.
 
-        ``data``: a table that was looked at, for its texts.
+        ``rows``: whether the data has rows; for signatures, their ids. ``data``: the table that was read, for its texts.
         """
         self.report = report
         self.path = out
@@ -66,15 +66,15 @@ class Found:
         self._work = work.handed_over() if work is not None else None
 
     def __copy__(self) -> Found:
-        """The same."""
+        """Return the result itself."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Found:
-        """The same."""
+        """Return the result itself."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What was found goes along; of an ``output`` its path."""
+        """Pickle the files of the result. If they are in ``output``, pickle the path of this directory instead."""
         seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
         if self._work is not None:
             return _found_again, packed(self.path, [type(self).__name__, self.report, self._rows, seen], **{_IDS: ids})
@@ -83,7 +83,9 @@ class Found:
 
     @property
     def kept(self) -> Array:
-        """bool (N): which rows of the data are kept. Skipped bad records are not."""
+        """An array of N booleans: which rows of the data are kept. Skipped bad records are not kept. Raises Error: the data has
+        no rows.
+        """
         if self._rows is False:
             raise Error(
                 "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
@@ -106,20 +108,22 @@ class Found:
         return [places[name] for name in self.removed.column("id").to_pylist()]
 
     def _ids_of_kept(self) -> str:
-        """Return the kind of the ids in which a removed document's kept document is named."""
+        """Return the kind of the ids in the column ``kept`` of removed.tsv."""
         return kind_of(self.report)
 
     @property
     def removed(self) -> pa.Table:
-        """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where a number is not known."""
+        """The removed documents as in removed.tsv: columns id, kept, jaccard, reason, file, line, lost. Unknown numbers are
+        null.
+        """
         columns = {"id": kind_of(self.report), "kept": self._ids_of_kept(), "jaccard": "float64", "reason": "string"}
         return _files.read_tsv(self.path / "removed.tsv", {**columns, "file": "string", "line": "int64", "lost": "int64"})
 
     @property
     def cuts(self) -> pa.Table:
-        """Columns id, from, to, kept, kept_from, jaccard, reason, file, line: what was cut out of documents, as cuts.tsv.
+        """The parts that were cut out, as in cuts.tsv: columns id, from, to, kept, kept_from, jaccard, reason, file, line.
 
-        ``from`` and ``to`` are bytes of the text as it was read, half open.
+        A part has the bytes ``from`` to ``to`` - 1 of the text as it was read. Raises Error: the job made no cuts.
         """
         if not self._has_cuts:
             raise Error(f"nothing was to be cut out of documents ({self._cuts_by})", field="cuts")
@@ -138,7 +142,11 @@ class Found:
     def take(self, data: Rows) -> Rows: ...
 
     def take(self, data: Any) -> Any:
-        """The kept rows of ``data``, in its own type; without what was cut out of their texts."""
+        """Return the kept rows of ``data``, in the type of ``data``. Parts that the job cut out are missing in their texts.
+
+        ``data`` must have the rows that the job read, in any order if they have ids; otherwise raises Error. A path is read as
+        a Parquet file.
+        """
         kept = self.kept
         if self._seen is None:
             raise Error(
@@ -162,9 +170,10 @@ class Found:
     def filter(
         self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
     ) -> pathlib.Path:
-        """Write the kept documents of files to a directory; with ``annotate`` every document, each with its group.
+        """Write the kept documents to a directory. With ``annotate`` every document is written, with its group.
 
-        ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
+        ``kept``, ``sources``, ``force``: as in `dedup`. The inputs must be files; for a table in memory use `take`. Returns the
+        path. Raises Error.
         """
         if self._seen is not None and self._seen.rows is not None and self._seen.made is None:
             raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
@@ -201,7 +210,7 @@ def _found_there(*parcel: Any) -> Found:
 
 
 def _taken(data: Any, kept: Array) -> Any:
-    """Take some rows of ``data``."""
+    """Return the rows of ``data`` that are kept, in its type; other sequences become a list."""
     if isinstance(data, np.ndarray):
         return data[kept]
     if isinstance(data, (list, tuple)):
@@ -234,21 +243,21 @@ def _in_memory(data: Any) -> Any:
 
 
 def _cuts_of(path: pathlib.Path) -> Cuts:
-    """Return cuts.tsv of a table. Its lines are rows."""
+    """Return the cuts in the cuts.tsv of a table. The column ``line`` has row numbers, from 1."""
     table = _files.read_tsv(path, dict.fromkeys(("line", "from", "to"), "int64"))
     rows, begins, ends = (table.column(name).to_numpy() for name in ("line", "from", "to"))
     return Cuts(rows - 1, begins, ends)
 
 
 def seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
-    """Return what was read, if it is not a table: signatures, or a Parquet file."""
+    """Note signatures or a single Parquet file, for later comparison. None: the job read something else."""
     if source.ids is not None:
         return Seen.of_signatures(data)
     return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
 
 
 def keep_nothing(o: Any, k: dict[str, Any]) -> None:
-    """Refuse keywords about files if there is no ``output``, because then the kept documents are rows of the data."""
+    """Prepare a job without ``output``: no kept records are written, and keywords about files are refused."""
     for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
         if k.get(name, usual) != usual:
             raise Error(f"{name} is for output=, a directory that stays", field=name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids in their original type: texts, or integers of 64 bits. The library has all ids as texts."""
+"""Converts ids between texts, which the library has, and their original type: texts or integers of 64 bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ids = Union["list[str]", "list[int]"]
 
 
 def kind_of(report: dict[str, Any]) -> str:
-    """Return the kind of the ids of a job's documents, from its report or manifest."""
+    """Return the kind of the ids of a job's documents, from its report or manifest. If inputs differ, it is TEXT."""
     kinds = {_OF_REPORTS.get(one.get("ids"), TEXT) for one in report.get("inputs", [])}
     return kinds.pop() if len(kinds) == 1 else TEXT
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An index on disk, which finds documents that have much in common with others."""
+"""An index on disk, which finds the documents that resemble a query."""
 
 from __future__ import annotations
 
@@ -49,19 +49,17 @@ _OF_A_JOB = ("skip_same_id", "memory", *OF_RECORDS)
 
 
 class _Asked:
-    """The documents of a query as an open index takes them, with their ids and the kind of these (None: ids are row
-    numbers).
-    """
+    """The documents of a query in the form that an open index needs, with their ids and the kind of the ids."""
 
     def __init__(self, texts: Any, column: str, ids: tuple[Ids, str] | None) -> None:
-        """Borrows ``texts``."""
+        """Borrow ``texts``. ``ids`` None: ids are row numbers."""
         self.call = Call()
         self.texts, self.n = texts_of(texts, column, self.call)
         self.ids, self.kind = ids if ids is not None else (list(range(self.n)), "int64")
 
     @classmethod
     def of(cls, data: Any, text: Names, id: str | None) -> _Asked | None:
-        """Make one from ``data``, or return None if the query needs a job. The job also reports errors in the documents."""
+        """Convert ``data``. None: a job must answer the query. A job also reports errors in the documents."""
         if isinstance(data, (list, tuple)) and not are_paths(data):
             return cls(data, "text", None)
         pa = _files.arrow()
@@ -91,8 +89,8 @@ def _is_text(kind: Any) -> bool:
 
 
 def _ids_of(table: pa.Table, id: str | None) -> tuple[Ids, str] | None:
-    """Return ids, and their kind. They must be texts or integers, each once, else ValueError. Without a name, the column is
-    "id" if it exists.
+    """Return the ids in the column ``id``, and their kind. Raises ValueError unless they are texts or integers without nulls
+    and repeats. If no name is given, the column is "id"; None: there is no such column.
     """
     types = _files.arrow().types
     name = id if id is not None else "id"
@@ -130,7 +128,9 @@ class _Turns:
 
     @contextmanager
     def beside(self, call: Call) -> Iterator[None]:
-        """Enter as one of many. Waits while another thread is alone, or waits to be alone."""
+        """Enter as one of many. Waits while another thread is alone, or waits to be alone. Raises Error if this thread itself
+        is alone, or the call is cancelled.
+        """
         with self._moved:
             self._wait(call, lambda: self._alone is None and not self._waiting)
             self._inside += 1
@@ -143,7 +143,7 @@ class _Turns:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """Enter alone. Waits until all others have left."""
+        """Enter alone. Waits until all others have left. Raises Error as `beside` does."""
         with self._moved:
             self._waiting += 1
             try:
@@ -163,8 +163,9 @@ class _Turns:
 class Index:
     """An index on disk. `Index.build` makes one, `Index.open` opens one; a with-statement closes it.
 
-    Queries may come from any number of threads. `add`, `remove` and `compact` wait for them; another process may read
-    meanwhile, but not write (status "locked"). The same of a second object in this process (status "busy").
+    Any number of threads may query an index. `add`, `remove` and `compact` wait until no other thread uses it. While one of
+    them runs, other processes may read the index, but a change by another process fails (status "locked"). A change also fails
+    if a second object of this process has the index open (status "busy").
 
         >>> import bandmill, tempfile
         >>> with bandmill.Index.build(tempfile.mkdtemp() + "/known", ["one two three four five six"]) as index:
@@ -174,10 +175,10 @@ class Index:
     """
 
     def __init__(self, path: str | os.PathLike[str], threads: int = 0) -> None:
-        """Use `open` or `build`."""
+        """Make a closed index. Use `open` or `build` instead."""
         self.path = os.fspath(path)
         self._threads = threads
-        self._room: Any = None  # the place of the open handle
+        self._room: Any = None  # the place of the open handle; None: the index is closed
         self._turns = _Turns()
 
     @classmethod
@@ -242,23 +243,23 @@ class Index:
         call.apart(ended)
 
     def __repr__(self) -> str:
-        """Where it is."""
+        """Return a line with the path."""
         return f"<bandmill.Index {self.path!r}{', closed' if self._room is None else ''}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process opens it again."""
+        """Pickle the path. Unpickling opens the index again, if it is open now."""
         return _reopened, (self.path, self._threads, self._room is not None)
 
     def __enter__(self) -> Index:
-        """The index."""
+        """Return the index."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Closes it."""
+        """Close the index."""
         self.close()
 
     def _beside(self, call: Call, function: Callable[..., int], *args: Any) -> None:
-        """Call the open index, together with other calls."""
+        """Call a function of the open index. Other threads may do the same at the same time. A forked child opens it again."""
 
         def body() -> None:
             turns = self._turns_here()
@@ -273,7 +274,7 @@ class Index:
         call.apart(body)
 
     def _alone(self, call: Call, job: Callable[[], T]) -> T:
-        """Run a job that has the index for itself in this process. The job opens the index."""
+        """Close the index, run a job that opens it itself, and open it again. No other thread uses the index meanwhile."""
 
         def body() -> T:
             with self._turns_here().alone(call):
@@ -296,9 +297,10 @@ class Index:
         id: str | None = None,
         **options: Unpack[IndexQueryOptions],
     ) -> pa.Table:
-        """For each document, the documents of the index that reach the threshold: query, target, jaccard, the best first.
+        """For each document, find the documents of the index that reach the threshold, the best first. Raises Error.
 
-        ``measure`` "containment" is the share of the query that a target holds. Documents without ids are numbered by row.
+        Returns a table of query, target, and jaccard or containment: the share of the query that a target holds. Documents
+        without ids are numbered by row.
         """
         k: dict[str, Any] = {"text": text, "id": id, **options}
         top, measure = number(k["top"], "top", 2**64 - 1), k["measure"]
@@ -350,10 +352,10 @@ class Index:
         id: str | None = None,
         **options: Unpack[IndexAddOptions],
     ) -> pa.Table | None:
-        """More documents, cut and signed as those of the index, with ids of the type that the first ones had.
+        """Add documents. They are cut and signed like those of the index, and their ids must have the type of the first ids.
 
-        A document without an id gets the next number that was not the id of a document before, in the type of the others.
-        Returns None, or with ``unique`` a table of query, target, jaccard. Raises Error.
+        A document without an id gets the least number above all numbers that were ever ids. Returns None, or with ``unique`` a
+        table of query, target, jaccard: the documents that were not added, and their best matches. Raises Error.
         """
         k: dict[str, Any] = {"text": text, "id": id, **options}
         least, unique = share(k.pop("threshold") or 0, "threshold"), k["unique"]
@@ -378,7 +380,7 @@ class Index:
         return _answers(kind, kind, "jaccard", found)
 
     def remove(self, ids: Iterable[str | int]) -> int:
-        """Documents out of it; how many were there. An id may be given as text, or as an integer."""
+        """Remove documents by their ids, and return how many of them were in the index. An id may be a text or an integer."""
         call = Call()
         names = [text_of_id(id) for id in ([ids] if isinstance(ids, (str, bytes)) else ids)]
         if not names:
@@ -398,7 +400,7 @@ class Index:
         self._alone(call, lambda: call.job(lib.bm_job_index_compact, o))
 
     def info(self) -> dict[str, Any]:
-        """Settings and counts of the index, as `bandmill index info --json` prints them."""
+        """Return the settings and counts of the index, as `bandmill index info --json` prints them."""
         call = Call()
         out = owned("string")
         self._alone(call, lambda: call.run(lib.bm_index_inspect, call.text(self.path), out))
@@ -415,5 +417,5 @@ class Index:
         return kind_of_index(int(self._statistics().ids))
 
     def __len__(self) -> int:
-        """Documents in it."""
+        """Return the number of documents."""
         return int(self._statistics().documents)

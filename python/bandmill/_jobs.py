@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds pairs of documents, makes hashes of their shingles, and forecasts."""
+"""Finds pairs of documents, makes hashes of their shingles, and forecasts what band plans would find."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def pairs(
     id: str | None = None,
     **options: Unpack[PairsOptions],
 ) -> pa.Table:
-    """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
+    """Find pairs of near-duplicates. Returns a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
-    With measure="containment", id_a is the contained document.
+    With measure="containment", the third column is containment, and id_a is the contained document.
 
         >>> import bandmill
         >>> texts = ["one two three four five six", "one two three four five six seven", "quite another text"]
@@ -68,10 +68,10 @@ def hash_shingles(
     text: str = "text",
     **options: Unpack[HashOptions],
 ) -> tuple[Array, Array]:
-    """The distinct shingles of each document as 64-bit hashes.
+    """Make the 64-bit hashes of the distinct shingles of each document.
 
-    Returns (offsets int64 (N + 1), hashes uint64): document i has hashes[offsets[i]:offsets[i + 1]], in order of first
-    occurrence. Raises Error.
+    Returns two arrays: N + 1 offsets (int64), and hashes (uint64). Document i has hashes[offsets[i]:offsets[i + 1]], in order
+    of first occurrence or, with ``sorted``, ascending. Raises Error.
 
         >>> import bandmill
         >>> offsets, hashes = bandmill.hash_shingles(["one two three", "one two"], shingle="word:2")
@@ -96,7 +96,9 @@ def hash_shingles(
 
 
 class Tuned(dict[str, Any]):
-    """What `tune` finds: the members of `bandmill tune --json`. Prints its answer; a notebook shows the curves."""
+    """The result of `tune`: a dict with the members of `bandmill tune --json`. print() shows the chosen plan, and a notebook
+    also the curves.
+    """
 
     def __init__(self, found: dict[str, Any] | None = None, svg: str = "") -> None:
         """``svg``: the picture of the curves."""
@@ -104,7 +106,7 @@ class Tuned(dict[str, Any]):
         self.svg = svg
 
     def __str__(self) -> str:
-        """The plan that was chosen, and what it would find in the documents."""
+        """Describe the chosen plan, and what it would find in the documents."""
         chosen, ceiling = self["chosen"], self["ceiling"]
         said = f"{chosen['bands']} bands of {chosen['rows']} rows"
         said += f": find {_percent(chosen['recall'])} of the pairs at {self['threshold']:g}"
@@ -126,7 +128,7 @@ def _percent(share: float) -> str:
 
 
 def _forecast(sample: dict[str, Any], chosen: dict[str, Any]) -> str:
-    """Describe what the plan would find in all documents, by the sample that was compared."""
+    """Describe what the chosen plan would find in all documents, as forecast from the documents that were compared."""
     said = f"{sample['shingle']}: {sample['documents']:,} documents, {sample['identical']:,} of them copies"
     for one in sample.get("forecasts", ()):
         if (one["bands"], one["rows"]) == (chosen["bands"], chosen["rows"]):
@@ -142,9 +144,9 @@ def tune(
     id: str | None = None,
     **options: Unpack[TuneOptions],
 ) -> Tuned:
-    """Band plans and their S-curves; with ``data`` also what each would find in it. As `bandmill tune --json`.
+    """Compute band plans and their S-curves. With ``data``, also forecast what each plan would find in it.
 
-    Returns Tuned. Raises Error; status "not_found": no plan fits.
+    Returns Tuned, with the members of `bandmill tune --json`. Raises Error; status "not_found": no plan fits.
 
         >>> import bandmill
         >>> print(bandmill.tune(threshold=0.5, recall=0.99, ceiling={0.05: 0.006}))

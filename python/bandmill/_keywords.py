@@ -11,7 +11,7 @@ from typing import Any, Callable, TypeVar, cast
 from bandmill import _kinds, _option_rows
 from bandmill._option_rows import DEFAULTS, FIELDS, KEYWORDS, LINES, OWN
 
-# The names that keywords have elsewhere, or in the program.
+# The names that keywords have in other libraries or in the program.
 _ELSEWHERE = {
     "text": ("text_field", "text_column", "text_key", "column", "field"),
     "id": ("id_column", "ids", "index_column"),
@@ -47,7 +47,7 @@ def _no_keyword(function: Callable[..., Any], name: str, known: list[str]) -> Ty
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the parameters of ``function``, with the rows of its keywords in place of **options."""
+    """Return the signature of ``function``, with its keywords in place of **options."""
     own = inspect.signature(function)
     rows, name = KEYWORDS[function.__qualname__].__annotations__, function.__qualname__
     keywords = [
@@ -65,7 +65,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def _resolved(kind: str) -> Any:
-    """Return the type that a text means, wherever the caller is. If this Python has no such type, return the text."""
+    """Return the type with this name, independent of the caller's names. If this Python cannot make it, return the text."""
     try:
         return eval(kind, {"Any": Any, **vars(_kinds), **vars(_option_rows)})
     except TypeError:  # int | None fails before Python 3.10
@@ -73,9 +73,9 @@ def _resolved(kind: str) -> Any:
 
 
 def described(function: F) -> F:
-    """``function`` with the keywords of its rows for **options, each with its default, and a line for each in its docstring.
+    """Give ``function`` keywords with defaults in place of **options, and a line about each in its docstring.
 
-    An unknown keyword is answered with the one that is meant.
+    If a caller passes an unknown keyword, the error suggests the keyword that was probably meant.
     """
     signature = _signature(function)
     known, name = signature.parameters, function.__qualname__

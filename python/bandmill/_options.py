@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fills the options of the library from keywords, which have the words, defaults and values of the program."""
+"""Fills the options of the library from keywords. Their words, defaults and values are those of the program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def word(option: int, value: str, field: str) -> int:
-    """Return the number of an option's word."""
+    """Return the number of a word that is a value of an option. Raises Error if there is no such word."""
     out = ffi.new("unsigned *")
     data = str(value).encode("utf-8", "replace")
     if lib.bm_option_value(option, data, len(data), out):
@@ -36,7 +36,7 @@ def verified(name: str) -> int:
 
 
 def size(value: int | str | None, field: str = "memory") -> int:
-    """Return the bytes of "512M", "4G" or "4GiB". A number is a number of bytes."""
+    """Return the number of bytes that "512M", "4G" or "4GiB" means. A number is a number of bytes; None is 0."""
     if value is None:
         return 0
     bytes_, found = None, None
@@ -50,7 +50,7 @@ def size(value: int | str | None, field: str = "memory") -> int:
     return bytes_
 
 
-_BY_HAND = {"header", "verify", "shard", "hash", "scheme", "unit"}  # keywords that need more than the rules of their row
+_BY_HAND = {"header", "verify", "shard", "hash", "scheme", "unit"}  # keywords with functions of their own below
 # Keywords about how a record is read, also in memory.
 OF_RECORDS = tuple(k for k, part, _, _ in FILLED if part == "input" and k not in ("format", "header"))
 
@@ -68,7 +68,9 @@ def _value(value: Any, how: str, keyword: str, least: int) -> Any:
 
 
 def fill_part(o: Any, part: str | None, k: dict[str, Any]) -> None:
-    """Fill the struct of options of this name by the rows of the keywords; None: the members of the call itself."""
+    """Fill the members of the part ``part`` of a call's options from the keywords; None: the call's own members. Keywords that
+    are None are skipped.
+    """
     members = (
         {name for name, kind in ffi.typeof(o).item.fields if kind.type.kind in ("primitive", "enum")} if part is None else ()
     )
@@ -80,7 +82,7 @@ def fill_part(o: Any, part: str | None, k: dict[str, Any]) -> None:
 
 
 def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """bm_text_options."""
+    """Fill bm_text_options, except the hash."""
     if k.get("normalize") is not None:
         names = k["normalize"]
         names = names.split(",") if isinstance(names, str) else list(names) if hasattr(names, "__iter__") else [str(names)]
@@ -100,7 +102,7 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill_sketch(o: Any, k: dict[str, Any]) -> None:
-    """bm_sketch_options."""
+    """Fill bm_sketch_options. With weights, the default scheme is cws."""
     fill_part(o, "sketch", k)
     scheme = k.get("scheme") or ("cws" if k.get("weights") is not None else None)
     if scheme is not None:
@@ -147,7 +149,7 @@ def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
 
 
 def number(value: Any, field: str, most: int = 0xFFFFFFFF, least: int = 0) -> int:
-    """Return a whole number of any type. A number that would have to be rounded is refused."""
+    """Return a whole number in ``least`` to ``most``, of any integer type or as text. A fraction is refused."""
     try:
         found = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -218,7 +220,7 @@ def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """Set the parts of documents to compare: "line", "paragraph", "span" or "span:K"."""
+    """Set the parts of documents to compare: "line", "paragraph", "span" or "span:K". Without a unit, documents are compared."""
     o.set_fields |= lib.BM_FIELD_THRESHOLD if k["threshold"] is not None else 0  # with a unit, the default is 1
     o.within = call.text(k["within"], "within", "the name of a field or column")
     if k["unit"] is None:
@@ -241,14 +243,14 @@ def fill_shard(o: Any, k: dict[str, Any]) -> None:
 
 
 def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """bm_device_options."""
+    """Fill bm_device_options. ``device`` None means "auto"; without the keyword, the device is the CPU."""
     device = k.get("device", "cpu")
     o.device = call.text("auto" if device is None else device, "device", "a str: cpu, gpu, or part of a name")
     o.cpu = call.text(k.get("cpu"), "cpu")
 
 
 def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """bm_resource_options."""
+    """Fill bm_resource_options."""
     o.threads = number(k.get("threads") or 0, "threads")
     o.memory = size(k.get("memory"))
     o.temp_dir = call.text(k.get("temp_dir"), "temp_dir")
@@ -256,7 +258,7 @@ def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
-    """Fill every part that a struct of options has."""
+    """Fill every part that a call's options have."""
     fill_preset(k)
     parts = {name for name, _ in ffi.typeof(o[0]).fields}
     if "input" in parts and source is not None:

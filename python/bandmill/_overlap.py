@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents and a test set: which documents hold which items, and where."""
+"""Finds the items of a test set in documents: which documents hold which items, and where."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Overlap(Found):
 
     @property
     def overlap(self) -> pa.Table:
-        """Columns id, item, coverage, hits, longest, from, to, file, line: a row for each item that a document holds."""
+        """A row for each item that a document holds: columns id, item, coverage, hits, longest, from, to, file, line."""
         columns = {"id": kind_of(self.report), "item": self._ids_of_kept(), "coverage": "float64", "file": "string"}
         numbers = dict.fromkeys(("hits", "longest", "from", "to", "line"), "int64")
         return _files.read_tsv(self.path / "overlap.tsv", {**columns, **numbers})
 
     @property
     def items(self) -> pa.Table:
-        """Columns item, shingles, documents, coverage, together, file, line: a row for each item.
+        """A row for each item: columns item, shingles, documents, coverage, together, file, line.
 
-        Null where no shingle of an item counts.
+        If no shingle of an item counts, its numbers are null.
         """
         columns = {"item": self._ids_of_kept(), "coverage": "float64", "together": "float64", "file": "string"}
         return _files.read_tsv(
@@ -63,11 +63,12 @@ class Overlap(Found):
         text_bytes: int = 2000,
         sources: Path | None = None,
     ) -> Page:
-        """The report as one page: which items were found, and where. A notebook shows it; ``path`` names a file to write it to.
+        """Make the report, one page that shows which items were found, and where. A notebook shows the page. ``path``: a file
+        to write it to.
 
-        ``texts``: items and documents side by side, also those of tables in memory, which the result keeps for that. ``pairs``:
-        how many items. ``text_bytes``: of each text. ``sources``: where files lie now. Raises Error: a table is another than it
-        was; ``path`` is a file of another kind.
+        ``texts``: show items and documents side by side. The result keeps tables in memory for this. ``pairs``: how many items
+        are shown. ``text_bytes``: how many bytes of each text. ``sources``: the folder in which the input files are now. Raises
+        Error: a table has changed, or ``path`` exists and is not a report.
         """
         if texts and self._data is not None and self._seen is not None:
             self._seen.kept_of(self._data, self.kept, self._job)
@@ -79,9 +80,10 @@ class Overlap(Found):
         return page
 
     def explain(self, item: str | int, document: str | int, *, sources: Path | None = None) -> Explanation:
-        """What ``document`` holds of ``item``, both given by their ids: both texts, with the longest run marked.
+        """Explain how much of ``item`` a document holds, both given by their ids. Shows both texts, with the longest run
+        marked.
 
-        Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
+        The result keeps tables in memory for this. ``sources``: the folder in which the input files are now. Raises Error;
         status "not_found": the document does not hold the item.
         """
         if self._data is not None and self._seen is not None:
@@ -92,7 +94,7 @@ class Overlap(Found):
         return head_of(self.report, (self.cuts if self._has_cuts else self.removed).slice(0, 5).to_pylist())
 
     def __repr__(self) -> str:
-        """Counts."""
+        """Return a line with counts."""
         c = self.report["counts"]
         documents, items = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", "item"))
         return f"<bandmill.Overlap: {documents}, {c['removed']} removed, {c['items_found']} of {items} found>"
@@ -108,7 +110,7 @@ def overlap(
 ) -> Overlap:
     """Find the text of a test set in documents: which documents hold which items, how much of them, and where.
 
-    A document holds an item if a share of at least ``threshold`` of the item's shingles stands in it. The comparison is exact.
+    A document holds an item if it has at least the share ``threshold`` of the item's shingles. The comparison is exact.
     Returns Overlap. Raises Error.
 
         >>> import bandmill

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people look at: the report of a result, its summary in a notebook, and why documents are in one group."""
+"""Pages for people: the report of a result, its summary in a notebook, and explanations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bandmill._options import new, number
 
 
 class Page(str):
-    """A page of HTML, which a notebook shows. A terminal shows one line; print() shows all of it."""
+    """A page of HTML. A notebook shows the page, a Python prompt shows its title, and print() shows the HTML."""
 
     def __repr__(self) -> str:
-        """What it is."""
+        """Return a line with the title."""
         title = re.search("<title>(.*?)</title>", self, re.S)
         name = f" {html.unescape(title[1])!r}" if title else ""
         return f"<bandmill.Page{name}>"
@@ -34,10 +34,10 @@ class Page(str):
 def page_of(
     found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None, labels: Path | None, items: Any = None
 ) -> Page:
-    """Make the report of a directory. ``data``: the table from which the result was made, for its texts; None: the result is of
+    """Make the report of a directory. ``data``: the table from which the result was made, for its texts; None: the inputs were
     files, or texts are not shown.
 
-    ``items``: the same for the items of overlap.
+    ``items``: the table of the items of overlap, likewise. ``more``: numbers for the options of the report.
     """
     call = Call()
     o = new("report")
@@ -55,7 +55,7 @@ def page_of(
 
 
 def write_page(path: pathlib.Path, page: str) -> None:
-    """Write the page to a file. The file may exist only if it is an earlier page."""
+    """Write the page to a file. An existing file is replaced only if it is empty or an earlier page, else raises Error."""
     mark = b'<meta name="generator" content="bandmill report">'
     if path.is_file() and path.stat().st_size > 0:
         with path.open("rb") as file:
@@ -88,9 +88,9 @@ def _cell(value: Any) -> str:
 
 
 class Explanation:
-    """Why documents are in one group, or what one holds of an item.
+    """An explanation why documents are in one group, or how much of an item a document holds.
 
-    Prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph.
+    print() shows the text of `bandmill explain`; ``data`` has the same as a dict, ``dot`` as a graph.
     """
 
     def __init__(
@@ -101,9 +101,8 @@ class Explanation:
         sources: Path | None,
         tables: tuple[Any, Any] = (None, None),
     ) -> None:
-        """Of two documents, of one, or of a group. ``tables``: what was looked at, where that was in memory.
-
-        Both are the same, but of overlap the first has the items.
+        """Explain two documents, one document or a group. ``tables``: the table that was read, if it was in memory, twice. For
+        overlap, the first is the table of items.
         """
         self._how = (found, ids, group, sources)
         self._tables = tables
@@ -112,7 +111,7 @@ class Explanation:
 
     @property
     def dot(self) -> str:
-        """A graph for Graphviz."""
+        """The explanation as a graph for Graphviz."""
         return self._said(lib.BM_EXPLAIN_DOT)
 
     def _said(self, form: int) -> str:
@@ -139,5 +138,5 @@ class Explanation:
         return b"".join(call.rows).decode()
 
     def __repr__(self) -> str:
-        """What the program says."""
+        """Return the text of `bandmill explain`."""
         return self._text

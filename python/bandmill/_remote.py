@@ -3,8 +3,9 @@
 
 If libcurl is installed, the library itself reads https://, http://, s3://, gs:// and hf://.
 
-A copy is read piece by piece. If the connection breaks, reading continues where it stopped or, if the server sends no parts,
-from the beginning. TRIES is the number of attempts. Ids, messages and reports have the address without the part after "?".
+A file is copied piece by piece. If the connection breaks, copying continues where it stopped or, if the server cannot send
+parts of a file, from the beginning. _TRIES is the number of attempts. Ids, messages and reports have the address without the
+part after "?".
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def _filesystem(address: str) -> tuple[Any, str]:
 
 
 def files_of(address: str) -> list[tuple[str, str]]:
-    """Return name and address of each file of an address: the file itself, the files that match a pattern, or those of a
-    directory.
+    """Return name and address of each file at an address: the file itself, the files that match a pattern, or the files of a
+    directory except hidden ones. With http and https, the address is always one file.
     """
     if address.startswith(("http://", "https://")):
         return [(name_of(address), address)]
@@ -82,8 +83,8 @@ def files_of(address: str) -> list[tuple[str, str]]:
 
 
 def copy(name: str, address: str, folder: pathlib.Path) -> pathlib.Path:
-    """Copy a file into a folder of its own, under the last part of its name. Raises Error with status "io", or "input" if it
-    broke off.
+    """Copy a file into the new folder ``folder``, under the last part of its name. Raises Error with status "io", or "input" if
+    the copy broke off at the last attempt.
     """
     fs, path = _filesystem(address)
     folder.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows that a job read, and how they are recognized later: by their ids, or by a digest of their texts."""
+"""Recognizes the rows that a job read when they are passed in again, by their ids or by a digest of their texts."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Watch:
     """Notes the rows of a stream while a job reads it."""
 
     def __init__(self, options: Any, call: Call, each: bool = False) -> None:
-        """``options``: bm_input_options, whose stream is replaced by one that notes the rows. ``each``: keep a hash of every
-        text.
+        """Replace the stream of ``options`` (bm_input_options) by a stream that also notes the rows. ``each``: keep a hash of
+        every text.
         """
         self._handle = call.keep(owned("row_digest"))
         call.run(lib.bm_row_digest_open, ffi.addressof(options), options.stream, each, self._handle)
@@ -65,7 +65,7 @@ class Watch:
         options.stream = stream
 
     def rows(self) -> Rows | None:
-        """Return the facts, once the stream has ended."""
+        """Return the facts; None: the stream was not read to its end."""
         return _facts(self._handle[0])
 
 
@@ -86,8 +86,8 @@ def _read(data: Any, text: Names, id: str | None, each: bool = False) -> Rows:
 
 
 def hashes_of_texts(texts: Any) -> Array:
-    """Return a hash of each text of an Arrow column, as the library reads it. Copies have equal hashes; texts that are only
-    equal in their shingles do not.
+    """Return a hash of the bytes of each text of an Arrow column, as the library reads them. Texts that only have equal
+    shingles get different hashes.
     """
     found = _read(texts, None, None, each=True).texts
     return found if found is not None else np.zeros(0, dtype=np.uint64)
@@ -101,7 +101,7 @@ class Seen:
     id: str | None
     rows: Rows | None = None
     file: tuple[str, int, int] | None = None  # path, size in bytes, modification time
-    made: dict[str, Any] | None = None  # how signatures were made
+    made: dict[str, Any] | None = None  # how signatures were made; None: no signatures were read
 
     @classmethod
     def of_file(cls, path: Any, text: Names, id: str | None) -> Seen:
@@ -118,7 +118,7 @@ class Seen:
         return cls(made.get(FIELDS["text"]), made.get(FIELDS["id"]), Rows(len(signatures), words, ids), made=made)
 
     def parts(self) -> tuple[dict[str, Any], bytes]:
-        """Return the values that JSON can store, and the hashes."""
+        """Return the object as values that JSON can store, and the bytes of all hashes."""
         rows = self.rows
         said = {
             "text": self.text if isinstance(self.text, str) or self.text is None else list(self.text),
@@ -131,7 +131,7 @@ class Seen:
 
     @classmethod
     def of_parts(cls, said: dict[str, Any], hashes: bytes) -> Seen:
-        """Make the object from what ``parts`` returned."""
+        """Make the object from the result of ``parts``."""
         rows = None
         if said["rows"] is not None:
             n, digest, has_ids, has_texts = said["rows"]
@@ -141,15 +141,15 @@ class Seen:
         return cls(said["text"], said["id"], rows, file, said["made"])
 
     def kept_of(self, data: Any, kept: Array, job: str = "dedup") -> Array:
-        """Reorder ``kept``, which is about the rows that the job read, for the rows of ``data``. Raises Error if the rows
-        are others.
+        """Return for each row of ``data`` whether it is kept. ``kept`` has this for the rows in the order in which the job read
+        them. Raises Error if the rows are others.
         """
         mask: Array = kept[self.places_of(data, len(kept), job)]
         return mask
 
     def places_of(self, data: Any, n: int, job: str, each: bool = False) -> Array:
-        """For each row of ``data``, return which of the ``n`` rows that the job read it is. Raises Error if the rows are
-        others.
+        """Return, for each row of ``data``, its number among the ``n`` rows that the job read. Raises Error if the rows are
+        others or, without ids, in another order.
 
         ``each``: if rows are recognized by their ids, check that the texts are also the same.
         """
@@ -178,7 +178,9 @@ class Seen:
         return _read(read_table(path), self.text, self.id, each)
 
     def _words_of(self, data: Any) -> tuple[int, int]:
-        """Sign ``data`` as the signatures were made, and return the digest of the words."""
+        """Sign ``data`` with the settings of the signatures, and return the digest of the words. Raises Error if the settings
+        are not all known, or include stop words or weights.
+        """
         made = self.made or {}
         names = ("shingle", "words", "normalize", "short", "perms", "seed", "scheme", "hash", "invalid_utf8", "max_doc_bytes")
         if made.get("stopwords") or made.get("weights") or not all(name in made for name in ("bag", *names)):
@@ -199,7 +201,9 @@ def _ids_of(data: Any, text: Names, id: str | None) -> Any:
 
 
 def _by_id(known: Array, found: Array, job: str) -> Array:
-    """Find rows in another order, by the hashes of their ids."""
+    """Return, for each hash of an id in ``found``, its place in ``known``. Raises Error if ``known`` does not have it, or if
+    rows are in another order and ids are not unique.
+    """
     if np.array_equal(known, found):
         return np.arange(len(known))
     order = np.argsort(known, kind="stable")
@@ -213,7 +217,7 @@ def _by_id(known: Array, found: Array, job: str) -> Array:
 
 
 def read_table(path: Any) -> Any:
-    """Read a Parquet file."""
+    """Read a Parquet file. Raises Error for any other path."""
     if not os.fspath(path).lower().endswith(".parquet") or not os.path.isfile(path):
         raise Error(
             f"{os.fspath(path)}: rows are taken of a Parquet file, of a table or of a list (output= has what is kept of files)",

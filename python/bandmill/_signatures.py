@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs documents, and has the class of the result."""
+"""Signs documents. Also defines the class of the result."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ _MANIFEST = "manifest.json"
 
 
 class Signatures:
-    """The result of `sign`: signatures in memory, or in a directory that is mapped. They never change."""
+    """The result of `sign`: signatures in memory, or in a directory whose files are mapped. They never change."""
 
     _is_signatures = True
 
     def __init__(self, path: pathlib.Path) -> None:
-        """Maps what stands there."""
+        """Open the signatures in a directory. Their files are mapped when they are used."""
         self._path = path
         self._ids: Ids | None = None
         self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
 
     def __copy__(self) -> Signatures:
-        """The same."""
+        """Return the object itself."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Signatures:
-        """The same."""
+        """Return the object itself."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A directory is loaded again by who unpickles it."""
+        """Pickle only the path. Unpickling opens the directory again."""
         return Signatures, (pathlib.Path(os.path.abspath(self._path)),)
 
     @property
     def path(self) -> pathlib.Path:
-        """The directory."""
+        """The path of the directory."""
         return self._path
 
     def _array(self, name: str) -> Array:
@@ -68,18 +68,20 @@ class Signatures:
 
     @property
     def signatures(self) -> Array:
-        """uint32 (N, K), uint64 of the schemes affine64 and datatrove; no copy, not to be written to. A document without
-        shingles has all ones."""
+        """An array (N, K) of uint32 or, for the schemes affine64 and datatrove, uint64. It is no copy, and must not be written
+        to. If a document has no shingles, all bits of its values are 1."""
         return self._array("signatures")
 
     @property
     def n_shingles(self) -> Array:
-        """uint32 (N): distinct shingles; 0: the document has no signature."""
+        """An array (N) of uint32: the number of shingles of each document, distinct ones or, with ``bag``, all. 0: the document
+        has no signature.
+        """
         return self._array("n_shingles")
 
     @property
     def band_keys(self) -> Array:
-        """uint64 (N, B), if `sign` was called with bands."""
+        """An array (N, B) of uint64. Raises Error: `sign` was called without a band plan."""
         if not self._has_keys():
             raise Error("these signatures have no band keys (threshold=, or bands= and rows=, make some)", field="bands")
         return self._array("band_keys")
@@ -89,7 +91,7 @@ class Signatures:
 
     @property
     def ids(self) -> Ids:
-        """N ids in order, in the type in which they came; of data in memory without ids the numbers of its rows."""
+        """The N ids in order, in their original type. Data in memory without ids has row numbers."""
         if self._ids is None:
             self._ids = typed(self._read_ids(), kind_of(self.manifest))
         return self._ids
@@ -98,11 +100,11 @@ class Signatures:
         return _files.read_lines((self._path / "ids.txt").read_bytes())
 
     def __len__(self) -> int:
-        """N."""
+        """Return N, the number of documents."""
         return len(self.n_shingles)
 
     def __repr__(self) -> str:
-        """Shape and scheme."""
+        """Return a line with N and K."""
         several = "" if len(self) == 1 else "s"
         return f"<bandmill.Signatures of {len(self)} document{several}, {self.signatures.shape[1]} words each>"
 
@@ -110,7 +112,9 @@ class Signatures:
         return (self._path / _MANIFEST).read_bytes()
 
     def to_arrow(self) -> pa.Table:
-        """Columns id, signature (fixed_size_list of K uint32 or uint64) and n_shingles; provenance in the schema's metadata."""
+        """Return a table of id, signature (fixed_size_list of K uint32 or uint64) and n_shingles. The schema's metadata have
+        the provenance.
+        """
         pa = _files.arrow()
         words = self.signatures
         flat = pa.array(np.ascontiguousarray(words).reshape(-1))
@@ -124,7 +128,7 @@ class Signatures:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Signatures:
-        """Save a copy as a directory that the program reads too. An existing directory is refused."""
+        """Save a copy as a directory, which the program can read too, and return its signatures. An existing path is refused."""
         target = pathlib.Path(path)
         if target.exists():
             raise Error(f"{target}: exists already", file=str(target))
@@ -138,10 +142,10 @@ class Signatures:
 
 
 class _InMemory(Signatures):
-    """Signatures in memory of the library, which is freed when nobody uses it any more."""
+    """Signatures in memory of the library. The memory is freed when no array uses it any more."""
 
     def __init__(self, call: Call, handle: Any) -> None:
-        """``handle`` is the place of a handle. ``call`` keeps alive what the options of the handle point to."""
+        """``handle``: the place of a handle. ``call``: keeps alive the memory to which the options of the handle point."""
         self._call, self._handle = call, handle
         self._lock = threading.Lock()
         self._work: Workplace | None = None
@@ -159,7 +163,7 @@ class _InMemory(Signatures):
 
     @property
     def path(self) -> pathlib.Path:
-        """A directory with the signatures. It is written at the first use, and is removed with the object."""
+        """The path of a directory with the signatures. It is written at the first use, and is removed with the object."""
         with self._lock:
             if self._work is None:
                 work = Workplace(None, self.signatures.nbytes + 64 * len(self))
@@ -168,7 +172,7 @@ class _InMemory(Signatures):
             return self._work.path / "s"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle includes the signatures."""
+        """Pickle the signatures themselves."""
         return _carried, packed(self.path)
 
     def _array(self, name: str) -> Array:
@@ -215,7 +219,7 @@ class _Owned(Signatures):
         self._work = work.handed_over()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle includes the signatures."""
+        """Pickle the signatures themselves."""
         return _carried, packed(self._path)
 
 
@@ -240,7 +244,7 @@ def sign(
         ((2, 128), [2, 1], [0, 1])
     """
     k: dict[str, Any] = {"text": text, "id": id, **options}
-    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for no band keys
+    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset alone makes no band keys
     call, held = Call(k["progress"]), Call()
     source = Source(data, held, k["paths"])
     made = _sign_in_memory(call, source, k)
@@ -264,7 +268,7 @@ def sign(
 
 
 def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
-    """Sign without files. None: the request needs a job with files, and the source is untouched."""
+    """Sign without files. None: only a job with files can do this; the source was not read."""
     if source.stream is None:
         return None
     o = new("sign")

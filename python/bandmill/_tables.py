@@ -27,7 +27,7 @@ _LABEL_ROW = [("group", "u8"), ("size", "u8"), ("millionths", "u4"), ("kept", "u
 
 @ffi.def_extern(error=0)  # type: ignore[untyped-decorator]
 def bm_py_tables_ready(why: Any, cap: int) -> int:
-    """Return whether pyarrow is installed and can read Parquet; if not, also the reason."""
+    """Return 1 if pyarrow is installed and can read Parquet. If not, return 0, and write the reason to ``why``."""
     try:
         import pyarrow.compute
         import pyarrow.ipc
@@ -83,7 +83,7 @@ def _put(to: Any, cap: int, text: str) -> None:
 
 
 def _plain(error: BaseException) -> str:
-    """Remove what Arrow adds about its own sources."""
+    """Return the message of an error, without the place in Arrow's own source code."""
     return str(error).split(". Detail:")[0] or type(error).__name__
 
 
@@ -99,7 +99,7 @@ def _guarded(words: Any, body: Callable[[], None]) -> int:
 
 
 def _placed(batches: Iterator[Any], place: str = "") -> Iterator[Any]:
-    """Pass batches on. An error names the last good row."""
+    """Pass batches on. If reading fails, the error has ``place`` and the number of rows that were read."""
     import pyarrow as pa
 
     row = 0
@@ -130,7 +130,7 @@ def _file(of: Any) -> Any:
 
 
 class _Elsewhere(io.RawIOBase):
-    """A file that the library reads by position, at an address."""
+    """A file object for a file at an address, which the library reads by position."""
 
     def __init__(self, of: Any) -> None:
         self._read, self._file, self._size, self._at = of.read, of.file, int(of.size), 0
@@ -157,8 +157,8 @@ class _Elsewhere(io.RawIOBase):
 
 
 def _child(schema: Any, name: str) -> int:
-    """Return the column for a name with dots and brackets: the column of the whole name, or of the part before the first of
-    them.
+    """Return the number of the column that a name with dots and brackets needs. It is the column with the whole name or, if
+    there is none, with the part before the first dot and its brackets. -1: there is no such column.
     """
     whole = int(schema.get_field_index(name))
     if whole >= 0:
@@ -169,7 +169,9 @@ def _child(schema: Any, name: str) -> int:
 
 
 def _children(schema: Any, wish: Any) -> list[int]:
-    """Return the requested columns, each once, in their order. If a required column is missing, return all columns."""
+    """Return the numbers of the requested columns, ascending and each once. If a required column is missing, return those of
+    all columns.
+    """
     found = [_child(schema, os.fsdecode(ffi.string(wish.columns[i]))) for i in range(wish.n_columns)]
     if min(found[: wish.n_needed], default=0) < 0:
         return list(range(len(schema)))
@@ -195,7 +197,7 @@ class _Parquet:
             raise pa.ArrowInvalid(f"its row groups have {rows} rows, the file {self.meta.num_rows}")
 
     def group(self, group: int, names: list[str] | None, wanted: int) -> Iterator[Any]:
-        """Return the batches of a row group, of about ``wanted`` bytes as far as the file tells. Errors name the place."""
+        """Return the batches of a row group. A batch has about ``wanted`` bytes, according to the file; 0: _BATCH_ROWS rows."""
         of = self.meta.row_group(group)
         each = max(of.total_byte_size, 0) // max(of.num_rows, 1) + 1
         n = max(_FEWEST_ROWS, min(_BATCH_ROWS, wanted // each)) if wanted > 0 else _BATCH_ROWS
@@ -263,7 +265,7 @@ def _ipc_reader(wish: Any) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """A file object that passes what is written to the caller, which may refuse it."""
+    """A file object that passes all written bytes to the caller. Once the caller refuses some, every write raises OSError."""
 
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -281,7 +283,7 @@ class _Sink(io.RawIOBase):
 
 
 def _write(made: Any, sink: _Sink) -> None:
-    """Write new files. Columns of random words get no dictionary, because it would not make them shorter."""
+    """Write a new file. Parquet columns get no dictionaries, because these do not make columns of random words shorter."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -310,7 +312,7 @@ def _write(made: Any, sink: _Sink) -> None:
 
 
 class _Rows:
-    """The kept rows, batch by batch. If there are labels, they get a column of labels."""
+    """Returns the kept rows of one batch after another. If the caller passed labels, rows get a column with them."""
 
     def __init__(self, kept: Any, schema: Any) -> None:
         import numpy as np
@@ -352,7 +354,7 @@ class _Rows:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _cut(self, batch: Any) -> Any:
-        """Cut the texts of the next batch."""
+        """Return the next batch without the parts that are cut out of its texts."""
         import numpy as np
         import pyarrow as pa
 
@@ -385,7 +387,7 @@ class _Rows:
 
 
 def filtered_column(column: Any, mask: Any) -> Any:
-    """Filter a column of string views, for which Arrow has no function."""
+    """Filter a column. Arrow cannot filter string views, so these are converted to strings and back."""
     import pyarrow as pa
 
     views = {getattr(pa, f"{name}_view", lambda: None)(): getattr(pa, f"large_{name}")() for name in ("string", "binary")}
@@ -407,10 +409,10 @@ def _spark_field(field: Any) -> dict[str, Any]:
 
 
 def _for_spark(metadata: dict[bytes, bytes], field: Any) -> dict[bytes, bytes]:
-    """Return the metadata of a file with this additional column.
+    """Return the metadata of a file, changed for an additional column.
 
-    Spark reads only the columns that its own entry names. If the entry does not have the usual form, it is dropped, and Spark
-    reads the columns that the file has.
+    Spark reads only the columns that its own entry in the metadata names, so the column is added there. If the entry does not
+    have the usual form, it is dropped, and Spark reads all columns of the file.
     """
     if _SPARK_SCHEMA not in metadata:
         return metadata
@@ -427,8 +429,8 @@ def _for_spark(metadata: dict[bytes, bytes], field: Any) -> dict[bytes, bytes]:
 
 
 def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes]]:
-    """Return the options of a writer, and metadata, like those with which the file was written, as far as pyarrow can.
-    ``label``: an additional column.
+    """Return options for a writer, and metadata, so that the new file is like ``file``, as far as pyarrow can do this.
+    ``label``: the additional column; None: there is none.
     """
     import pyarrow.parquet as pq
 
@@ -459,7 +461,7 @@ def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes
 
 
 def _further(kept: Any, words: Any) -> Iterator[Any]:
-    """Return the further tables whose rows follow in the same file."""
+    """Yield the further tables whose rows follow in the same file, and count them for messages."""
     while kept.more != ffi.NULL:
         kept = kept.more
         words.table += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the caller as bytes, for code that reads texts and code that cuts them."""
+"""Converts texts of the caller to bytes, for code that reads texts and code that cuts them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _COUNTS = {"threshold": "float64", "pairs": "int64", "groups": "int64", "largest
 
 
 def _write_pairs(pairs: Any, path: pathlib.Path) -> str:
-    """Write a table with the columns of pairs.tsv to such a file. Returns the kind of its ids."""
+    """Write a table with the columns of pairs.tsv to a file of this form. Returns the kind of its ids."""
     try:
         columns = [pairs.column(name).to_pylist() for name in ("id_a", "id_b", "jaccard")]
         kinds = {kind_of_column(pairs.column(name).type) for name in ("id_a", "id_b")}
@@ -54,13 +54,13 @@ def cluster(
     keep: str = "first",
     progress: Progress = False,
 ) -> pa.Table:
-    """Group pairs: the result of `pairs`, or the path of a file of pairs. Raises Error.
+    """Make groups from pairs: the result of `pairs`, or the path of a file of pairs. Raises Error.
 
-    ``threshold``: only pairs from it on (default: all). Several give no groups, but a row of counts each: threshold, pairs,
-    groups, largest, removed. ``cluster``, ``keep``: as in `dedup`; keep is first, last or none. Documents of a table are in
-    order of first appearance.
+    ``threshold``: only pairs that reach it are used (default: all). Several thresholds give a row of counts each instead of
+    groups: threshold, pairs, groups, largest, removed. ``cluster``: as in `dedup`. ``keep``: first, last or none. Documents of
+    a table are in order of first appearance.
 
-    Returns a table of group, kept, size, members, or of these counts.
+    Returns a table of group, kept, size, members; for several thresholds, the table of counts.
 
         >>> import bandmill
         >>> found = bandmill.pairs(["one two three four five"] * 3 + ["quite another text"], threshold=0.8)
@@ -122,7 +122,7 @@ def query(
     id: str | None = None,
     **options: Unpack[QueryOptions],
 ) -> pa.Table:
-    """For each query, the documents of ``targets`` or an ``index`` that reach the threshold, the best first. Raises Error.
+    """For each query, find the documents of ``targets`` or an ``index`` that reach the threshold, the best first. Raises Error.
 
     Returns a table of query, target, jaccard (or containment).
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories for what a job writes. They are removed with what is read from them, or are packed for another process."""
+"""Directories for the files of jobs. A directory is removed with the object that reads it, or is packed for another process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ Parcel = tuple[dict[str, bytes], str, tuple[int, int]]
 
 
 class Workplace:
-    """A directory for what a job writes. It is removed at the end of a with-statement, or with this object (tools/apart.c).
+    """A directory for the files of a job. It is removed at the end of a with-statement, or with this object (tools/apart.c).
 
     Only the process that made the directory removes it, not a forked child.
     """
 
     def __init__(self, temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> None:
-        """Make it in memory if ``bytes_wanted`` is known and surely fits there."""
+        """Make the directory in ``temp_dir``. None: in memory if twice ``bytes_wanted`` is free there, else in the system's
+        folder for temporary files.
+        """
         where = os.fspath(temp_dir) if temp_dir is not None else tempfile.gettempdir()
         if temp_dir is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
             free = os.statvfs(_RAM)
@@ -71,7 +73,9 @@ def digest_of(data: Any) -> tuple[int, int]:
 
 
 def packed(path: pathlib.Path, more: Any = None, **own: bytes) -> Parcel:
-    """Pack a directory for another process, with ``own`` and values that JSON can store. Also returns a digest."""
+    """Pack the files of a directory for another process, with the blocks ``own`` and the values ``more``, which JSON can store.
+    The result includes a digest.
+    """
     files = {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
     files.update(own)
     said = json.dumps(more)
@@ -84,7 +88,7 @@ def digest_of_parcel(files: dict[str, bytes], said: str) -> tuple[int, int]:
 
 
 def checked(parcel: tuple[Any, ...]) -> Parcel:
-    """Check the contents of a pickle, which may be anything."""
+    """Check the types of the contents of a pickle, which may be anything. Raises Error. The digest is checked later."""
     files, said, digest = parcel if len(parcel) == 3 else (None, None, None)
     if not isinstance(files, dict) or not isinstance(said, str) or not isinstance(digest, tuple):
         raise Error(DAMAGED, "format")
@@ -94,7 +98,9 @@ def checked(parcel: tuple[Any, ...]) -> Parcel:
 
 
 def unpacked(parcel: Parcel, name: str, *own: str) -> tuple[pathlib.Path, Workplace, Any]:
-    """Unpack it into a directory of this name. Returns the directory, its workplace and the values. ``own`` is not written."""
+    """Unpack the files of a parcel into a new directory ``name``, without those in ``own``. Returns the directory, its
+    workplace and the values. Raises Error if the digest does not match.
+    """
     files, said, digest = parcel
     if digest_of_parcel(files, said) != digest or not all(lib.bm_py_is_ours(n.encode()) for n in files if n not in own):
         raise Error(DAMAGED, "format")

@@ -33,7 +33,7 @@ def __getattr__(name: str) -> NoReturn:
     if name in _ELSEWHERE:
         hint = f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}"
         asked = sys._getframe(1)
-        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # after an AttributeError, Python would not show the hint
+        if asked.f_code.co_code[asked.f_lasti] == opmap["IMPORT_FROM"]:  # Python would not show the hint of an AttributeError
             raise ImportError(hint, name=name)
         raise AttributeError(hint)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
