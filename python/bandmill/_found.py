@@ -34,7 +34,7 @@ _IDS = "seen"  # in a pickle: the ids of the rows that the job read
 
 
 class Found:
-    """The result of a job that keeps some documents and removes others: a directory, and facts about the rows that were read."""
+    """The result of a job that keeps some documents and removes others: a directory, and facts about the rows that it read."""
 
     _job = ""  # name of the job, for messages
     _cuts_by = ""  # the keyword that makes cuts, for messages

@@ -220,7 +220,7 @@ def fill_against(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 
 def fill_unit(o: Any, call: Call, k: dict[str, Any]) -> None:
-    """Set the parts of documents to compare: "line", "paragraph", "span" or "span:K". Without a unit, documents are compared."""
+    """Set the parts of documents to compare: "line", "paragraph", "span" or "span:K"; None: documents are compared."""
     o.set_fields |= lib.BM_FIELD_THRESHOLD if k["threshold"] is not None else 0  # with a unit, the default is 1
     o.within = call.text(k["within"], "within", "the name of a field or column")
     if k["unit"] is None:

@@ -128,7 +128,7 @@ class Signatures:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Signatures:
-        """Save a copy as a directory, which the program can read too, and return its signatures. An existing path is refused."""
+        """Save a copy as a directory, which the program can read too, and return the copy. An existing path is refused."""
         target = pathlib.Path(path)
         if target.exists():
             raise Error(f"{target}: exists already", file=str(target))

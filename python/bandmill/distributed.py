@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Near-duplicates on many machines: the steps of a `dedup` between which an engine moves only rows of Arrow.
+"""Finds near-duplicates on many machines, in steps. Between the steps, an engine moves rows of Arrow.
 
     plan = bandmill.distributed.Plan(parts=64, text="text", id="id", threshold=0.8)
 
@@ -9,10 +9,11 @@
     plan.select(batches, found)  these documents with the task: on each worker again
     plan.dedup(table)            for each task, over all of its documents: groups, as `bandmill.dedup` finds them
 
-With documents that are known already (``known=``) `split` and `select` run over these too, and `dedup` takes those of the task.
+If there are known documents (``known=``), `split` and `select` run over these too, and `dedup` gets the known documents of the
+task.
 
-The groups are those of one `bandmill.dedup` over all documents, however these are divided. docs/distributed.md shows how
-engines call it.
+The groups are those of one `bandmill.dedup` over all documents, however the documents are divided. docs/distributed.md shows
+how engines call the steps.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _address(struct: Any) -> int:
 
 
 def _made(call: Call, function: Any, handle: Any) -> Any:
-    """Return the rows that a call makes, as a RecordBatch."""
+    """Call a function of the library that makes rows, and return them as a RecordBatch."""
     pa = _files.arrow()
     schema, array = ffi.new("struct ArrowSchema *"), ffi.new("struct ArrowArray *")
     call.run(function, handle, schema, array)
@@ -79,7 +80,7 @@ def _made(call: Call, function: Any, handle: Any) -> Any:
 
 
 def _lent(batch: Any) -> tuple[Any, Any, Any]:
-    """Return a RecordBatch for C, and what keeps it alive."""
+    """Return the schema and the array of a RecordBatch for C, and the object that keeps them alive."""
     capsules = batch.__arrow_c_array__()
     schema, array = capsules
     names = ("struct ArrowSchema *", b"arrow_schema"), ("struct ArrowArray *", b"arrow_array")
@@ -93,11 +94,11 @@ class Plan:
     def __init__(
         self, text: Names = "text", id: str = "id", *, parts: int, like: Any = None, known: bool = False, **options: Any
     ) -> None:
-        """Options are those of `bandmill.dedup`, checked here.
+        """Check the options. They are those of `bandmill.dedup`, without those that make no sense on many machines.
 
         ``text``, ``id``: columns of the batches. ``parts``: into how many parts keys are divided, about one for 300,000
-        documents; each is joined by one worker. ``like``: a table with the columns, which may be empty, for their types.
-        ``known``: there will be documents that are known already, with the same columns. Raises Error.
+        documents; each part is joined by one worker. ``like``: a table, which may be empty, with the types of the columns.
+        ``known``: there will be known documents, with the same columns. Raises Error.
         """
         pa = _files.arrow()
         there = inspect.signature(dedup).parameters
@@ -120,7 +121,9 @@ class Plan:
         self.stopwords = None if words in (None, "en") else pathlib.Path(words).read_bytes()
 
     def _with_stopwords(self, options: dict[str, Any], call: Call) -> dict[str, Any]:
-        """Write the stop words to a file of this machine, which exists as long as the call, and return options that name it."""
+        """Write the stop words, if there are some, to a file that exists as long as the call. Returns the options with its
+        path.
+        """
         if self.stopwords is None:
             return options
         file = call.keep(tempfile.NamedTemporaryFile(prefix="bandmill-"))  # noqa: SIM115
@@ -145,7 +148,7 @@ class Plan:
         return out
 
     def _documents(self, batch: Any) -> Any:
-        """Return the columns id and text as the library takes them. Several texts are joined by a newline; null is empty."""
+        """Return the columns id and text. Several text columns are joined by a newline, with a null as an empty text."""
         pa = _files.arrow()
         import pyarrow.compute as pc
 
@@ -158,9 +161,10 @@ class Plan:
         return pa.RecordBatch.from_arrays([_column(batch, self.id), columns[0]], names=["id", "text"])
 
     def split(self, batches: Iterable[Any], *, known: bool = False) -> Iterator[Any]:
-        """Documents to rows (part int32, block large_binary), each to be handed to who joins the part.
+        """Sign documents, and yield rows (part int32, block large_binary). The engine passes each row to the worker that joins
+        its part.
 
-        ``known``: the documents are known already. Their ids are a space of their own, and they are not counted.
+        ``known``: these are known documents. Their ids may equal ids of other documents, and no count includes them.
         """
         call, splitter = Call(), None
         for batch in batches:
@@ -174,7 +178,7 @@ class Plan:
             yield _made(call, lib.bm_splitter_take, splitter[0])
 
     def id_hashes(self, batch: Any, *, known: bool = False) -> Array:
-        """uint64: the hash of each id: XXH64 with the seed 42, as Spark's xxhash64; the lowest bit is ``known``."""
+        """Return a hash of each id (uint64): Spark's xxhash64, except for the lowest bit, which is 1 if ``known``, else 0."""
         pa = _files.arrow()
         found = np.empty(batch.num_rows, dtype=np.uint64)
         ids = pa.RecordBatch.from_arrays([_column(batch, self.id)], names=["id"])
@@ -185,11 +189,10 @@ class Plan:
         return found
 
     def components(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> Components:
-        """What `join` gave of all parts to the candidates. A task gets whole components, of about so many documents in all.
+        """Find the candidates from the forests of all parts, which `join` made. A task gets whole components, with about
+        ``docs_a_task`` documents together. If documents are long, there are more tasks.
 
-        Long documents are divided among more tasks.
-
-        Raises Error: more bad records were left out than ``max_errors``.
+        Raises Error: the documents have more bad records than ``max_errors``.
         """
         found = Components(forests, docs_a_task)
         most = self.options.get("max_errors")
@@ -198,7 +201,7 @@ class Plan:
         return found
 
     def select(self, batches: Iterable[Any], components: Components, *, known: bool = False) -> Iterator[Any]:
-        """The rows that are candidates, with a column ``task`` (int32) behind the others. Rows with a null id are left out."""
+        """Yield the rows that are candidates, with a last column ``task`` (int32). Rows with a null id are left out."""
         pa = _files.arrow()
         for batch in batches:
             if _column(batch, self.id).null_count:
@@ -209,19 +212,25 @@ class Plan:
             yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "task"]).filter(chosen)
 
     def dedup(self, documents: Any, known: Any = None, **options: Any) -> tuple[Any, dict[str, int]]:
-        """All documents of one task, in the order in which all documents come: their groups, and the counts of the report.
+        """Group the documents of one task. Returns a table of members of groups, and the counts of the report.
 
-        The table has a row for each document of a group, of two or more or with a known document: ``row`` and ``first``, the
-        rows in ``documents`` of it and of the first of its group; ``kept``; ``jaccard``, the similarity to the one that is kept
-        (1 for that; null where it is not known); ``reason``, why it goes, as in removed.tsv; ``known``, the row in ``known`` of
-        the document that it goes for, or null. ``known``: the known documents of the task, in their order. ``options``:
-        ``memory`` and ``temp_dir`` of this worker. Raises Error, also of an id that stands in several rows.
+        ``documents`` has all documents of the task, in the order of all documents; ``known`` has its known documents, in their
+        order. The table has a row for each document in a group, which has two or more documents, or a known one. Columns:
+
+            row      row of the document in ``documents``
+            first    row of the first document of its group
+            kept     true if the document is kept
+            jaccard  similarity to the kept or known document because of which it is removed; 1 if it is kept; null: not known
+            reason   why it is removed, as in removed.tsv; null if it is kept
+            known    row in ``known`` of the known document because of which it is removed; null: there is none
+
+        ``options``: ``memory`` and ``temp_dir`` of this worker. Raises Error, also if an id is in several rows.
         """
         documents = table(documents)
         rest = documents.drop_columns([self.id]) if self.id in documents.column_names else documents
         call = Call()
         own = {**self._with_stopwords(self.options, call), **options, "decimals": ALL_DECIMALS}
-        own.pop("max_errors", None)  # max_errors is about all documents
+        own.pop("max_errors", None)  # max_errors limits the bad records of all documents together (`components`)
         if known is not None:
             known = table(known)
             self._refuse_repeats(_column(known, self.id), [])
@@ -236,11 +245,11 @@ class Plan:
         return _members(found), counts
 
     def pairs(self, documents: Any, **options: Any) -> Any:
-        """All documents of one task, in the order in which all documents come: rows ``a`` and ``b`` of pairs, and ``jaccard``.
+        """Find the pairs of one task. Returns a table of ``a`` and ``b``, the rows of two documents, and ``jaccard``.
 
-        ``a`` comes before ``b``. ``jaccard`` is null with verify="none". ``options``: those that `bandmill.pairs` has beyond
-        the plan's, such as ``identical``, and ``memory`` and ``temp_dir``. Raises Error, also of an id that stands in several
-        rows.
+        ``documents`` has all documents of the task, in the order of all documents. ``a`` is the earlier row. ``jaccard`` is
+        null with verify="none". ``options``: the options of `bandmill.pairs` that the plan does not have, such as
+        ``identical``, and ``memory`` and ``temp_dir``. Raises Error, also if an id is in several rows.
         """
         pa = _files.arrow()
         documents = table(documents)
@@ -265,7 +274,7 @@ class Plan:
 
 
 def _members(found: Any) -> Any:
-    """Return a row for each document of a group, as `Plan.dedup` does."""
+    """Return the table of `Plan.dedup` for a result of `bandmill.dedup`."""
     pa = _files.arrow()
     groups, removed = _groups(found.path / "groups.jsonl"), found.removed
     members = groups.column("members").combine_chunks()
@@ -273,7 +282,7 @@ def _members(found: Any) -> Any:
     row = numbers(members.flatten().cast(pa.int64()))
     firsts = np.minimum.reduceat(row, np.cumsum(sizes) - sizes) if len(row) else row
     kept = np.repeat(numbers(groups.column("kept").cast(pa.int64()), -1), sizes)
-    # Groups with known documents keep no document of their own.
+    # In a group with known documents, no other document is kept.
     outside = np.repeat(flags(groups.column("known").is_valid()), sizes)
     jaccard, known = np.ones(len(row)), np.ones(len(row), dtype=bool)
     reasons = pa.nulls(len(row), pa.string())
@@ -316,7 +325,7 @@ def _groups(path: pathlib.Path) -> Any:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Return a column or, for a name with dots, what the name selects in structs."""
+    """Return the column with this name. If there is none, a name with dots selects a member of structs. Raises Error."""
     import pyarrow.compute as pc
 
     if name in batch.schema.names:
@@ -330,9 +339,9 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def text_digests(texts: Any) -> Any:
-    """An array of texts or bytes to one of 16 bytes each, equal for equal texts. Null is an empty text.
+    """Return a digest of 16 bytes for each text of an array. Equal texts have equal digests. Null counts as an empty text.
 
-    By it whoever moves documents to their tasks can send one text of all copies.
+    With digests, an engine that moves documents to their tasks can send only one of equal texts.
     """
     pa = _files.arrow()
     found = np.empty((len(texts), 2), dtype=np.uint64)
@@ -343,7 +352,7 @@ def text_digests(texts: Any) -> Any:
 
 
 class _Joiner:
-    """The blocks that were added, of any kind."""
+    """The library's joiner, with all blocks added."""
 
     def __init__(self, blocks: Iterable[Any]) -> None:
         self.call, self.handle, self._added = Call(), owned("joiner"), 0
@@ -370,20 +379,21 @@ class _Joiner:
 
 
 def join(blocks: Iterable[Any]) -> Iterator[Any]:
-    """The blocks of one part, or forests, to rows (block large_binary): the forest of the documents that share a key.
+    """Join the blocks of one part, or several forests. Yields rows (block large_binary): the forest of the documents that share
+    a key.
 
-    ``blocks``: batches with a column ``block``, or bytes of one or more blocks one after another, in any order. Raises Error:
-    damaged ones, or of documents that were cut or signed in another way.
+    ``blocks``: batches with a column ``block``, or bytes of one or more blocks one after another, in any order. Raises Error: a
+    block is damaged, or its documents were cut or signed in another way than those of the first block.
     """
     joiner = _Joiner(blocks)
     yield _made(joiner.call, lib.bm_joiner_forest, joiner.handle[0])
 
 
 class Components:
-    """Which documents are candidates, and the task that compares each. It can be pickled."""
+    """The candidates, and the task that compares each of them. The object can be pickled."""
 
     def __init__(self, forests: Iterable[Any], docs_a_task: int = 50_000) -> None:
-        """As `Plan.components`."""
+        """Find the candidates, as `Plan.components` does, but without a limit of bad records."""
         joiner = _Joiner(forests)
         rows = _made(joiner.call, lib.bm_joiner_components, joiner.handle[0])
         counts = lib.bm_joiner_count(joiner.handle[0])
@@ -393,7 +403,7 @@ class Components:
         self.id_hashes: Array = numbers(rows.column("id_hash")).view(np.uint64)
         of = _component_numbers(self.id_hashes, numbers(rows.column("component")))
         known = self.id_hashes.view(np.uint8)[::8] & np.uint8(lib.BM_ID_HASH_KNOWN) != 0
-        if known.any():  # known documents alone make no groups
+        if known.any():  # components that have only known documents are dropped
             wanted = (np.bincount(of, weights=~known) > 0)[of]
             self.id_hashes, of = self.id_hashes[wanted], np.unique(of[wanted], return_inverse=True)[1].astype(np.int32)
         del known
@@ -406,7 +416,7 @@ class Components:
         self.tasks: Array = look_up(tasks, of)
 
     def task_of(self, id_hashes: Array) -> Array:
-        """int32: the task of each document; -1: it is no candidate, and stands in no group."""
+        """Return the task of each document (int32); -1: the document is no candidate, and so in no group."""
         found: Array = np.full(len(id_hashes), -1, dtype=np.int32)
         if len(self.id_hashes):
             at = np.minimum(np.searchsorted(self.id_hashes, id_hashes), len(self.id_hashes) - 1)
@@ -416,8 +426,8 @@ class Components:
 
 
 def _component_numbers(id_hashes: Array, least: Array) -> Array:
-    """int32: the number of each row's component, in the memory of ``least``. Components are named by their least hash, and
-    numbered from 0.
+    """Return the number of each row's component (int32), from 0. ``least`` has the least hash of each row's component. The
+    result overwrites the memory of ``least``.
 
     ``id_hashes`` must ascend. Only few entries at a time are copied to other memory.
     """
@@ -429,7 +439,7 @@ def _component_numbers(id_hashes: Array, least: Array) -> Array:
     return found
 
 
-# NumPy converts each number by which it counts or looks up to 8 bytes, so it gets only few at a time.
+# NumPy converts indexes to 8 bytes each, so the functions below pass it only few indexes at a time.
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -437,7 +447,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def count_each(numbers: Array, n: int) -> Array:
-    """int32: how often each number below n occurs."""
+    """Return how often each number below n occurs (int32)."""
     found = np.zeros(n, dtype=np.int32)
     for at in _blocks(len(numbers)):
         np.add.at(found, numbers[at].astype(np.intp), np.int32(1))
@@ -453,10 +463,10 @@ def look_up(values: Array, places: Array) -> Array:
 
 
 def _dealt_out(sizes: Array, n_tasks: int) -> Array:
-    """int32: the task of each component. The largest component comes first, and each goes to the task that has least; equal
-    tasks take turns.
+    """Return the task of each component (int32). A component of at least the mean size of a task gets a task of its own. All
+    other components are dealt out to the remaining tasks one after another, the largest first.
 
-    ``sizes`` are negated.
+    The entries of ``sizes`` are negated.
     """
     tasks = np.zeros(len(sizes), dtype=np.int32)
     if n_tasks == 1:

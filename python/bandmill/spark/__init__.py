@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Near-duplicates of Spark DataFrames: signatures, pairs and groups, as the program gives them.
+"""Finds near-duplicates in Spark DataFrames. Signatures, pairs and groups are those of the program.
 
     import bandmill.spark
 
     found = bandmill.spark.dedup(documents, text="text", id="id", threshold=0.8)
     clean = documents.join(found.where("not kept"), "id", "left_anti")
 
-Texts are signed, and candidates compared, by the library on the executors, which must have this package. See docs/spark.md.
+The library signs texts and compares candidates on the executors, so this package must be installed there. See docs/spark.md.
 """
 
 from __future__ import annotations

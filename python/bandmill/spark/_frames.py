@@ -28,21 +28,23 @@ from bandmill.spark._settings import INTEGERS, Settings, check, documents, id_ty
 from bandmill.spark._sign import sign as sign_batches
 
 LOG = logging.getLogger("bandmill")
-FOREST_BYTES = 320_000_000  # bytes of forests that the driver takes, 16 for an edge; if there are more, a task makes the labels
-FEW_PARTS = 16  # up to so many parts, forests that are too large are made again; persisting them would cost another job
-BROADCAST_DOCS = 4_000_000  # candidates whose labels are sent to all executors; if there are more, a shuffle joins them
-TASK_DOCS = 50_000  # documents that a task compares, and candidates of a range of ids, whose groups a task numbers
+FOREST_BYTES = 320_000_000  # most bytes of forests that the driver joins, 16 for an edge; if there are more, a task does it
+FEW_PARTS = 16  # with at most this many parts, forests are not persisted; if a task joins them, they are made again
+BROADCAST_DOCS = 4_000_000  # most candidates whose labels are sent to all executors; if there are more, a shuffle joins them
+TASK_DOCS = 50_000  # candidates that a task compares; also candidates of a range of ids, whose groups a task numbers
 MOST_RANGES = 1 << 12
 
 
 def sign(df: DataFrame, text: Names = "text", id: str | None = None, **options: Any) -> DataFrame:
-    """Signatures: id, signature (array of K words, 0 to 2^32 - 1), n_shingles, and with ``bands`` and ``rows`` band_keys.
+    """Sign documents. Returns a DataFrame of id, signature (array of K words, 0 to 2^32 - 1), n_shingles and, if ``bands`` and
+    ``rows`` are given, band_keys.
 
-    Options as in `bandmill.sign`. Band keys are 64 bits without a sign; a BIGINT of Spark's has the same bits. A row with a
-    null id, or a text longer than ``max_doc_bytes``, ends the task, or is left out with on_error="skip". Repeated ids are
-    looked for at once, which reads the column of ids; all else is done when the result is asked for.
+    Options are as in `bandmill.sign`. A band key has 64 bits without a sign; Spark's BIGINT has the same bits. If a row has a
+    null id, or a text that is longer than ``max_doc_bytes`` or (with invalid_utf8="error") not UTF-8, the task fails; with
+    on_error="skip" the row is left out. This call itself reads the ids and looks for repeated ones. Everything else is done
+    when rows of the result are needed.
 
-    Returns a DataFrame. Raises bandmill.Error before a job is started.
+    Raises bandmill.Error: an option is wrong, or an id is in several rows.
     """
     settings, recipe = sign_recipe(df, {"text": text, "id": id, **options})
     base = documents(df, settings.columns)
@@ -67,13 +69,13 @@ def pairs(
     progress: bool | None = None,
     **options: Any,
 ) -> DataFrame:
-    """Pairs of near-duplicates: id_a, id_b (the smaller id first), jaccard. Options as in `bandmill.pairs`.
+    """Find pairs of near-duplicates. Returns a DataFrame of id_a, id_b (the smaller id first), jaccard.
 
-    ``partitions``: into how many parts keys are divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put
-    into. ``progress``: a line on standard error; None: in a shell or notebook. Candidates are found at once, pairs when the
-    result is asked for.
+    Options are as in `bandmill.pairs`. ``partitions``: into how many parts keys are divided (spark.sql.shuffle.partitions).
+    ``report``: a dict, to which counts are added. ``progress``: print lines to standard error; None: only in a shell or
+    notebook. This call itself finds the candidates. They are compared when rows of the result are needed.
 
-    Returns a DataFrame. Raises bandmill.Error, of options before a job is started.
+    Raises bandmill.Error; if an option is wrong, before a job is started.
     """
     settings = check(df, bandmill.pairs, {"text": text, "id": id, "identical": identical, **options}, partitions)
     job = Job(df, settings, shown=wanted(progress))
@@ -101,18 +103,24 @@ def dedup(
     progress: bool | None = None,
     **options: Any,
 ) -> DataFrame:
-    """Near-duplicates, grouped: one row for each document of a group of two or more.
+    """Group near-duplicates. Returns a DataFrame with a row for each document of a group of two or more:
 
-    id; group, numbered from 1 in the order of the groups' first ids; kept, true for the one that stays; jaccard, its similarity
-    to that one (null where it is not known, under verify="none"); reason, why it goes: identical (the text of the kept one),
-    equal (its shingles, another text), near, or chained (below the threshold to the kept one). ``against``: documents that are
-    known already, which remove what is near them. A group with known documents keeps none of its own; the reason is known or
-    chained, and a column ``known`` has the id of the known document, to which jaccard is the similarity. ``against_text``,
-    ``against_id``: its columns. Options as in `bandmill.dedup`; order is by id. ``partitions``: into how many parts keys are
-    divided (spark.sql.shuffle.partitions). ``report``: a dict that counts are put into. ``progress``: lines on standard error;
-    None: in a shell or notebook.
+        id       id of the document
+        group    number of the group, from 1, in the order of the groups' first ids
+        kept     true for the document that is kept
+        jaccard  similarity to the kept document; null: not known (verify="none")
+        reason   why the document is removed: identical (it has the text of the kept document), equal (its shingles, but another
+                 text), near, or chained (it does not reach the threshold with the kept document)
 
-    Returns a DataFrame that is computed and persisted; its unpersist() frees it. Raises bandmill.Error, of options before a
+    ``against``: a DataFrame of known documents; ``against_text``, ``against_id``: its columns. In a group with known documents,
+    all other documents are removed. The reason is then known or chained, a further column ``known`` has the id of the known
+    document, and jaccard is the similarity to it.
+
+    Other options are as in `bandmill.dedup`; documents are ordered by id. ``partitions``: into how many parts keys are divided
+    (spark.sql.shuffle.partitions). ``report``: a dict, to which counts are added. ``progress``: print lines to standard error;
+    None: only in a shell or notebook.
+
+    The DataFrame is computed and persisted; its unpersist() frees it. Raises bandmill.Error; if an option is wrong, before a
     job is started.
     """
     given = {"text": text, "id": id, "cluster": cluster, "keep": keep, **options}
@@ -135,7 +143,7 @@ def dedup(
 
 @dataclass(frozen=True)
 class Found:
-    """The candidates, and what the driver needs to know about them."""
+    """The candidates, and facts about them that the driver needs."""
 
     labels: DataFrame  # columns id_hash, task
     counts: dict[str, int]  # counts of all documents
@@ -155,10 +163,10 @@ class Found:
 
 
 class Job:
-    """The job of a call: finds candidates, and then compares them."""
+    """The work of a call in two Spark jobs. The first finds candidates, the second compares them."""
 
     def __init__(self, df: DataFrame, settings: Settings, against: DataFrame | None = None, shown: bool = False) -> None:
-        """Nothing is read yet. ``shown``: print lines of progress."""
+        """Prepare the jobs without reading rows. ``shown``: print lines of progress."""
         self._shown = shown
         self.settings, self.plan = settings, settings.plan
         self.spark = df.sparkSession
@@ -175,7 +183,7 @@ class Job:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Raise an Error of a task here, as it was raised there."""
+        """If a Spark job fails because of an Error in a task, raise this Error. Its field is the caller's name of a column."""
         try:
             yield
         except Error:
@@ -193,9 +201,9 @@ class Job:
 
     @contextlib.contextmanager
     def described(self, what: str) -> Iterator[list[str]]:
-        """Give jobs this description; later jobs get the earlier description again. Spark Connect has no descriptions.
+        """Give the Spark jobs in a with-statement this description. Spark Connect has no descriptions.
 
-        Yields a list for a line about what was found.
+        Yields a list. If the caller puts a text into it, the text is shown at the end as a line of progress.
         """
         context, before = None, None
         with contextlib.suppress(Exception):
@@ -230,7 +238,7 @@ class Job:
                 task_docs, batches = self._task_docs(int(rows.nbytes)), rows.select(["block"]).to_batches()
                 del rows
                 batches.reverse()
-                # each forest is freed once it was added
+                # so that each forest is freed after it was added
                 blocks = (batch.filter(batch["block"].is_valid()) for batch in (batches.pop() for _ in range(len(batches))))
                 found = self.plan.components(blocks, task_docs)
                 labels = self.spark.createDataFrame(_tasks.label_table(found))
@@ -244,7 +252,7 @@ class Job:
             self.held.pop(0).unpersist()
 
     def _found_by_a_task(self, forests: DataFrame, task_docs: int, ids: pa.Array) -> Found:
-        """Make labels in a task. The driver does not see them."""
+        """Join the forests and make the labels in a task. The driver gets only counts and sizes."""
         blocks = forests.where("block is not null").select("block").repartition(1)
         rows = blocks.mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
         self.held.append(rows.persist())
@@ -253,23 +261,23 @@ class Job:
         return Found(rows.where("about is null").drop("about"), counts, sizes, ids)
 
     def _task_docs(self, forest_bytes: int) -> int:
-        """Return how many documents a task gets, so that all tasks of a shuffle have some, and none has too many."""
+        """Return about how many documents a task gets: so few that every task of a shuffle has some, but 1,000 to TASK_DOCS."""
         return max(1000, min(TASK_DOCS, math.ceil(forest_bytes / 16 / self.plan.parts)))
 
     def free(self) -> None:
-        """Free what was persisted."""
+        """Free the DataFrames that this job persisted."""
         for rows in self.held:
             rows.unpersist()
         self.held.clear()
 
     def counts(self) -> dict[str, int]:
-        """Return the counts of all documents."""
+        """Return the counts of the first job, over all documents."""
         assert self.found is not None
         counts = {**self.found.counts, "records": self.found.counts["documents"] + self.found.counts["skipped"]}
         return counts if self._known is None else {**counts, "against": int(self._n_known.get["documents"])}
 
     def candidates(self) -> DataFrame:
-        """Begin the second job. Returns the candidates, with all candidates of a task in one partition."""
+        """Return the rows for the second job: the candidates, with all candidates of a task in one partition."""
         assert self.found is not None
         found = self.found
         hint = "broadcast" if found.n <= BROADCAST_DOCS else "shuffle_hash"
@@ -289,7 +297,7 @@ class Job:
 
 
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
-    """Return the members of groups, with numbered groups, and the counts."""
+    """Run the second job of `dedup`. Returns the members of groups with the numbers of their groups, and the counts."""
     assert job.found is not None
     known = f", known {job.known_kind}" if job.settings.known is not None else ""
     member = f"kept boolean, jaccard double, reason string{known}"
@@ -301,8 +309,8 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
     )
     sums = {name: F.sum(F.get("counts", F.lit(i))) for i, name in enumerate(_tasks.COUNTS)}
     counted = counted.observe(seen, *(F.coalesce(n, F.lit(0)).alias(name) for name, n in sums.items()))
-    # Rows of counts pass this exchange too. If an exchange had no rows, adaptive execution would cut it out of the plan, and
-    # the counts with it.
+    # The rows with counts pass this exchange too. Without any rows, adaptive execution would remove the exchange from the plan,
+    # and the observed counts with it.
     members = counted.drop("counts").repartition(len(cuts) + 1, "range").sortWithinPartitions("first", "id")
     offsets: dict[int, int] = {}
     out_schema = f"id {job.kind}, group long, {member}"

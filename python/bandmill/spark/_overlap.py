@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents and a test set. The test set is sent to every task, so one scan is enough and nothing is exchanged."""
+"""Finds the items of a test set in documents. Every task gets the test set, so one scan without an exchange is enough."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def overlap(
     items_id: str | None = None,
     **options: Any,
 ) -> DataFrame:
-    """Which documents hold which items of a test set: id, item, coverage, hits, longest, from, to, as in overlap.tsv.
+    """Find which documents hold which items of a test set. Returns a DataFrame of id, item, coverage, hits, longest, from, to,
+    as in overlap.tsv.
 
-    ``items``: a DataFrame, or what `bandmill.overlap` takes in memory. It goes to the driver, and from there to every task.
-    ``items_text``, ``items_id``: its columns, by default those of ``df``. Options as in `bandmill.overlap`. Documents are read
-    once, when the result is asked for.
+    ``items``: a DataFrame, or items in memory as `bandmill.overlap` accepts them. All items are sent to the driver, and from
+    there to every task. ``items_text``, ``items_id``: columns of the items, by default the names of those of ``df``. Options
+    are as in `bandmill.overlap`. Documents are read once, when rows of the result are needed.
 
-    Returns a DataFrame. Raises bandmill.Error before a job is started, but for the one that fetches items.
+    Raises bandmill.Error. The only job before the result is needed fetches a DataFrame of items.
     """
     text, id, given = given_of(df, bandmill.overlap, {"text": text, "id": id, **options}, _ABSENT)
     test_set, names = _test_set(items, items_text or text, items_id, id)
@@ -56,7 +57,7 @@ def overlap(
 
 
 def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any, dict[str, Any]]:
-    """Return what every task gets, and the names of its columns."""
+    """Return the items for every task, as a table or unchanged, and the options that name their columns."""
     if hasattr(items, "mapInArrow"):
         names = [text] if isinstance(text, str) else list(text or ())
         wanted = own_id or (id if id in items.columns else "none")
@@ -75,7 +76,7 @@ def _test_set(items: Any, text: Names, own_id: str | None, id: str) -> tuple[Any
 
 
 def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
-    """Combine batches until they have so many bytes."""
+    """Combine batches into tables of at least ``most`` bytes; the last table may be smaller."""
     rows: list[pa.RecordBatch] = []
     held = 0
     for batch in batches:
@@ -89,7 +90,7 @@ def _gathered(batches: Batches, most: int) -> Iterator[pa.Table]:
 
 
 def _task(items: Any, options: dict[str, Any], left_out: bool) -> Callable[[Batches], Batches]:
-    """Map (id, text) to rows of overlap.tsv."""
+    """Map (id, text) to rows of overlap.tsv. ``left_out``: rows with a null id are left out, else they are an Error."""
 
     def run(batches: Batches) -> Batches:
         for table in _gathered(batches, SCAN_BYTES):

@@ -14,7 +14,7 @@ WIDTH = 78
 
 
 def wanted(progress: bool | None) -> bool:
-    """Is progress wanted if the caller did not say? Yes in an interactive shell and in a notebook, as for Spark's own bar."""
+    """Return whether to show progress. None: in an interactive shell and in a notebook, as Spark's own bar."""
     if progress is not None:
         return progress
     ipython = sys.modules.get("IPython")
@@ -22,7 +22,7 @@ def wanted(progress: bool | None) -> bool:
 
 
 def tasks_of(tracker: Any) -> str | None:
-    """Return how many tasks of the running stages are done; None: no stage is running."""
+    """Return a text: how many tasks of the running stages are done. None: no stage is running."""
     stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     done, n = (sum(getattr(s, name) for s in stages if s is not None) for name in ("numCompletedTasks", "numTasks"))
     return f"{done:,} of {n:,} tasks" if n else None
@@ -30,8 +30,8 @@ def tasks_of(tracker: Any) -> str | None:
 
 @contextlib.contextmanager
 def shown(context: Any, what: str, on: bool) -> Iterator[list[str]]:
-    """Show a line about the tasks of ``context``, a SparkContext or None, and at the end a line with the words that are in
-    the list by then.
+    """Show a line about the tasks of ``context``, if it is a SparkContext and not None. Yields a list; at the end its first
+    text, if there is one, is shown. ``on`` False: nothing is shown.
     """
     ended, said = threading.Event(), list[str]()
 

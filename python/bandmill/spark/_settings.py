@@ -54,7 +54,7 @@ class Settings:
 
 
 def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, against: DataFrame | None = None) -> Settings:
-    """Make a plan with the options that ``call`` (bandmill.dedup or pairs) takes. Raises Error before a job is started."""
+    """Check the options of ``call`` (bandmill.dedup or pairs), and make a plan. Raises Error. No job is started."""
     known = None
     if against is not None:
         known = _known(against, k)
@@ -65,7 +65,7 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, agains
         own = {name: given.pop(name) for name in _OF_PAIRS if name in given}
         bandmill.pairs(no_rows(df, [*text, id]), list(text), id, device="cpu", **{**given, **own})
     like = no_rows(df, [*text, id, *fields])
-    # The plan reads what `documents` returns. The names of the columns are checked with the data.
+    # This plan only checks the caller's columns. The plan below reads the columns that `documents` returns.
     Plan(list(text), id, parts=1, like=like, known=known is not None, **given)
     columns = {"id": _kind(like, id), "text": pa.binary(), **{name: like.schema.field(name).type for name in fields}}
     plan = Plan(
@@ -80,7 +80,7 @@ def check(df: DataFrame, call: Any, k: dict[str, Any], parts: int | None, agains
 
 
 def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
-    """Return the columns of known documents. If no names are given for them, they are those of the other documents."""
+    """Return the columns of known documents, and check them. By default they have the names of the other documents' columns."""
     if not hasattr(df, "mapInArrow"):
         raise Error(f"against of type {type(df).__name__} (a DataFrame of Spark's)", field="against")
     names = k.get("against_text") or k["text"]
@@ -96,8 +96,8 @@ def _known(df: DataFrame, k: dict[str, Any]) -> Columns:
 def given_of(
     df: DataFrame, call: Any, k: dict[str, Any], absent: dict[str, str] | None = None
 ) -> tuple[tuple[str, ...], str, dict[str, Any]]:
-    """Return the columns of text and id, and the options that were given. ``absent``: options that do not exist here, and
-    why.
+    """Return the columns of text and id, and the options that were given. ``absent``: further options that are refused, and the
+    reasons. Raises Error or, for an unknown keyword, TypeError.
     """
     absent = {**_ABSENT, **(absent or {})}
     if not hasattr(df, "mapInArrow"):
@@ -118,7 +118,7 @@ def given_of(
 
 
 def sign_recipe(df: DataFrame, k: dict[str, Any]) -> tuple[Settings, Recipe]:
-    """The same for `sign`. Bands are those that were requested, or none."""
+    """Check the options of `sign`, and make its settings and recipe. There are only bands if the caller requested them."""
     if k.get("memory") is not None:
         raise Error("memory is not for signatures of Spark's (a batch at a time is in memory)", field="memory")
     text, id, given = given_of(df, bandmill.sign, k)
@@ -145,7 +145,7 @@ TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "s
 
 
 def _parts(df: DataFrame) -> int:
-    """Return spark.sql.shuffle.partitions, limited by the bytes that Spark expects, if it knows them."""
+    """Return spark.sql.shuffle.partitions. If Spark knows how many bytes to expect, limit it so that a part has PART_BYTES."""
     wanted, most = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), MOST_PARTS
     try:
         size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
@@ -158,7 +158,7 @@ def _parts(df: DataFrame) -> int:
 
 
 def _id_of(df: DataFrame, given: str | None) -> str:
-    """Return the column of ids, which is required because rows of a DataFrame have no numbers that could replace ids."""
+    """Return the name of the column of ids. Raises Error if there is none: rows of a DataFrame have no numbers instead."""
     if given is None and "id" not in df.columns:
         raise Error("no column of ids (id=; rows of a DataFrame have no numbers)", field="id")
     if given == "none":
@@ -191,8 +191,8 @@ def id_type(df: DataFrame, name: str) -> T.DataType:
 
 
 def documents(df: DataFrame, columns: Columns) -> DataFrame:
-    """Return the columns id and text (binary), and the fields of keep=. Several columns of text are joined by newlines; null
-    is empty.
+    """Return the columns id and text (binary), and the fields of keep=. Several columns of text are joined by newlines, with a
+    null as an empty text.
     """
     parts = [F.col(name).cast("binary") for name in columns.text]
     text = parts[0]

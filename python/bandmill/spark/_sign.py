@@ -35,7 +35,7 @@ class Recipe:
 
 
 def skips(options: dict[str, Any]) -> bool:
-    """Is a bad record left out? If not, it ends the task."""
+    """Return whether bad records are left out. If not, a bad record ends the task."""
     return options.get("on_error") == "skip"
 
 
@@ -66,7 +66,7 @@ class Signer:
         self._call.run(lib.bm_signer_open, o, self._signer)
 
     def sign(self, texts: pa.Array) -> tuple[Array, Array, Array]:
-        """Return words, numbers of shingles, and band keys."""
+        """Return the words, numbers of shingles and band keys of texts."""
         call, n, recipe = Call(), len(texts), self.recipe
         strings, _ = texts_of(texts, "text", call)
         words, n_shingles = np.empty((n, recipe.perms), dtype=np.uint32), np.empty(n, dtype=np.uint32)
@@ -107,7 +107,9 @@ class Signer:
 
 
 def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
-    """Map (id, text) to (id, signature, n_shingles, band_keys), for mapInArrow. Bad records end the task, or are left out."""
+    """Map (id, text) to (id, signature, n_shingles and, if there are bands, band_keys), for mapInArrow. A bad record ends the
+    task, or is left out.
+    """
 
     def run(batches: Batches) -> Batches:
         signer: Signer | None = None

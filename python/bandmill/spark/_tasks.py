@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of bandmill.distributed on an executor, over Spark's batches, and what Spark's exchange needs for them."""
+"""The steps of bandmill.distributed on an executor, over Spark's batches, and the partition numbers for Spark's exchange."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from bandmill.distributed import Components, Plan, count_each, join, look_up, te
 
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
-MARKS = ("<bandmill.Error ", " bandmill.Error>")  # mark the error of a task, as JSON, in the message of Spark's exception
+MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around the Error of a task, as JSON, in Spark's message
 LABEL_SCHEMA = "id_hash long, task int, about binary"
 PAIR_BATCH = 1 << 16  # rows of an output batch
 ID_ROWS, MOST_IDS = 512, 64  # of each task that signs, every 512th id is sampled; of these at most 64 are sent
-TEXT_BYTES = 1 << 28  # bytes of texts that a task keeps in memory; if there are more, they go to a file
-# Counts of the program's report. Their values for all documents are the sums of those for whole components.
+TEXT_BYTES = 1 << 28  # most bytes of texts that a task keeps in memory; if there are more, the texts are in a file
+# Counts of the program's report whose values for all documents are the sums over all tasks.
 COUNTS = (
     "identical",
     "equal",
@@ -76,7 +76,7 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     """Wrap a step so that its Error reaches the driver with its status and field."""
 
     def wrapped(batches: Batches) -> Batches:
-        if gc.get_freeze_count() == 0:  # without this, a worker collects garbage after every task, which takes 40 ms
+        if gc.get_freeze_count() == 0:  # without a freeze, a worker collects garbage after every task, which takes 40 ms
             gc.freeze()
         try:
             yield from run(b for b in batches if b.num_rows)
@@ -87,7 +87,9 @@ def told(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
 
 
 def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], Batches]:
-    """Map (id, text) to (part, block, id): the blocks, and after them rows that have no block, but a sample of the ids."""
+    """Map (id, text) to (part, block, id): first rows with blocks, then rows with a sample of the ids instead; known documents
+    have no sample.
+    """
 
     def run(batches: Batches) -> Batches:
         ids: list[pa.Array] = []
@@ -111,7 +113,9 @@ def split(plan: Plan, salt: Array, known: bool = False) -> Callable[[Batches], B
 
 
 def forests(batches: Batches) -> Batches:
-    """Map the rows of one part that `split` made to (block, bytes, id). ``bytes`` is the size of the part's forest."""
+    """Map the rows of one part that `split` made to (block, bytes, id): the blocks of its forest with the size of the forest,
+    then the sampled ids.
+    """
     ids: list[pa.Array] = []
 
     def blocks() -> Batches:
@@ -136,7 +140,7 @@ def forests(batches: Batches) -> Batches:
 
 
 def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
-    """Map all forests (block) to LABEL_SCHEMA. A row without a hash has what the driver needs: counts and sizes."""
+    """Map all forests (block) to LABEL_SCHEMA. One row has no hash, but counts and sizes for the driver."""
 
     def run(batches: Batches) -> Batches:
         found = plan.components(batches, docs_a_task)
@@ -151,13 +155,15 @@ def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
 
 
 def label_table(found: Components) -> pa.Table:
-    """Return the candidates and their tasks, (id_hash, task), as Spark sends them."""
+    """Return a table of the candidates: id_hash, and task. The numbers of tasks are `salts`, so that Spark sends all candidates
+    of a task to one partition.
+    """
     salt = salts(found.n_tasks)
     return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(look_up(salt, found.tasks))})
 
 
 def task_sizes(found: Components) -> list[int]:
-    """Return how many documents each task gets, or more if hashes of ids collide."""
+    """Return the number of hashes of ids that each task has. If hashes collide, the task has more documents."""
     sizes: list[int] = count_each(found.tasks, found.n_tasks).tolist()
     return sizes
 
@@ -207,7 +213,7 @@ class _Texts:
         self._place: dict[bytes, int] = {}
 
     def add(self, texts: pa.Array, digests: pa.Array) -> None:
-        """Add the texts that are new. Null is a text that another row has."""
+        """Add the texts with new digests. A null stands for a text that another row has."""
         there, new = np.flatnonzero(flags(texts.is_valid())), list[int]()
         for row, digest in zip(there.tolist(), digests.take(array(there)).to_pylist()):
             if digest not in self._place:
@@ -229,7 +235,7 @@ class _Texts:
             self._held.clear()
 
     def column(self, digests: pa.Array) -> pa.Array:
-        """Return the text of each row, by its digest, as a dictionary of all texts. A file of texts is mapped, not read."""
+        """Return the text of each digest, as a dictionary array with all texts. A file of texts is mapped, not read."""
         ends = np.concatenate(self._ends)
         if self._file is None:
             data = pa.py_buffer(b"".join(self._held))
@@ -243,12 +249,14 @@ class _Texts:
 
 
 def _most(plan: Plan) -> int:
-    """Return how many bytes of texts a task keeps in memory."""
+    """Return how many bytes of texts a task may keep in memory: a quarter of ``memory``, at most TEXT_BYTES."""
     return min(TEXT_BYTES, (size(plan.options.get("memory"), "memory") or 4 * TEXT_BYTES) // 4)
 
 
 def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
-    """Return the documents of a task. Copies of a text share one entry of a dictionary. ``sizes``: least size of each task."""
+    """Return the documents of a task; None: the partition has no task. Copies of a text share one entry of a dictionary.
+    ``sizes``: the least size of each task. Raises Error if there are fewer documents.
+    """
     texts, rows = _Texts(most), []
     for batch in batches:
         digests = batch.column("digest")
@@ -270,7 +278,7 @@ def _whole(batches: Batches, sizes: list[int], most: int) -> pa.Table | None:
 
 
 def folder(name: str = "temp_dir") -> dict[str, Any]:
-    """Return the folder of Spark's own temporary files, under this name."""
+    """Return the folder of Spark's temporary files as a keyword ``name``, or no keyword if there is no such folder."""
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return {name: place} if place and os.path.isdir(place) else {}
 
@@ -280,7 +288,7 @@ def dedup(plan: Plan, sizes: list[int], cuts: pa.Array) -> Callable[[Batches], B
 
     If there is a column ``known``, rows with an id in it are known documents, and the result has a column ``known`` after
     ``reason``. ``range`` is the salt of the range of ids in which ``first`` is; ``cuts`` has the first ids of all ranges but
-    one. A row without an id has the counts of the task, COUNTS.
+    the first. The last row has no id, but the counts of the task (COUNTS).
     """
     salt, least = salts(len(cuts) + 1), cuts.to_pylist()
 
@@ -309,7 +317,8 @@ def dedup(plan: Plan, sizes: list[int], cuts: pa.Array) -> Callable[[Batches], B
 
 
 def _apart(rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-    """Separate documents and known documents. Both get a column ``id`` and are ordered by it."""
+    """Separate documents and known documents, both with a column ``id`` and ordered by it. None: there is no column ``known``.
+    """
     if "known" not in rows.column_names:
         return rows.sort_by("id"), None
     known = rows.column("known").is_valid()
@@ -334,7 +343,9 @@ def pairs(plan: Plan, sizes: list[int], options: dict[str, Any]) -> Callable[[Ba
 
 
 def _starts(batch: pa.RecordBatch, last: Any) -> tuple[Array, Any]:
-    """Return which rows begin a group, in rows sorted by the groups' first ids; and the first id of the last group."""
+    """Return which rows of a batch begin a group, and the first id of the last group. ``last``: the first id of the last group
+    in the batch before. Rows are sorted by the groups' first ids.
+    """
     first = batch.column("first")
     begins = np.ones(len(first), dtype=bool)
     begins[1:] = flags(pc.not_equal(first.slice(1), first.slice(0, len(first) - 1)))
@@ -352,7 +363,7 @@ def _members(batches: Batches) -> Batches:
 
 
 def count_groups(batches: Batches) -> Batches:
-    """Map the sorted members of one partition to (part, n): how many groups it has."""
+    """Map the sorted members of one partition to (part, n): the number of the partition, and how many groups it has."""
     n, last = 0, None
     for batch in _members(batches):
         begins, last = _starts(batch, last)
@@ -363,8 +374,8 @@ def count_groups(batches: Batches) -> Batches:
 
 
 def number(offsets: dict[int, int]) -> Callable[[Batches], Batches]:
-    """Map the sorted members of one partition to (id, group, kept, jaccard, reason). ``offsets``: groups of the earlier
-    partitions.
+    """Map the sorted members of one partition to (id, group, kept, jaccard, reason). ``offsets``: for each partition, the
+    number of groups in earlier partitions.
     """
 
     def run(batches: Batches) -> Batches:
