@@ -19,9 +19,11 @@
  *   words   from layout.w on, which counts uints: BM_PERMS words a document
  *   keys    BM_BANDS ulongs a document
  *
- * The host may pass one memory object as several of these. The hashes of a document fill whole
- * units. To fill up a quad, the host repeats the last hash, which changes no minimum. Offsets count
- * units. || `split` lists the documents that are cut into parts. Several chunks sign the parts, and
+ * The host may pass one memory object as several of these buffers. The hashes of a document fill
+ * whole units. To fill up a quad, the host repeats the last hash, which changes no minimum. Offsets
+ * count units.
+ *
+ * `split` lists the documents that are cut into parts. Several chunks sign the parts, and
  * merge them in `words` by atomic_min. bm_split_begin sets the words of these documents to all ones
  * before the chunks run. bm_split_keys makes their keys afterwards. Both kernels have a grid of one
  * dimension, with a work-item for each word or key, rounded up to whole groups. They use no local
@@ -43,8 +45,8 @@ BM_INLINE ulong bm_band_key(__global const BM_WORD *words, uint band)
     return bm_band_key_end(key);
 }
 
-/* Make the keys of a chunk of whole documents. Before, the chunk's group of `group` items must have
- * written its words. Each item makes one key at a time. All items of the group must call this
+/* Make the keys of a chunk of whole documents. The chunk's group of `group` items must have written
+ * the words before. Each item makes one key at a time. All items of the group must call this
  * function. */
 BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
                              __global const BM_WORD *words, __global ulong *keys)

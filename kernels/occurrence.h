@@ -7,11 +7,11 @@
  * occurrences are random numbers, drawn as by SplitMix64 (Steele, Lea, Flood 2014) from the seed h:
  * the finaliser fmix64 of a counter with an odd constant as its step.
  *
- * Elements collide no more often than hashes drawn at random: - Elements of one shingle never
- * collide: the counter values differ for n up to 2^64, and fmix64
+ * Elements collide no more often than hashes drawn at random:
+ * - Elements of one shingle never collide: the counter values differ for n up to 2^64, and fmix64
  *   is a bijection.
- * - Elements of two shingles g and h at the same n never collide, for the same reason. - At
- * different n, or with a first occurrence, two elements collide only if g - h, or
+ * - Elements of two shingles g and h at the same n never collide, for the same reason.
+ * - At different n, or with a first occurrence, two elements collide only if g - h, or
  *   fmix64(h + ...) - g, has one particular value. Hashes are those of XXH3, which is independent
  *   of the constant and of fmix64, so the chance is one in 2^64 for each pair, as for two hashes.
  *

@@ -26,7 +26,7 @@
 #define BANDMILL_KERNELS_OPH_H
 
 #define BM_OPH_EMPTY     0xFFFFFFFFu
-#define BM_OPH_PER_BIN   16u   /* an empty bin makes this many times K attempts */
+#define BM_OPH_PER_BIN   16u   /* an empty bin tries at most this many times K donors */
 #define BM_OPH_KEY_SHIFT 1024u /* most bins */
 
 BM_SHARED bm_u32 bm_oph_hash(bm_u32 x, bm_u32 a, bm_u32 b)

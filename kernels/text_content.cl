@@ -7,14 +7,15 @@
  *            document is in parts, each of its chunks j has a pair, with index
  *            (n_docs / 4 + 1) * 4 + j. The host adds up the parts and completes the hash.
  *
- * A work-item takes one stretch of 128 positions after another. If documents are packed into one
- * chunk, each item takes documents of its own; if a chunk is one document or a part of one, the
- * GPU's items take its stretches in turn. A part has the stretches that begin in it. The order of
- * the sums does not matter, so there can be no race. */
+ * A work-item processes one stretch of 128 positions after another. If documents are packed into
+ * one chunk, each item processes documents of its own. If a chunk is one document or a part of one,
+ * the GPU's items divide the stretches of the chunk. A part has the stretches that begin in it. The
+ * order of the sums does not matter, so there can be no race. */
 
 #define BM_CONTENT_EACH_LANE(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7)
 
-/* Return how many shingles a document has. Their hashes are the first among its hashes. */
+/* Return how many shingles a document has. The first hashes of the document are those of these
+ * shingles. */
 BM_INLINE uint bm_text_shingles(uint4 doc)
 {
 #if BM_TEXT_KIND == 1

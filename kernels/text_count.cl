@@ -9,11 +9,12 @@
  * A document has a table of two entries per slot, from entry 2 * (its first slot) on. An entry is
  * 0, or 1 + the slot that has its hash. Probing is linear, and compares all 64 bits: a slot stops
  * at an equal hash, or takes the first free entry. `factor` is odd and drawn at random, so that
- * nobody can prepare hashes that collide in the table. The counts do not depend on it. || In the
- * GPU's shape, tables of whole documents are in local memory. In the CPU's shape, the only
- * work-item of a group uses the room of its chunk's tables for one document after another, so this
- * memory stays in the cache. The parts of a long document share a table in global memory. They fill
- * it by 32-bit atomic operations, which every OpenCL C 1.2 has. */
+ * nobody can prepare hashes that collide in the table. The counts do not depend on `factor`.
+ *
+ * In the GPU's shape, tables of whole documents are in local memory. In the CPU's shape, the only
+ * work-item of a group uses the memory of its chunk's tables for one document after another, so
+ * this memory stays in the cache. The parts of a long document share a table in global memory. They
+ * fill it by 32-bit atomic operations, which every OpenCL C 1.2 has. */
 
 BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
 {

@@ -60,7 +60,7 @@ BM_INLINE uint bm_text_start(__global const uint4 *in, uint4 text, uint entry)
 }
 #endif
 
-/* Return the shingle of slot i: its first byte, and its number of bytes. */
+/* Return the first byte of the shingle of slot i, and its number of bytes. */
 BM_INLINE uint2 bm_text_slice(__global const uint4 *in, uint4 text, uint4 doc, uint i)
 {
 #if BM_TEXT_KIND == 0

@@ -27,8 +27,8 @@
  *     64  XXH3 (64 bits) of the body; its seed is the XXH3 of the first 64 bytes
  *     72  entries: n_ids hashes of ids, each document of the part once; then for n entries the
  *         hashes of ids (64 bits each), the low 32 bits of their keys, bits 32 to 39 of their keys
- *         forest:  n pairs of a hash of an id and the least one of its component; then n_ids hashes
- *         that occurred more than once
+ *         forest:  n pairs of an id's hash and the least hash of its component; then the n_ids
+ *         hashes that occurred more than once
  *
  * Keys are band keys that are mixed with their bands and cut to 40 bits. If two keys collide, a
  * component only becomes larger. A block has at most BM_BLOCK_BYTES bytes.
@@ -120,16 +120,15 @@ typedef struct bm_joiner bm_joiner;
 /* Counts over all documents that were split. The library owns this struct. Read it through the
  * pointer: later versions may add fields at the end. */
 typedef struct bm_joiner_counts {
-    uint64_t documents, empty, unreadable, skipped; /* these have the meaning that they have in a
-                                                       report */
+    uint64_t documents, empty, unreadable, skipped; /* the counts with these names in a report */
     uint64_t shingles;
 } bm_joiner_counts;
 
 BM_API bm_status bm_joiner_open(bm_joiner **out, bm_error *err);
-/* Add one block, or several blocks one after another, as in a file of blocks. They are entries of
- * one part, or forests, in any order. BM_ERR_FORMAT: `blocks` has bytes that are no block, or a
- * block that is damaged or was made with other settings than the first block. The joiner can then
- * only be closed. */
+/* Add one block, or several blocks one after another, as in a file of blocks. Blocks are entries of
+ * one part, or forests, in any order. BM_ERR_FORMAT: some bytes of `blocks` are no block, or a
+ * block is damaged, or its settings differ from those of the first block. The joiner can then only
+ * be closed. */
 BM_API bm_status bm_joiner_add(bm_joiner *joiner, const void *blocks, size_t size, bm_error *err);
 /* Return the added blocks as one forest: at least one row, with the column `block` (large_binary).
  * The order in which blocks were added does not change the bytes. This call and

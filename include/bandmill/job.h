@@ -258,9 +258,9 @@ typedef struct bm_index_counts {
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, including pairs of identical documents */
     uint64_t identical_pairs;   /* pairs of identical documents only */
-    uint64_t removed_identical; /* `identical`, `chained` and `known` are parts of
-                                 * bm_counts.removed; the rest of the removed documents are
-                                 * near-duplicates */
+    uint64_t removed_identical; /* removed documents with the text of their kept document. This,
+                                 * `known`, bm_counts.removed_equal and bm_counts.chained are parts
+                                 * of bm_counts.removed */
     uint64_t known;             /* documents that were removed because of
                                    bm_dedup_options.against */
     bm_index_counts index;
@@ -322,7 +322,7 @@ typedef struct bm_counts {
 
 typedef struct bm_summary bm_summary; /* plain memory, so a forked child may read and free its
                                          copy */
-/* If the summary is NULL, these return NULL or 0. */
+/* If the summary is NULL, the functions below return NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan that the job used. Its `bands` is 0 if the job used none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);

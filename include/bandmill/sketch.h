@@ -67,8 +67,8 @@ extern "C" {
 
 /* --- documents --- */
 
-/* The documents that the calls below read: texts, or sets of shingle hashes that were made
- * elsewhere. All are borrowed. The hashes of document i are hashes[offsets[i]] …
+/* The documents that the calls below read: texts, or sets of shingle hashes that the program made.
+ * All are borrowed. The hashes of document i are hashes[offsets[i]] …
  * hashes[offsets[i+1]-1], in any order (CSR). A hash may be repeated; repeats count if text.bag is
  * set. offsets[0] must be 0, and offsets must not decrease, else BM_ERR_INPUT names the row.
  * Exactly one of texts, hashes and hashes32 must be given. If n_docs is 0, all three may be NULL.
@@ -80,7 +80,7 @@ typedef struct bm_documents {
                             subpart */
     const uint64_t *offsets; /* n_docs + 1 offsets into hashes or hashes32 */
     /* A scheme of 32-bit values signs only the low 32 bits of each hash: the token hash x, to which
-     * it applies fmix32. affine64, datatrove, lance and cws use all 64 bits. || With 32-bit values,
+     * it applies fmix32. affine64, datatrove, lance and cws use all 64 bits. With 32-bit values,
      * the low halves of the hashes must differ as those of random numbers would; otherwise
      * documents that share nothing get equal signatures. bm_find_pairs and bm_index_add check the
      * hashes of a call. A bm_signer checks the hashes of all its calls together, first when there

@@ -158,7 +158,7 @@ static inline void bm_tune_options_init(bm_tune_options *options)
  * BM_ERR_CANCELLED. The picture is written as a whole, or not at all. On BM_OK the caller frees
  * *out with bm_tune_result_free. */
 BM_API bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err);
-/* If the result is NULL, these return 0 or NULL. */
+/* If the result is NULL, the functions below return 0 or NULL. */
 BM_API size_t bm_tune_result_count(const bm_tune_result *result);
 /* Return plan number `index`, valid until free. NULL: there are no more plans. */
 BM_API const bm_tune_plan *bm_tune_result_plan(const bm_tune_result *result, size_t index);

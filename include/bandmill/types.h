@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Bytes that are owned elsewhere. They need not end with a NUL. */
+/* Bytes that this struct does not own. They need not end with a NUL. */
 typedef struct bm_str {
     const char *data;
     size_t len;
@@ -57,7 +57,7 @@ typedef enum bm_format {
     BM_FORMAT_HASHES,
     BM_FORMAT_JSON,  /* the objects of one array */
     BM_FORMAT_ARROW, /* rows of a table in memory (arrow.h), or of files in Arrow's IPC format */
-    BM_FORMAT_KEYS,  /* band keys that were made elsewhere; only for pairs */
+    BM_FORMAT_KEYS,  /* band keys that another program made; only for pairs */
     BM_FORMAT_PARQUET,
     BM_FORMAT_SIGNATURES, /* used in reports, for imported signatures without texts; no option may
                            * have this value */

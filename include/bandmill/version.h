@@ -15,7 +15,7 @@ extern "C" {
 /* The version of these headers: MAJOR * 10,000 + MINOR * 100 + PATCH. */
 #define BM_VERSION_NUMBER (BM_VERSION_MAJOR * 10000 + BM_VERSION_MINOR * 100 + BM_VERSION_PATCH)
 
-/* Made by the library. Later versions may add fields at the end. */
+/* The library owns this struct. Later versions may add fields at the end. */
 typedef struct bm_version_info {
     const char *version;          /* "0.1.0" */
     const char *compiler;         /* the compiler that built the library */

@@ -55,7 +55,8 @@ static size_t behind_at(const char *text, size_t len)
     return len;
 }
 
-/* Does the authority end with something that cannot be a port? */
+/* Does something other than a port number follow the last colon of the authority? False if there is
+ * no colon outside of brackets. */
 static bool has_odd_port(const char *authority, size_t len)
 {
     size_t port = len;
@@ -97,8 +98,8 @@ void bm_path_show(const char *path, char *out, size_t cap)
     snprintf(out, cap, "%.*s%.*s", (int)p.user, path, (int)(p.hidden - p.shown), path + p.shown);
 }
 
-/* Length of the address at the beginning of a text. `before` is the character before the
- * address. */
+/* Length of the address at the beginning of a text. `before` is the character before the address.
+ * If it is a quote, the address ends at the next such quote. */
 static size_t address_bytes(const char *text, char before)
 {
     if (before == '"' || before == '\'')

@@ -38,8 +38,9 @@ static uint32_t next_char(const char **text)
     return value;
 }
 
-/* Returns whether `c` is in the set that begins at *pattern, just after the "[". If the set has a
- * "]", *is_set becomes true and *pattern moves past the "]"; else *pattern does not change. */
+/* Returns whether `c` is in the set that begins at *pattern, just after the "[" (after "!" or "^":
+ * whether it is not). If the set has a "]", *is_set becomes true and *pattern moves past the "]";
+ * else *pattern does not change. */
 static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 {
     const char *at = *pattern;

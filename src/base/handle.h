@@ -37,7 +37,7 @@ typedef struct bm_handle {
     unsigned process;
     bm_callbacks callbacks; /* the callbacks of the program */
     pthread_mutex_t callback_lock;
-    pthread_mutex_t lock; /* guards the next two */
+    pthread_mutex_t lock; /* guards `left` and `n_busy` */
     pthread_cond_t left;
     size_t n_busy; /* number of gates with calls in progress, while the handle is being closed */
     bm_handle_gate gates[BM_HANDLE_GATES];
@@ -55,9 +55,9 @@ void bm_handle_reset(bm_handle *handle);
 bm_status bm_handle_enter(bm_handle *handle, unsigned *gate, bm_error *err);
 void bm_handle_leave(bm_handle *handle, unsigned gate);
 
-/* Returns callbacks that call the program's callbacks, one at a time. While such a callback runs,
- * it is recorded that this thread is in a callback of the handle. A callback that the program did
- * not set is NULL. */
+/* Returns callbacks that call the program's callbacks, one at a time. While one of them runs, its
+ * thread counts as being in a callback of the handle. A callback that the program did not set is
+ * NULL. */
 bm_callbacks bm_handle_callbacks(bm_handle *handle);
 
 typedef enum bm_closing {

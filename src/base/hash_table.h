@@ -50,7 +50,8 @@ typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t s
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
-/* Empty the table, and make space for n keys. Its memory is reused. */
+/* Empty the table, make space for n keys, and drop the seed. The table's memory is reused if it
+ * suffices. On failure the table is unchanged. */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
 /* Bytes of the slots of a table with space for n keys. */
 uint64_t bm_hash_table_bytes(uint64_t n);

@@ -28,8 +28,8 @@ typedef struct bm_sized_type {
  * the other fields become zero. NULL is fine. */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
-/* Define NAME_defaults, and bm_NAME_options_init_sized, which fills the caller's struct with
- * them. */
+/* Define NAME_defaults, and bm_NAME_options_init_sized, which fills the caller's struct with these
+ * defaults. */
 #define BM_OPTIONS_INIT(name, ...)                                                                 \
     static const bm_##name##_options name##_defaults = {__VA_ARGS__};                              \
     void bm_##name##_options_init_sized(bm_##name##_options *options, size_t struct_size)          \

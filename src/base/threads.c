@@ -42,7 +42,7 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     return rc;
 }
 
-/* Is there memory for the stack of a thread? */
+/* Is there memory for the stack of a thread? *bytes becomes the size of a stack; 0: unknown. */
 static bool has_stack(size_t *bytes)
 {
     pthread_attr_t attributes;
@@ -519,7 +519,8 @@ static void help_once(bm_team *team)
         pthread_cond_signal(&work->left);
 }
 
-/* The lock is held, but released while the thread spins and sleeps. */
+/* Wait until the ring has a work, or the team has to stop. The lock is held, but released while the
+ * thread spins and sleeps. */
 static void wait_for_work(bm_team *team)
 {
     pthread_mutex_unlock(&team->lock);

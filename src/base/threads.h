@@ -20,8 +20,8 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
  * memory, else BM_ERR_IO. */
 bm_status bm_fail_thread(int errnum, bm_error *err);
 
-/* Wait for the condition, but at most a tenth of a second, so that the caller can check whether it
- * has to stop. */
+/* Wait for the condition, but at most a tenth of a second, so that the caller can check whether to
+ * stop. */
 void bm_wait_shortly(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 /* queue -- a bounded queue of pointers between threads.

@@ -65,7 +65,7 @@ static inline char *bm_utf8_put(char *out, uint32_t cp)
 /* The length in bytes of the longest valid prefix. If it is len, all bytes are valid. Fast on
  * ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
-/* Is a part of valid UTF-8 valid itself, because it begins and ends between characters? */
+/* Does a part of valid UTF-8 begin and end between characters, so that it is valid itself? */
 static inline bool bm_utf8_is_whole(const char *part, size_t len)
 {
     if (len == 0)

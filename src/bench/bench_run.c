@@ -305,8 +305,8 @@ static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_be
     return BM_OK;
 }
 
-/* Add the rows for the device's limit and for resident hashes. The two are measured alternately,
- * unless the limit is computed. */
+/* Add the rows for the device's limit and for resident hashes. If the limit is measured, the two
+ * are measured alternately. Otherwise it is computed; if it is unknown, it has no row. */
 static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_case *c, bm_error *err)
 {
     const bm_device_info *info = device->info;
@@ -454,8 +454,7 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-/* A row for hashes that are on the device already. It is timed by the device's own clock, if there
- * is one. */
+/* A row for hashes that are on the device already. An OpenCL device is timed by its own clock. */
 static shingle_case resident_case(const bench *b, const bm_device_info *info, const char *what)
 {
     if (info->kind == BM_DEVICE_NATIVE)
@@ -463,7 +462,8 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
     return (shingle_case){what, &bm_bench_work_kernel, 0};
 }
 
-/* Is a row wanted that the answer does not need, and is there time for it? */
+/* Should a row be measured that the answer does not need? If only the time for it is missing, it
+ * counts as left out. */
 static bool wants_row(bench *b)
 {
     const double seconds = b->options.seconds * ROWS_SHARE;

@@ -142,7 +142,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
                                    const bm_text_options *shingle, const bm_bench_text *text,
                                    bm_error *err);
 
-/* The ctx of all three works is the bm_bench_device. */
+/* The ctx of the next three works is the bm_bench_device. */
 extern const bm_bench_work bm_bench_work_resident; /* sign the filled slots through the backend */
 extern const bm_bench_work bm_bench_work_kernel;   /* the same, timed by the device's own clock */
 extern const bm_bench_work bm_bench_work_text;     /* from text in memory to words in memory */

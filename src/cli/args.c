@@ -105,7 +105,8 @@ static bm_status bad_value(const arg_option *option, const char *text, bm_error 
                      args_quote(text).text, expected);
 }
 
-/* Parse the digits at the beginning of `text`. *end becomes the text after them. */
+/* Parse the digits at the beginning of `text`. *end becomes the text after them. False: there are
+ * no digits, or the number is too large. */
 static bool parse_digits(const char *text, uint64_t *out, const char **end)
 {
     if (*text < '0' || *text > '9')
@@ -319,7 +320,7 @@ static char lower(char c)
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-/* Are the words equal, ignoring case and treating '_' as '-'? */
+/* Does `given` equal `word`? The case of `given` is ignored, and its '_' count as '-'. */
 static bool same_word(const char *given, const char *word)
 {
     while (*given != '\0' && lower(*given == '_' ? '-' : *given) == *word)
@@ -414,7 +415,8 @@ typedef struct arg_cursor {
     int next;
 } arg_cursor;
 
-/* Get the value of `option`: `attached`, or else the next argument. */
+/* Read the value of `option`, if it takes one, and store it. The value is `attached` or, if that is
+ * NULL, the next argument. */
 static bm_status read_value(const arg_request *request, const arg_option *option,
                             const char *attached, arg_cursor *cursor, bm_error *err)
 {

@@ -14,8 +14,8 @@
 
 #define BENCH_SECONDS 20.0
 
-/* Format the number of threads. For an OpenCL device, format its compute units and the number of
- * threads that supply it with work: "132+16". */
+/* Format the number of threads. For an OpenCL device, format its compute units, followed by the
+ * number of threads that supply it with work, if there are any: "132+16". */
 static void report_cores(const bm_bench_row *row, char *out, size_t cap)
 {
     if (row->compute_units == 0)

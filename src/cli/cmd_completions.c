@@ -134,8 +134,8 @@ static bool has_bash_completion(void)
     return false;
 }
 
-/* Does ~/.zshrc name the folder, outside of comment lines? The home directory may be written as ~
- * or $HOME, so only the rest of the path is searched for. */
+/* Does .zshrc, in $ZDOTDIR or the home directory, name the folder outside of comment lines? The
+ * home directory may be written as ~ or $HOME, so only the rest of the path is searched for. */
 static bool zshrc_names(const char *folder)
 {
     const char *home = folder_of("HOME"), *own = folder_of("ZDOTDIR"), *rest = folder;

@@ -13,7 +13,8 @@
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
 
-/* Report how much text and how many shingles are lost with the removed documents. */
+/* Report how much text and how many shingles are lost with the removed documents, as far as this is
+ * known. */
 static void report_losses(cli_context *context, const bm_counts *counts)
 {
     const bm_result_counts *results = &counts->results;
@@ -150,8 +151,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
         options->against_threshold = settings->bands.threshold;
 }
 
-/* Report how often the bands find a document that another one wholly contains, for several ratios
- * of their sizes. */
+/* Under -v, report how often the bands find a document that another one wholly contains, for
+ * several ratios of their sizes. */
 static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};

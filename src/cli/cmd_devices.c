@@ -145,7 +145,9 @@ static void self_test(cli_context *context, const bm_device_info *device, device
     snprintf(verdict->error.message, sizeof verdict->error.message, "%s", shown);
 }
 
-/* Print each device as soon as it is tested. Returns the worst status, and its error in *err. */
+/* Print each device and, with --self-test, test it before. The status and *err are those of the
+ * first wrong answer or, if there is none, of the last device that could not run. BM_ERR_CANCELLED:
+ * the user interrupted the list. */
 static bm_status print_devices(cli_context *context, const bm_device_list *devices, bm_error *err)
 {
     cli_console *console = &context->console;

@@ -5,7 +5,8 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* The answer is written to stdout. The options choose only its form. */
+/* The answer goes to stdout or, with -o, to a file. There is no summary; --json chooses the form of
+ * the answer. */
 bm_status cli_run_explain(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

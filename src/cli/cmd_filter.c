@@ -6,8 +6,8 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* Options for reading inputs are accepted but ignored, because the report of the dedup directory
- * decides how they are read. */
+/* The report of the dedup directory decides how inputs are read. Of the options for inputs, only
+ * those that choose files have an effect; the others are accepted and ignored. */
 bm_status cli_run_filter(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

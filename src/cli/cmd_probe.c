@@ -51,8 +51,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost frame of our code; frames outside of it belong to our caller, such as Python. On a
- * driver's thread, which has no frame of ours, the outermost frame of all. */
+/* The outermost frame of our code; frames outside of it belong to our caller, such as Python. A
+ * driver's thread has no frame of ours; the result is then its outermost frame. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;
@@ -62,8 +62,8 @@ static int outermost(void *const *frames, int n)
     return n - 1;
 }
 
-/* Name the driver: the first library, from the outermost frame (see above) inwards, that is a
- * driver. */
+/* Print the name of the first library that is a driver, from the outermost frame (see above)
+ * inwards. Prints nothing if there is none. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
@@ -100,8 +100,8 @@ static void watch_signals(void)
     }
 }
 
-/* Called when a driver calls exit. The probe has not finished then, so the driver's exit code is
- * ignored. */
+/* Called when a driver calls exit. The probe has not finished then, so it must not end with exit
+ * code 0, which becomes that of BM_ERR_DEVICE. If devices are listed, names the driver. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;

@@ -21,8 +21,7 @@ static void report_result(cli_context *context, const bm_report_result *result)
                     path != NULL ? " written to " : "", path != NULL ? path : "");
 }
 
-/* Open the page with the desktop's program. Without a desktop, the page is written but not
- * opened. */
+/* Open the page with the desktop's program. If that fails, as without a desktop, log a warning. */
 static void open_page(cli_context *context, const char *path)
 {
     char opener[] = "xdg-open";

@@ -15,7 +15,8 @@ static void read_text(const char *name, bool also_empty, const char **field)
         *field = value;
 }
 
-/* Store the number at the beginning of the variable. Text after the number is ignored. */
+/* Store the number at the beginning of the variable, if it is above 0. Text after the number is
+ * ignored. */
 static void read_seconds(const char *name, double *field)
 {
     const char *value = getenv(name);

@@ -65,7 +65,8 @@ static const char *print_key(cli_console *console, const char *at)
     return skip_blanks(at + 1);
 }
 
-/* Print an object or list in one line: "a: 1, b: x". */
+/* Print an object or list in one line: "a: 1, b: x". Of more than SHOWN elements, the others are
+ * only counted. */
 static const char *print_inline_all(cli_console *console, const char *at, unsigned depth)
 {
     char close = *at == '{' ? '}' : ']';
@@ -98,7 +99,8 @@ static const char *print_inline(cli_console *console, const char *at, unsigned d
     return *at == '"' ? print_string(console, at) : print_scalar(console, at);
 }
 
-/* Print a list of objects, one line each. */
+/* Print a list of objects, one line each. Of more than SHOWN objects, the others are only
+ * counted. */
 static const char *print_items(cli_console *console, const char *at, unsigned depth)
 {
     bool end = false;

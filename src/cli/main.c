@@ -56,7 +56,7 @@ static bool has_word(char **argv, int end, const char *word)
     return false;
 }
 
-/* Without a command: handle --help, --version, or an empty command line. */
+/* Handle a command line without a command: --version, --help or, otherwise, an error. */
 static bm_status answer_without_command(cli_context *context, int end, char **argv, bm_error *err)
 {
     if (has_word(argv, end, "--version"))
@@ -101,7 +101,7 @@ static bm_status (*const runs[CLI_N_COMMANDS])(cli_context *context, bm_error *e
 #undef COMMAND_RUNS
 };
 
-/* `args`: all arguments except the command. */
+/* Run the command `name`. `args` has all arguments except the command. */
 static bm_status run_command(cli_context *context, const char *name, int n, const char *const *args,
                              bm_error *err)
 {
@@ -131,7 +131,7 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
 }
 
 /* Find the word after "index", remove it from `args`, and set `out` (`cap` bytes) to the name of
- * the command: "index", a blank and that word. */
+ * the command: "index", a blank and that word. Without such a word, it is "index". */
 static bm_status second_word(int *n, const char **args, char *out, size_t cap, bm_error *err)
 {
     int at;

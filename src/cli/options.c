@@ -66,7 +66,7 @@ static bool cli_parse_character(const char *text, void *field, char *why, size_t
     return true;
 }
 
-/* Append "word:K, char:K or byte:K". */
+/* Append the forms of all kinds of shingles, as in "word:K, char:K or byte:K". */
 static void append_kinds(char *why, size_t cap)
 {
     const char *word;
@@ -92,7 +92,7 @@ static bool parse_k(const char *text, uint32_t *k)
     return *k >= 1 && *k <= BM_SHINGLE_K_MAX;
 }
 
-/* Parse word:K, char:K or byte:K. `field` is a bm_text_options. */
+/* Parse a kind of shingles and K, such as word:5. `field` is a bm_text_options. */
 static bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
     bm_text_options *options = field;

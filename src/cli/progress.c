@@ -78,7 +78,7 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
     return out;
 }
 
-/* Format a time as "0:30". */
+/* Format a time as "0:30" or, from an hour on, "1:00:30". */
 static void format_time(double seconds, char *out, size_t cap)
 {
     /* Longer times are shown as eleven and a half days. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
- * On a terminal the meter is one line, redrawn at most ten times a second and cleared at the end.
- * The terminal's width is read each time; parts that do not fit are left out. Elsewhere (--progress
- * always) the meter prints a plain line per second and one at the end of each stage. `auto` shows
+ * On a terminal the meter is one line. It is redrawn at most ten times a second, and at once when a
+ * stage begins. It is cleared at the end. The terminal's width is read each time; parts that do not
+ * fit are left out. Elsewhere (--progress always) the meter prints plain lines: one when a stage
+ * begins, then at most one per second, and the last progress of the stage at its end. `auto` shows
  * the meter only on a terminal, once a run has lasted half a second. Any other message clears the
  * meter first. The caller passes the time, so that tests need no clock. */
 #pragma once

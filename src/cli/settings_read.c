@@ -15,8 +15,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Band keys that were made elsewhere (--format keys) are not cut, signed, planned or compared. So
- * an option for one of these steps is an error, even if it gives the default. */
+/* If another program made the band keys (--format keys), nothing is cut, signed, planned or
+ * compared. So an option for one of these steps is an error, even if it gives the default. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {

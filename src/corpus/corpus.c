@@ -104,7 +104,8 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
 }
 
 /* If a corpus with these sums would not fit into memory, move sets to a file, and then keys if that
- * does not suffice. */
+ * does not suffice. cfg.spill_now moves both in any case. BM_ERR_NOMEM: the corpus does not fit
+ * even then. */
 static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -149,8 +150,8 @@ static bm_corpus_sums with(const bm_corpus_sums *sums, const bm_corpus_more *mor
     return all;
 }
 
-/* Would adding the documents of `more` to `sums` require moving sets or keys to files? row_bytes
- * and id_bytes of `sums` must include these documents already. */
+/* Would adding the documents of `more` to `sums` require a file: for sets, for keys, or for the set
+ * of a long document? row_bytes and id_bytes of `sums` must include these documents already. */
 static bool corpus_moves_for(bm_corpus *corpus, const bm_corpus_sums *sums,
                              const bm_corpus_more *more)
 {
@@ -365,8 +366,8 @@ static uint64_t list_docs(comparison *c)
     return bytes;
 }
 
-/* Of the next `left` pairs, choose as many as fit into the arena, but at least one. Returns the
- * bytes of their sets. */
+/* Of the next `left` pairs, choose as many as fit into the arena: at least one, at most PAIRS_MOST.
+ * Returns the bytes of their sets. */
 static uint64_t choose_pairs(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
@@ -746,7 +747,7 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-/* Would adding these documents now require moving sets or keys to files? */
+/* Would adding these documents now require a file, as in corpus_moves_for? */
 static bool moves_now(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const bm_corpus_sums now = bm_corpus_sums_now(corpus);

@@ -30,8 +30,8 @@ typedef struct bm_corpus_cfg {
     bool weighted;       /* store the weights of each document too, after its hashes */
     bool find_identical; /* find identical documents by their content hashes */
     uint32_t bands;      /* number of bands whose keys are stored; 0: no keys */
-    /* Band keys were made elsewhere. Documents have no shingles. If a document's key in a band is
-     * BM_NO_BAND_KEY, the document is in no bucket of that band. */
+    /* Another program made the band keys, and documents have no shingles. If a document's key in a
+     * band is BM_NO_BAND_KEY, the document is in no bucket of that band. */
     bool given_keys;
     /* form of signatures, if they are stored instead of hashes; uints 0: they are not */
     bm_word_rows words;
@@ -334,9 +334,9 @@ void bm_corpus_made_close(struct bm_corpus_made *made); /* may be NULL */
  *                                        writes the last block
  *     AS_LABELS    bm_corpus_keyset      bands are read back, one by one; the file is closed
  *
- * The states follow each other in this order, and the job may end in any of them. Keys in memory
- * that were made elsewhere go directly from IN_MEMORY to AS_LABELS. No result depends on the state.
- * One thread at a time, except for bm_corpus_put_keys. */
+ * The states follow each other in this order, and the job may end in any of them. If another
+ * program made the keys (cfg.given_keys) and they are in memory, IN_FILE is skipped. No result
+ * depends on the state. One thread at a time, except for bm_corpus_put_keys. */
 
 /* If keys are in memory, make room for the keys of n documents in total. */
 bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t n, bm_error *err);
@@ -352,8 +352,8 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
 bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_keys_reset(bm_corpus *corpus);
 
-/* Get all keys for the search for candidates. Keys in a file, and keys that were made elsewhere,
- * become labels. Adding must have ended. */
+/* Fill `out` for the search for candidates, with keys or labels. Keys in a file become labels, and
+ * so do the keys of another program (cfg.given_keys). Adding must have ended. */
 bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out, bm_error *err);
 
 /* Copy the keys of n documents from `first` to `to`: n * bands keys, those of a document side by

@@ -198,9 +198,9 @@ static bm_status corpus_check_disk(const bm_corpus *corpus, uint64_t bytes,
  *     columns   keys of the documents after these blocks; without a file, of all documents
  *
  * Keys are read back one band at a time, sorted into buckets, and replaced by labels
- * (lsh/candidates.h), so they are never all in memory. Keys that were made elsewhere always become
- * labels. If a document is in no bucket of a band, its label there is its own, so the search does
- * not pair it with other documents, whatever its key is. */
+ * (lsh/candidates.h), so they are never all in memory. The keys of another program (cfg.given_keys)
+ * always become labels. If a document is in no bucket of a band, its label there is its own, so the
+ * search does not pair it with other documents, whatever its key is. */
 
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
@@ -375,8 +375,8 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* Buffers for making labels. `keys` receives keys that are read back. If keys were made elsewhere,
- * `none` marks the documents that have no key in the band. */
+/* Buffers for making labels. `keys` receives keys that are read back. With cfg.given_keys, `none`
+ * marks the documents that have no key in the band. */
 typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;
@@ -600,8 +600,8 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* Bytes that a set of `len` bytes takes. In a file, the record's header is added. In memory, the
- * bytes are rounded up to a multiple of 8. */
+/* Bytes that a set of `len` bytes takes; 0 if it is empty. In a file, the record's header is added.
+ * In memory, the bytes are rounded up to a multiple of 8. */
 static uint64_t placed_bytes(size_t len, bool in_file)
 {
     const size_t unit = sizeof(uint64_t);
@@ -834,7 +834,8 @@ static int folder_of(const bm_corpus_sets *sets)
     return sets->in_folder ? sets->folder : AT_FDCWD;
 }
 
-/* Give the file a name. If sets are in memory and there is no file, make it first. */
+/* Give the file a name, if it has none. If sets are in memory and there is no file, make it
+ * first. */
 static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;

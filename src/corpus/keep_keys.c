@@ -58,8 +58,8 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
-/* The end of *key tells whether the document has the fields of the rules. Count that, and cut the
- * end off, because it is not compared. */
+/* Count whether the document has the fields of the rules; the end of *key records this. Cut this
+ * end off, because it is not compared. Of the first document, store the names of its fields. */
 static bm_status count(bm_keep_keys *keys, bm_str *key, bm_error *err)
 {
     bm_keep_key_parts parts;

@@ -84,7 +84,9 @@ static void cpu_close(bm_backend *backend)
     bm_free(cpu);
 }
 
-/* Choose what signing needs: the coefficients of the scheme, and its loops. */
+/* Prepare signing: draw the coefficients of the scheme, find its loops, open its state and, if
+ * there are bands, plan the keys. BM_ERR_UNSUPPORTED: there are no loops for the scheme or the
+ * set. */
 static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa, bm_error *err)
 {
     cpu->choice = (bm_native_choice){.loops = bm_sign_loops_find(isa), .params = &cpu->params};
@@ -151,8 +153,8 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
     m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
-/* Sign a document into `words`, which is aligned and has space for perms_padded words of 8
- * bytes. */
+/* Sign a document into `words`, which is aligned and has space for perms_padded words of 8 bytes.
+ * If it has no hashes, all bits become 1. */
 static void sign_document(mixed *m, size_t doc, void *words)
 {
     const cpu_backend *cpu = m->cpu;

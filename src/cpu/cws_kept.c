@@ -20,7 +20,8 @@ static uint32_t padded(uint32_t n, uint32_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Compute the coefficients of the complements of the words w_2 and w_3: ~w = -a e + ~b. */
+/* Fill in the coefficients of the words w_0 and w_1, and of the complements of the words w_2 and
+ * w_3: ~w = -a e + ~b. */
 static void fill_coefs(bm_cws_kept *kept)
 {
     const bm_scheme_params *params = kept->params;

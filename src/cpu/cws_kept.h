@@ -12,8 +12,9 @@
  * then returns it. So a store is used by one thread at a time, and there are as many stores as were
  * ever borrowed at once.
  *
- * Threads: any number may call bm_cws_kept_borrow and bm_cws_kept_return at once. Tests:
- * tests/unit/cpu/test_cws_kept.c */
+ * Threads: any number may call bm_cws_kept_borrow and bm_cws_kept_return at once.
+ *
+ * Tests: tests/unit/cpu/test_cws_kept.c */
 #pragma once
 
 #include "base/hash_table.h"

@@ -248,7 +248,8 @@ static bool candidates(const bm_cws_block *block, const bm_cws_open *open, bm_cw
     return scan->at < scan->n || scan->next < block->n;
 }
 
-/* Subnormal weights are taken as bits * 2^-1074, as bm_portable_log does. */
+/* Return the logarithms of the weights with these bits. A subnormal weight counts as bits *
+ * 2^-1074, as in bm_portable_log. */
 static inline f64_lanes log_of_weights(u64_lanes bits)
 {
     const u64_lanes small = (u64_lanes)(bits <= LOW_52);

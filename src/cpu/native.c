@@ -111,7 +111,7 @@ static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t
     choice->loops->wide->fmix64(hashes, n, block);
 }
 
-/* Narrow 64-bit values to 32-bit words, in place. */
+/* Turn 64-bit values into 32-bit words, in place: their low halves or, for lance, bm_lance_word. */
 static void narrow(const bm_native_choice *choice, void *words)
 {
     const bm_scheme_params *params = choice->params;

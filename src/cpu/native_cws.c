@@ -24,7 +24,9 @@
  * kept. So if an element comes again, one comparison covers 64 permutations. r, c and beta are not
  * kept, because 24 bytes for each permutation would fill the caches, and few of them are needed.
  *
- * Other work memory is on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
+ * Other work memory is on the stack, 64 KiB.
+ *
+ * Tests: tests/unit/cpu/test_native_cws.c */
 #include "cpu/cws_kept.h"
 #include "cpu/native_row.h"
 
@@ -72,8 +74,8 @@ static inline void keep_less(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Compute the pairs of the batch, BM_CWS_BATCH at a time. With `all`, the rest is computed too.
- * Pairs with a value above `most` are never chosen. */
+/* Compute the pairs of the batch, BM_CWS_BATCH at a time. Fewer pairs stay in the batch; with
+ * `all`, they are computed too. Pairs with a value above `most` are never chosen. */
 static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -164,7 +166,8 @@ static bool scan_document(chooser *c, double level)
     return left;
 }
 
-/* Add up four sums at a time, so that an addition need not wait for the previous one. */
+/* Find the greatest weight, and the sum of all weights divided by it. Four sums are added up at a
+ * time, so that an addition need not wait for the previous one. */
 static void sum_weights(chooser *c)
 {
     double greatest[4] = {0}, sum[4] = {0};

@@ -116,8 +116,8 @@ static const bm_device_info *preferred(const listing *all, const bm_device_info 
     return NULL;
 }
 
-/* Does the word select this row? If several rows are the same GPU, it selects only the preferred
- * row. */
+/* Does the word select this row? It does not if it also fits the preferred row of the same GPU, and
+ * that row is usable. */
 static bool word_means(const listing *all, bm_str word, const bm_device_info *device, bool first_cl)
 {
     const bm_device_info *other = preferred(all, device);
@@ -390,8 +390,8 @@ static void *open_one(void *ctx)
     return NULL;
 }
 
-/* Open all devices at once. Drivers may be slow to start, and this way they delay the job only
- * once. */
+/* Open all devices at once, because drivers may be slow to start. If a thread cannot be started,
+ * its device is opened by this thread. */
 static void open_all(opening *openings, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -404,8 +404,9 @@ static void open_all(opening *openings, size_t n)
             pthread_join(openings[i].thread, NULL);
 }
 
-/* Take over an opened device, and run the trial on it. If the device gets stuck, it may use the
- * memory of the trial at any later time. Then *trial becomes NULL, and the trial is never freed. */
+/* Take over an opened device, and run the trial on it, if there is one. If opening failed, return
+ * the error of that. If the device gets stuck, it may use the memory of the trial at any later
+ * time. Then *trial becomes NULL, and the trial is never freed. */
 static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
     bm_backend *backend = opened->backend;
@@ -766,8 +767,8 @@ typedef struct sampled {
     bm_hash128 content; /* content hash, if the task has texts */
 } sampled;
 
-/* Are only four words of document d compared? This is done for long documents that the device
- * received as hashes. */
+/* Are only four words of document d compared? They are for long documents that the device received
+ * as hashes, if the scheme can compute single words. */
 static bool some_words_do(const bm_device_set *set, const bm_sign_task *task, size_t d)
 {
     return task->text == NULL && task->words != NULL && set->params.ops->prefix &&
@@ -842,8 +843,8 @@ static bool has_right_words(const bm_device_set *set, const bm_sign_task *task,
     return memcmp(words, row + first * word_bytes, SOME_WORDS * word_bytes) == 0;
 }
 
-/* Sign the document again with the native CPU. Set *right to true if words, keys, number of
- * shingles and content hash are equal. */
+/* Sign the document again with the native CPU. Set *right to whether its words, keys, number of
+ * shingles and content hash are equal, as far as the task has them. */
 static bm_status compare(bm_device_set *set, const bm_sign_task *task, const sampled *sample,
                          bool *right, bm_error *err)
 {

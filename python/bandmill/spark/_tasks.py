@@ -317,8 +317,7 @@ def dedup(plan: Plan, sizes: list[int], cuts: pa.Array) -> Callable[[Batches], B
 
 
 def _apart(rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-    """Separate documents and known documents, both with a column ``id`` and ordered by it. None: there is no column ``known``.
-    """
+    """Separate documents and known documents, both with a column ``id`` and ordered by it. None: no column ``known``."""
     if "known" not in rows.column_names:
         return rows.sort_by("id"), None
     known = rows.column("known").is_valid()
