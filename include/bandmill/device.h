@@ -46,11 +46,10 @@ typedef struct bm_device_info {
     char pci[24];           /* PCI address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* UUID as the driver reports it, in hexadecimal digits; "": not
                              * known */
-    char
-        same_as[32]; /* spec of a row for the same GPU with a preferred driver; "": there is no such
-                       * row. A device spec that fits both rows selects the preferred row */
-    char same_by[8]; /* what shows that it is the same GPU: "pci", "uuid" or "name" (with the
-                         memory) */
+    char same_as[32];       /* spec of a row for the same GPU with a preferred driver; "": there is
+                             * none. A device spec that fits both rows selects the preferred row */
+    char same_by[8];        /* what shows that it is the same GPU: "pci", "uuid" or "name" (with the
+                               memory) */
 } bm_device_info;
 
 /* A list of all devices, the native CPU first. An OpenCL platform without devices has a row too. */

@@ -29,8 +29,9 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
 /* Is the error about the file (it does not exist, may not be read, its disk fails), and not about
  * the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
-/* Does the code mean that the file does not exist, because its name or a folder is missing? With
- * any other code (no permission, too many open files, a failing disk) the file may exist. */
+/* Does the code mean that the file does not exist, because its name or a folder is missing, or
+ * because its name is too long? With any other code (no permission, too many open files, a failing
+ * disk) the file may exist. */
 bool bm_errno_is_absence(int errnum);
 /* A call that opens or examines a file has failed with this status and error. Did it fail because
  * the file does not exist? */

@@ -47,7 +47,7 @@ typedef struct bm_handle {
  * BM_ERR_NOMEM. */
 bm_status bm_handle_init(bm_handle *handle, const char *name, const bm_callbacks *callbacks,
                          bm_error *err);
-/* Destroy the locks; not called in a forked child. */
+/* Destroy the locks. In a forked child this does nothing. */
 void bm_handle_reset(bm_handle *handle);
 
 /* Begin a call. *gate is for bm_handle_leave. BM_ERR_USAGE: the handle belongs to another process,

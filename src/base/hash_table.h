@@ -55,7 +55,7 @@ void bm_hash_table_reset(bm_hash_table *table); /* frees */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
 /* Bytes of the slots of a table with space for n keys. */
 uint64_t bm_hash_table_bytes(uint64_t n);
-/* A random odd seed. */
+/* An odd seed: random or, if the system has no random bytes yet, made from the clock. */
 uint64_t bm_hash_draw_seed(void);
 /* Enlarge the table, or hash its keys again with a new seed. Called by bm_hash_table_reserve. */
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,

@@ -23,7 +23,7 @@ uint32_t bm_random_u32(bm_random *random);
 uint64_t bm_random_u64(bm_random *random);
 /* randint(lo, hi) with dtype uint64: lo <= result < hi, where lo < hi. Outputs are masked, and
  * drawn again if they are out of range. As in NumPy, a draw takes one output if the range fits in
- * 32 bits, else two. */
+ * 32 bits, else two. If hi is lo + 1, nothing is drawn. */
 uint64_t bm_random_range(bm_random *random, uint64_t lo, uint64_t hi);
 
 /* The next output of SplitMix64. Before the first call, set `state` to the seed. */

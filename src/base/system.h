@@ -23,8 +23,8 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
 /* How many processors this process may use, by its affinity mask and the quotas of its control
  * groups; at least 1. */
 uint32_t bm_cpu_count(void);
-/* Fill `out` with the processor's name for reports ("AMD EPYC 9634"). It is cut to `cap` bytes,
- * including its NUL. */
+/* Fill `out` with the processor's name for reports ("AMD EPYC 9634"), or with "unknown processor".
+ * The name is cut to `cap` bytes, including its NUL. */
 void bm_cpu_name(char *out, size_t cap);
 
 /* shared_library -- opens a shared library when it is first needed. If the program were linked with

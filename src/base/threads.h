@@ -35,7 +35,7 @@ typedef struct bm_queue bm_queue;
 
 #define BM_QUEUE_ANYBODY UINT32_MAX /* used as `whose`: any thread may pop the item */
 
-/* Open a queue. It has space for `capacity` items that any thread may pop. */
+/* Open a queue. It has space for `capacity` items (at least 1) that any thread may pop. */
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
 /* Push an item that any thread may pop. False: the queue is closed or aborted, and the caller keeps

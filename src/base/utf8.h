@@ -91,7 +91,8 @@ size_t bm_utf8_before_repair(bm_str text, bm_str as_read, size_t offset);
 typedef struct bm_utf8_places {
     size_t at, from; /* at: offset in the repaired text; from: offset in the text as it was read */
 } bm_utf8_places;    /* {0} is the beginning */
-/* Like bm_utf8_before_repair and bm_utf8_after_repair, but they start from *last and update it. */
+/* Like bm_utf8_before_repair and bm_utf8_after_repair, but they start from *last and update it. If
+ * `offset` is before *last, they start from the beginning. */
 size_t bm_utf8_go_before_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
 size_t bm_utf8_go_after_repair(bm_str text, bm_str as_read, size_t offset, bm_utf8_places *last);
 /* Convert `offset` in the text before repair to the offset in the repaired text. */

@@ -369,7 +369,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
 
 /* --- tasks in progress --- */
 
-/* Called with the lock held. */
+/* Wait for the oldest task in progress. The lock is held. */
 static bm_status wait_oldest(bm_bench_device *device, bm_error *err)
 {
     bm_bench_slot *slot = device->under_way[0];

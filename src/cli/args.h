@@ -136,8 +136,8 @@ typedef struct arg_request {
  * BM_ERR_USAGE. After an error, part of the target may be filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
 /* Set *out to the index of the command, which is the first argument that is neither an option of
- * any command nor an option's value. If there is no command, *out becomes argc. BM_ERR_USAGE: an
- * option before the command is unknown to all commands. */
+ * any command nor an option's value. If there is no command before "--", *out becomes argc.
+ * BM_ERR_USAGE: an option before the command is unknown to all commands. */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Was the option of this name given? */

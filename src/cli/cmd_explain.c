@@ -5,8 +5,8 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
-/* The answer goes to stdout or, with -o, to a file. There is no summary; --json chooses the form of
- * the answer. */
+/* The answer goes to stdout or, if an output was given, to a file. The options choose its form.
+ * There is no summary. */
 bm_status cli_run_explain(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

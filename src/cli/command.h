@@ -50,5 +50,5 @@ extern const cli_command cli_commands[];
 #define CLI_INDEX "index" /* the first word of the commands that have two */
 
 /* Find the row of a name, such as "sign" or "index build". BM_ERR_USAGE: there is no such command.
- * The message then says that a later version has it, or suggests the nearest name. */
+ * The message then says that the name is reserved, or tells which names are possible. */
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err);

@@ -33,7 +33,7 @@ void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, int fd, 
 void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_s);
 /* Clear the line before another message; the next update draws it again. */
 void cli_meter_clear(cli_meter *meter);
-/* End the meter at the end of the run. */
+/* End the meter: clear the line or, in plain mode, print the last progress. */
 void cli_meter_end(cli_meter *meter);
 
 /* Format 1234567 as "1,234,567". Returns out. */

@@ -99,9 +99,10 @@ typedef struct bm_corpus_range {
     uint64_t *arena; /* memory for sets that are read back from a file */
 } bm_corpus_range;
 
-/* Read the next range. It begins at range->next, and has as many documents as have sets that fit
- * into `most` bytes, but at least one. BM_NOT_FOUND, without an error in *err: all documents were
- * read. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Read the next range. It begins at range->next, and covers as many documents as have sets that fit
+ * into `most` bytes, but at least one. If it covers only copies and documents without shingles,
+ * range->n becomes 0. BM_NOT_FOUND, without an error in *err: all documents were read.
+ * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
                                bm_corpus_range *range, bm_error *err);
 void bm_corpus_range_reset(bm_corpus_range *range);

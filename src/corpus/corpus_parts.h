@@ -232,7 +232,7 @@ bm_status bm_corpus_new_column_beside(const bm_corpus *corpus, size_t bytes, bm_
  * No result depends on the state. One thread at a time, except for bm_corpus_put_sets and
  * readers. */
 
-/* Mark rows first … first+n-1 as rows without sets. Their sizes, rep and skip must be set. */
+/* Mark rows first … first+n-1 as rows without sets. In state AGAIN this does nothing. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
 /* Size of sets that are stored one after another. */
 typedef struct bm_set_sums {
@@ -252,11 +252,11 @@ bm_set_sums bm_corpus_sum_sets(const bm_corpus *corpus, size_t first, size_t end
 bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, const bm_set_sums *sums,
                                bm_error *err);
 /* Copy a batch's hashes, or its words (cfg.words.uints for each document), to the space reserved
- * for the rows from `first`. Any thread. */
+ * for the rows from `first`. Copies and empty documents are passed over. Any thread. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
 /* Move the sets from memory to a file. `bytes`: expected bytes of all sets, including the next
- * batch. If sets are in a file already, this does nothing. */
+ * batch. If sets are in a file already, or are not stored at all, this does nothing. */
 bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
                               bm_error *err);
 /* Free the sets in memory, and change the state to AGAIN. */
@@ -288,31 +288,35 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
  * descriptor is borrowed. */
 void bm_corpus_sets_in_folder(bm_corpus *corpus, int folder);
 /* Store the sets of all documents in the file `path`, which the process does not delete. sets.saved
- * then describes the records in the file. Pass the same path every time. BM_ERR_IO,
- * BM_ERR_NOMEM. */
+ * then describes the records in the file. Pass the same path every time. If the corpus stores no
+ * sets, this does nothing. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err);
 /* Approximate bytes of sets that bm_corpus_save_sets would write now. */
 uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus);
 /* Make an empty corpus use the saved file `path`, which must have at least `bytes` bytes and
- * `records` records. */
+ * `records` records. If there are no records and sets can be made again, the state becomes AGAIN
+ * instead. */
 bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
                                  uint64_t records, bm_error *err);
-/* Set the places of rows first … first+n-1. Their records follow the records of earlier rows. */
+/* If sets are in a file, set the places of rows first … first+n-1. Their records follow the records
+ * of earlier rows. */
 void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
 
 /* corpus_again -- makes sets again from their texts, in state AGAIN. */
 
-/* Would making the set of a text of this length need too much memory? Such a set is stored in a
- * file even in state AGAIN. bm_corpus_place_long, called in document order, reserves the space.
- * bm_corpus_put_long, on any thread, stores the sets there. bm_corpus_store_long, called before the
- * state becomes AGAIN, stores those sets that are in memory. */
+/* Is the state AGAIN, and would making the set of a text of this length need too much memory? Such
+ * a set is stored in a file even in state AGAIN. bm_corpus_place_long, called in document order,
+ * reserves the space. bm_corpus_put_long, on any thread, stores the sets there.
+ * bm_corpus_store_long, called before the state becomes AGAIN, stores those sets that are in
+ * memory. */
 bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes);
 bm_status bm_corpus_store_long(bm_corpus *corpus, bm_error *err);
 bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
 bm_status bm_corpus_put_long(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              size_t first, bm_error *err);
 /* Set *few to whether so few candidates are expected that making their sets again costs less than a
- * file of all sets. Called while documents are added, when `read` bytes of the inputs were read. */
+ * file of all sets. Called while documents are added, when `read` bytes of the inputs were read. If
+ * keys are not in memory, *few becomes false. */
 bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few,
                                    bm_error *err);
 /* Make and sort the sets of the first pairs. Sets *n_made to the number of these pairs, which is
@@ -375,7 +379,8 @@ typedef struct bm_corpus_more {
 } bm_corpus_more;
 
 /* The `reclaim` of an ingest (ingest_cfg.h); ctx is the corpus. If fewer than `wanted` bytes are
- * free, sets are moved to a file. Sets *free to the number of bytes that are free then. */
+ * free, sets are moved to a file or dropped, if there is a temp_dir and they are large enough. Sets
+ * *free to the number of bytes that are free then. */
 bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
 
 /* corpus_budget -- does the job fit into --memory, and do its files fit onto the disk? */
@@ -384,11 +389,12 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
 #define BM_KEYS_BUFFER ((size_t)1 << 20) /* approximate bytes of a block of keys */
 
 bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus);
-/* The peak memory of the job, in bytes. */
+/* The peak memory of a job whose corpus has these sums, in bytes. */
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums);
 /* Bytes of cfg.memory that are free while documents are added, if no batch is in memory. */
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
-/* Fail with BM_ERR_NOMEM if the bytes in use plus `more` exceed cfg.memory. */
+/* Fail with BM_ERR_NOMEM if the peak memory of the job plus `more` bytes exceeds cfg.memory (0: no
+ * limit). */
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* Like bm_corpus_check_memory, but considers only the memory of matching, not of reading or
  * grouping. */

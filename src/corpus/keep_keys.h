@@ -50,7 +50,8 @@ typedef struct bm_keep_keys {
 
 /* Bytes that the sorter may use if the whole job may use `total`. */
 size_t bm_keep_keys_memory(uint64_t total);
-/* If temp_dir is NULL, all keys stay in memory. */
+/* Start collecting keys for these rules. `memory`: the memory of the whole job. If temp_dir is
+ * NULL, all keys stay in memory. */
 bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, uint64_t memory,
                             bm_keep_keys *out, bm_error *err);
 /* Like bm_keep_keys_open, but only counts which fields documents have. */

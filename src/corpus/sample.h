@@ -33,7 +33,7 @@ typedef struct bm_sample {
 /* Output number i of SplitMix64 (S. Vigna, public domain; Steele, Lea and Flood 2014). */
 uint64_t bm_sample_priority(uint64_t seed, uint64_t i);
 
-/* `corpus` must be open and empty; it is borrowed. */
+/* Start a sample of `wanted` documents. `corpus` must be open and empty; it is borrowed. */
 void bm_sample_init(bm_sample *sample, size_t wanted, uint64_t seed, bm_corpus *corpus);
 /* The `place` of a sink; ctx is the sample. BM_ERR_NOMEM: the sample exceeds the corpus's
  * memory. */

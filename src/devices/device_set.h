@@ -47,8 +47,8 @@ typedef struct bm_device_pick {
 /* Are the words just "auto"? Then the library chooses. */
 bool bm_device_is_auto(const char *words);
 /* Find the devices that options->device selects (NULL: cpu). BM_ERR_DEVICE: no device matches a
- * word; the message names the word. `callbacks`: called while drivers are awaited (cl_listing.h);
- * may be NULL. */
+ * word; the message names the word. BM_ERR_USAGE: options->cpu is wrong. `callbacks`: called while
+ * drivers are awaited (cl_listing.h); may be NULL. */
 bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,
                               bm_device_pick *out, bm_error *err);
 /* List all devices, the native CPU first. If there is no OpenCL device, out->why is the reason,
