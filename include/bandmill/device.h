@@ -41,8 +41,8 @@ typedef struct bm_device_info {
     bool usable;
     char why[256]; /* the reason why the device is not usable */
     /* For OpenCL devices only: */
-    uint64_t unified_bytes; /* bytes of memory that the device shares with the host; 0: it has
-                             * memory of its own */
+    uint64_t unified_bytes; /* bytes of memory that the device shares with the host; 0: the device
+                             * has memory of its own */
     char pci[24];           /* PCI address, "0000:41:00.0"; "": not known */
     char uuid[40];          /* UUID as the driver reports it, in hexadecimal digits; "": not
                              * known */

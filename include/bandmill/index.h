@@ -22,8 +22,8 @@ extern "C" {
 
 /* What an index stores for each document, to verify candidates. */
 typedef enum bm_index_store {
-    BM_INDEX_SETS,      /* its shingle hashes: answers are exact */
-    BM_INDEX_SIGNATURES /* its signature, 4 bytes a permutation: answers are estimates */
+    BM_INDEX_SETS,      /* the document's shingle hashes: answers are exact */
+    BM_INDEX_SIGNATURES /* the document's signature, 4 bytes a permutation: answers are estimates */
 } bm_index_store;
 
 /* --- jobs over documents --- */

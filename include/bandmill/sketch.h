@@ -313,7 +313,7 @@ typedef struct bm_find_stats {
                                              documents */
     uint64_t candidates, verified, edges; /* candidates: pairs that were considered; verified: pairs
                                              that were compared; edges: pairs that were found */
-    double seconds;                       /* seconds of the whole call, and of its steps: */
+    double seconds;                       /* seconds of the whole call; those of its steps follow */
     double prepare_seconds, sign_seconds, search_seconds;
 } bm_find_stats;
 

@@ -266,7 +266,8 @@ typedef struct worker {
 struct bm_pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    atomic_ullong round; /* this and the next two are changed under the lock, and read without it */
+    /* changed under the lock, and read without it, like the next two members */
+    atomic_ullong round;
     atomic_uint n_running;
     atomic_bool stop;
     uint32_t n_threads, spins;

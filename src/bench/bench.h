@@ -51,8 +51,8 @@ typedef struct bm_bench_job {
     double part[BM_BENCH_N_PARTS];        /* seconds of each part */
     const char *binds;                    /* name of the longest part */
     double gb_s, documents_s;
-    double replaces;         /* CPU cores that the device replaces; 0: the device is the CPU, or it
-                                is unknown */
+    double replaces;         /* CPU cores that the device replaces; 0: the device is the CPU, or the
+                                number is unknown */
     double hours, cost, kwh; /* for a billion documents */
 } bm_bench_job;
 

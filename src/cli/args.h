@@ -60,7 +60,7 @@ typedef struct arg_option {
     const char *name; /* long name, without "--" */
     char letter;      /* 0: no letter */
     arg_type type;
-    uint32_t commands; /* bit c: command c accepts it */
+    uint32_t commands; /* bit c: command c accepts the option */
     int group;         /* group in the help text */
     const char *value; /* what help calls the value; NULL: a name that depends on the type */
     const char *help;

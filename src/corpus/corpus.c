@@ -30,7 +30,7 @@ typedef struct array {
     void *elements; /* address of the corpus member that points to the elements */
     size_t size;    /* bytes of one element */
     bool is_wanted;
-    bool may_leave; /* read in order, so it may be in a file */
+    bool may_leave; /* elements are read in order, so the column may be in a file */
 } array;
 
 static bm_status grow_array(const array *a, size_t n, const char *dir, bm_error *err)

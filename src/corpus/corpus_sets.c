@@ -98,7 +98,7 @@ static stretches bytes_of(const bm_corpus *corpus, const bm_corpus_sums *sums)
          keys_in_file = corpus->keys.state != BM_KEYS_IN_MEMORY;
     const bool again = corpus->sets.state == BM_SETS_AGAIN;
     const size_t flags = sizeof *corpus->skip + !(sets_in_file || again); /* one byte of `sorted` */
-    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes; /* these are in files while
+    const size_t apart = sizeof *corpus->rep + sizeof *corpus->sizes;     /* may be in files while
                                                                        * documents are added */
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, arena = 0;
     if (keys_in_file) {

@@ -20,7 +20,7 @@ typedef struct bm_keep_counts {
     const bm_keep_rule *rule;
     uint64_t absent;   /* the document has no such field */
     uint64_t missing;  /* the field has no value, or the document has no such field */
-    uint64_t other;    /* values of this type have no order */
+    uint64_t other;    /* the field's value has a type without an order */
     uint64_t unlisted; /* for `order`: the value is not in the rule's list */
 } bm_keep_counts;
 

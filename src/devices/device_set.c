@@ -762,7 +762,7 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
 /* A document of a task, and its hashes. */
 typedef struct sampled {
     size_t doc;
-    uint64_t range[2]; /* offsets of its hashes */
+    uint64_t range[2]; /* offsets of the document's hashes */
     const uint64_t *hashes;
     bm_hash128 content; /* content hash, if the task has texts */
 } sampled;

@@ -40,7 +40,7 @@ def sign(df: DataFrame, text: Names = "text", id: str | None = None, **options: 
     ``rows`` are given, band_keys.
 
     Options are as in `bandmill.sign`. A band key has 64 bits without a sign; Spark's BIGINT has the same bits. If a row has a
-    null id, or a text that is longer than ``max_doc_bytes`` or (with invalid_utf8="error") not UTF-8, the task fails; with
+    null id, or a text that is longer than ``max_doc_bytes`` or has bytes that the options refuse, the task fails; with
     on_error="skip" the row is left out. This call itself reads the ids and looks for repeated ones. Everything else is done
     when rows of the result are needed.
 
