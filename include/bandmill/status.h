@@ -71,7 +71,7 @@ typedef struct bm_error {
 
 /* Return the words of BM_STATUS_LIST for a status. Never NULL. */
 BM_API const char *bm_status_string(bm_status status);
-/* Return the exit code that the command line documents for a status. */
+/* Return the exit code that the command line documents for a status; 70: the status is unknown. */
 BM_API int bm_status_exit_code(bm_status status);
 /* Free a string that a call of the library returned; NULL is fine. */
 BM_API void bm_string_free(char *string);
@@ -81,12 +81,13 @@ BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
 #define BM_NO_CHARACTER 0xFFFFFFFFu /* a byte that is not UTF-8 */
 
-/* Decode the first character of `text`, which has `len` bytes, at least one. Returns how many bytes
- * the character takes. This is for showing messages on a terminal, because they may contain
- * unescaped names of files, ids and words of drivers. *hidden: the character should be escaped.
- * This is true for control characters (U+0000 to U+001F, U+007F to U+009F), for characters that
- * change the direction of text or end a line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to
- * U+2069), and for bytes that are not UTF-8, one by one. */
+/* Decode the first character of `text`, which has `len` bytes, at least one. *code becomes its code
+ * point, or BM_NO_CHARACTER. Returns how many bytes the character takes. This is for showing
+ * messages on a terminal, because messages may contain unescaped names of files, ids and words of
+ * drivers. *hidden: the character should be escaped. This is true for control characters (U+0000 to
+ * U+001F, U+007F to U+009F), for characters that change the direction of text or end a line
+ * (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and for bytes that are not UTF-8,
+ * one by one. */
 BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
 /* Delete the secret parts of the addresses ("scheme://...") in a text: users and passwords, and the
  * query. A query begins at "?". It ends at the next white space, quote or angle bracket or, if the

@@ -18,7 +18,8 @@ extern "C" {
 
 /* --- the shape of a curve --- */
 
-/* Return P'(s) = b r s^(r-1) (1 - s^r)^(b-1). */
+/* Return P'(s) = b r s^(r-1) (1 - s^r)^(b-1). It is 0 without bands or rows, and outside of 0 …
+ * 1. */
 BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
 /* Return the similarity at which P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r). It is 0 with one
  * row, and 1 with one band of several rows. */
@@ -148,10 +149,11 @@ static inline void bm_tune_options_init(bm_tune_options *options)
 
 /* Find all plans that fit, the cheapest first. If verification is exact, the cost of signing is
  * proportional to b r, the number of values that a plan uses. Of plans that use equally many
- * values, the plan with fewer bands is cheaper, because each band costs a search for candidates. ||
- * One plan is chosen. If there is a ceiling, it is the cheapest. Otherwise it is the plan that
- * dedup and pairs choose (bm_band_plan_choose), which has the most rows, because without a ceiling
- * the cheapest plan makes nearly every pair a candidate.
+ * values, the plan with fewer bands is cheaper, because each band costs a search for candidates.
+ *
+ * One plan is chosen. With a ceiling, it is the cheapest plan. Without a ceiling, it is the plan
+ * that dedup and pairs choose (bm_band_plan_choose), which has the most rows. The cheapest plan
+ * would then make nearly every pair a candidate.
  *
  * BM_NOT_FOUND: no plan fits. The message names the least K that has one. BM_ERR_USAGE: the error
  * names the field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT,
