@@ -21,12 +21,12 @@ NAMES: Final = ("affine32", "affine64", "legacy")
 
 
 def sha1_hash32(data: Any) -> int:
-    """The first 4 bytes of the SHA-1 of ``data``, little-endian."""
+    """Return the first 4 bytes of the SHA-1 of ``data``, little-endian."""
     return int.from_bytes(hashlib.sha1(data).digest()[:4], "little")
 
 
 def sha1_hash64(data: Any) -> int:
-    """The first 8 bytes of the SHA-1 of ``data``, little-endian."""
+    """Return the first 8 bytes of the SHA-1 of ``data``, little-endian."""
     return int.from_bytes(hashlib.sha1(data).digest()[:8], "little")
 
 

@@ -145,7 +145,7 @@ TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "s
 
 
 def _parts(df: DataFrame) -> int:
-    """Return spark.sql.shuffle.partitions. If Spark knows how many bytes to expect, limit it so that a part has PART_BYTES."""
+    """Return spark.sql.shuffle.partitions. If Spark knows the number of bytes, adjust it so that parts have PART_BYTES."""
     wanted, most = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), MOST_PARTS
     try:
         size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
