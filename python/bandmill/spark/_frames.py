@@ -318,7 +318,7 @@ def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:
         if len(cuts):
             members = members.persist()
             job.held.append(members)
-            sizes = members.mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
+            sizes = members.select("first", "id").mapInArrow(_tasks.count_groups, "part int, n long").toArrow()
             order = np.argsort(np.asarray(sizes["part"]))
             part, n = (np.asarray(sizes[name])[order] for name in ("part", "n"))
             offsets = dict(zip(part.tolist(), (np.cumsum(n) - n).tolist()))
