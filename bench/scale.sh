@@ -69,8 +69,8 @@ measure() { # measure N
 for n in ${SIZES:-1000000 2000000 5000000 10000000}; do measure "$n"; done
 if [ -n "$out" ]; then
     {
-        printf '{"command": "SIZES=\\"%s\\" MEMORY=%s bench/scale.sh", "commit": "%s", "rows": [\n' \
-            "${SIZES:-1000000 2000000 5000000 10000000}" "$memory" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+        printf '{"command": "SIZES=\\"%s\\" SHINGLES=%s MEMORY=%s bench/scale.sh", "commit": "%s", "rows": [\n' \
+            "${SIZES:-1000000 2000000 5000000 10000000}" "$shingles" "$memory" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)"
         sed '$!s/$/,/' "$work/rows"
         printf ']}\n'
     } >"$out"

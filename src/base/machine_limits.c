@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_limits.c -- limits of control groups, of versions 1 and 2, and of the address space.
+/* machine_limits.c -- limits of control groups, of versions 1 and 2, and of the address space; and
+ * free memory.
  *
  * /proc/self/cgroup names the group of this process in each hierarchy: "0::/job/step" in version 2,
  * "4:memory:/job/step" in version 1. /proc/self/mountinfo lists which part of a hierarchy is
@@ -222,6 +223,35 @@ void bm_control_group_limits(const char *root, bm_machine_limits *out)
     for (int of = 0; of < HIERARCHIES; of++)
         if (!s.is_found[of])
             lower_upwards(&s, (hierarchy)of, s.mount[of], "");
+}
+
+/* --- free memory --- */
+
+uint64_t bm_free_memory(const char *root)
+{
+    unsigned long long mode = 0, kib;
+    uint64_t available = UINT64_MAX, limit = UINT64_MAX, promised = 0;
+    char line[LINE_BYTES];
+    FILE *file = open_below(root, "/proc/sys/vm/overcommit_memory");
+    if (file != NULL && fscanf(file, "%llu", &mode) != 1)
+        mode = 0;
+    if (file != NULL)
+        fclose(file);
+    file = open_below(root, "/proc/meminfo");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            available = (uint64_t)kib * 1024;
+        if (mode == 2 && sscanf(line, "CommitLimit: %llu kB", &kib) == 1)
+            limit = (uint64_t)kib * 1024;
+        if (mode == 2 && sscanf(line, "Committed_AS: %llu kB", &kib) == 1)
+            promised = (uint64_t)kib * 1024;
+    }
+    if (file != NULL)
+        fclose(file);
+    if (limit == UINT64_MAX)
+        return available;
+    const uint64_t left = limit > promised ? limit - promised : 0;
+    return left < available ? left : available;
 }
 
 uint64_t bm_address_space_left(void)

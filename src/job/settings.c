@@ -706,16 +706,9 @@ BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 uint64_t bm_default_memory(void)
 {
     bm_machine_limits limits;
-    uint64_t free_bytes = UINT64_C(2) << 30; /* assumed if free memory is unknown */
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        unsigned long long kib;
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            free_bytes = (uint64_t)kib * 1024;
-    }
-    if (file != NULL)
-        fclose(file);
+    uint64_t free_bytes = bm_free_memory("");
+    if (free_bytes == UINT64_MAX)
+        free_bytes = UINT64_C(2) << 30;
     bm_control_group_limits("", &limits);
     const uint64_t left = bm_address_space_left();
     if (limits.memory < free_bytes)

@@ -200,6 +200,31 @@ Test(machine_limits, the_least_of_all_groups_above_counts)
     }
 }
 
+Test(machine_limits, memory_that_was_promised_is_not_free_where_no_more_is_promised)
+{
+    static const struct {
+        const char *mode, *meminfo;
+        uint64_t free;
+    } machines[] = {
+        {NULL, NULL, UINT64_MAX},
+        {"0\n", "MemTotal: 9 kB\n", UINT64_MAX},
+        {"0\n", "MemAvailable: 4096 kB\nCommitLimit: 3072 kB\nCommitted_AS: 1024 kB\n", 4 * MIB},
+        {NULL, "MemAvailable: 4096 kB\nCommitLimit: 3072 kB\nCommitted_AS: 1024 kB\n", 4 * MIB},
+        {"2\n", "MemAvailable: 4096 kB\nCommitLimit: 3072 kB\nCommitted_AS: 1024 kB\n", 2 * MIB},
+        {"2\n", "MemAvailable: 1024 kB\nCommitLimit: 3072 kB\nCommitted_AS: 1024 kB\n", 1 * MIB},
+        {"2\n", "MemAvailable: 4096 kB\nCommitLimit: 1024 kB\nCommitted_AS: 3072 kB\n", 0},
+        {"2\n", "MemAvailable: 4096 kB\n", 4 * MIB},
+    };
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        SCRATCH s = scratch_open();
+        if (machines[i].mode != NULL)
+            put(&s, "proc/sys/vm/overcommit_memory", machines[i].mode);
+        if (machines[i].meminfo != NULL)
+            put(&s, "proc/meminfo", machines[i].meminfo);
+        cr_expect_eq(bm_free_memory(s.root), machines[i].free, "machine %zu", i);
+    }
+}
+
 Test(machine_limits, what_is_mapped_is_not_left_of_the_address_space)
 {
     const rlim_t most = (rlim_t)1 << 46; /* more than a sanitizer maps */
