@@ -25,6 +25,7 @@ MLlib's is the recipe of its documentation: words, 5-grams, hashed into 2^20 pla
 at most; its time is for candidates and their distances, without groups. text-dedup verifies nothing.
 """
 import argparse
+import contextlib
 import ctypes
 import hashlib
 import itertools
@@ -105,9 +106,7 @@ def cpu_of(process):
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
             total = sum(map(int, file.read().rsplit(")", 1)[1].split()[11:15])) / os.sysconf("SC_CLK_TCK")
-        for thread in os.listdir(f"/proc/{process}/task"):
-            with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
-                total += sum(cpu_of(child) for child in file.read().split())
+        total += sum(map(cpu_of, children_of(process)))
     except FileNotFoundError:
         pass
     return total
@@ -124,19 +123,17 @@ def cpu_parts():
     """CPU seconds of the JVM's executor threads, compilers and garbage collection, of the workers, and of the rest."""
     me, parts = os.getpid(), dict.fromkeys(("executors", "compilers", "collection", "workers", "rest"), 0.0)
     kinds = {"C1": "compilers", "C2": "compilers", "GC": "collection", "G1": "collection", "Ex": "executors"}
-    for thread in os.listdir(f"/proc/{me}/task"):
-        with open(f"/proc/{me}/task/{thread}/children", encoding="ascii") as file:
-            for jvm in file.read().split():
-                parts["rest"] += own_cpu(f"/proc/{jvm}")[1]
-                parts["workers"] += cpu_of(jvm) - own_cpu(f"/proc/{jvm}")[1]
-                for one in os.listdir(f"/proc/{jvm}/task"):
-                    try:
-                        name, seconds = own_cpu(f"/proc/{jvm}/task/{one}")
-                    except FileNotFoundError:
-                        continue
-                    if name[:2] in kinds:
-                        parts[kinds[name[:2]]] += seconds
-                        parts["rest"] -= seconds
+    for jvm in children_of(me):
+        parts["rest"] += own_cpu(f"/proc/{jvm}")[1]
+        parts["workers"] += cpu_of(jvm) - own_cpu(f"/proc/{jvm}")[1]
+        for one in os.listdir(f"/proc/{jvm}/task"):
+            try:
+                name, seconds = own_cpu(f"/proc/{jvm}/task/{one}")
+            except FileNotFoundError:
+                continue
+            if name[:2] in kinds:
+                parts[kinds[name[:2]]] += seconds
+                parts["rest"] -= seconds
     parts["rest"] += own_cpu(f"/proc/{me}")[1]
     return parts
 
@@ -153,9 +150,10 @@ def peak_mib(process):
 
 def children_of(process):
     found = []
-    for thread in os.listdir(f"/proc/{process}/task"):
-        with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
-            found += file.read().split()
+    with contextlib.suppress(FileNotFoundError):  # the process has ended
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with contextlib.suppress(FileNotFoundError), open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+                found += file.read().split()
     return found
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bandmill.spark gives what the program gives, in a process (local[2]) and on executors of their own (local-cluster)."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -276,6 +277,7 @@ def test_many_candidates_are_joined_by_a_shuffle_and_numbered_by_many_tasks(spar
 def test_forests_beyond_what_the_driver_takes(spark, theirs, monkeypatch, few_parts):
     """Labels are made by a task, and what it held for them is freed."""
     monkeypatch.setattr(_frames, "FEW_PARTS", few_parts)
+    monkeypatch.setattr(_frames, "BROADCAST_DOCS", 0 if few_parts == 4 else len(TABLE))
     by_a_task, own = [], _frames.Job._found_by_a_task
     monkeypatch.setattr(_frames, "FOREST_BYTES", 0)
     monkeypatch.setattr(_frames.Job, "_found_by_a_task", lambda *given: by_a_task.append(own(*given)) or by_a_task[-1])
@@ -285,6 +287,17 @@ def test_forests_beyond_what_the_driver_takes(spark, theirs, monkeypatch, few_pa
     assert counts["documents"] == len(TABLE) and len(by_a_task) == 1
     found.unpersist()
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before
+
+
+def test_a_sieve_lets_candidates_pass_and_few_others(spark):
+    draw = np.random.RandomState(7)
+    hashes = draw.randint(-(1 << 63), (1 << 63) - 1, 60_000, np.int64)
+    for n in (1, 8, 9, 20_000):
+        df = spark.createDataFrame(pa.table({"row": pa.array(np.arange(60_000)), "id_hash": pa.array(hashes)}))
+        sieve = spark.createDataFrame(pa.table({"sieve": _tasks.sieve(hashes[:n].view(np.uint64))}))
+        passed = df.join(sieve, _frames._passes(df["id_hash"], sieve["sieve"], n)).select("row").toArrow()["row"].to_numpy()
+        assert np.isin(np.arange(n), passed).all() and len(passed) - n < 0.06 * (60_000 - n)
+    assert [_tasks.sieve_bits(n) for n in (0, 8, 9, 1 << 27, 1 << 28, 1 << 31)] == [64, 64, 128, 1 << 30, 1 << 31, 1 << 31]
 
 
 def test_copies_are_sent_once_and_stand_once_in_a_task():
@@ -524,11 +537,14 @@ def killing(place):
 
 def executors_of(process):
     """The executors among a process and all below it."""
-    words = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
-    found = [process] if b"CoarseGrainedExecutorBackend" in words and b"java" in words.split(b"\0")[0] else []
-    for thread in pathlib.Path(f"/proc/{process}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            found += executors_of(int(child))
+    found = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
+        words = pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+        found = [process] if b"CoarseGrainedExecutorBackend" in words and b"java" in words.split(b"\0")[0] else []
+        for thread in pathlib.Path(f"/proc/{process}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+                for child in (thread / "children").read_text().split():
+                    found += executors_of(int(child))
     return found
 
 

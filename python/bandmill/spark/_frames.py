@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 import bandmill
@@ -146,6 +146,7 @@ class Found:
     """The candidates, and facts about them that the driver needs."""
 
     labels: DataFrame  # columns id_hash, task
+    sieve: DataFrame | None  # one row, which most documents that are no candidates do not pass; None: labels are broadcast
     counts: dict[str, int]  # counts of all documents
     sizes: list[int]  # number of documents of each task
     ids: pa.Array  # some of the ids of all documents, sorted
@@ -241,8 +242,10 @@ class Job:
                 # so that each forest is freed after it was added
                 blocks = (batch.filter(batch["block"].is_valid()) for batch in (batches.pop() for _ in range(len(batches))))
                 found = self.plan.components(blocks, task_docs)
-                labels = self.spark.createDataFrame(_tasks.label_table(found))
-                self.found = Found(labels, found.counts, _tasks.task_sizes(found), ids)
+                labels, sieve = self.spark.createDataFrame(_tasks.label_table(found)), None
+                if len(found.id_hashes) > BROADCAST_DOCS:
+                    sieve = self.spark.createDataFrame(pa.table({"sieve": _tasks.sieve(found.id_hashes)}))
+                self.found = Found(labels, sieve, found.counts, _tasks.task_sizes(found), ids)
             else:
                 del rows
                 self.found = self._found_by_a_task(forests, self._task_docs(FOREST_BYTES), ids)
@@ -258,7 +261,9 @@ class Job:
         self.held.append(rows.persist())
         (about,) = rows.where("about is not null").select("about").collect()
         counts, sizes = pickle.loads(about["about"])
-        return Found(rows.where("about is null").drop("about"), counts, sizes, ids)
+        labels = rows.where("about is null").select("id_hash", "task")
+        sieve = rows.where("about is not null").select("sieve") if sum(sizes) > BROADCAST_DOCS else None
+        return Found(labels, sieve, counts, sizes, ids)
 
     def _task_docs(self, forest_bytes: int) -> int:
         """Return about how many documents a task gets: so few that every task of a shuffle has some, but 1,000 to TASK_DOCS."""
@@ -280,13 +285,16 @@ class Job:
         """Return the rows for the second job: the candidates, with all candidates of a task in one partition."""
         assert self.found is not None
         found = self.found
-        hint = "broadcast" if found.n <= BROADCAST_DOCS else "shuffle_hash"
 
         def labelled(rows: DataFrame, kind: str, known: bool) -> DataFrame:
             hashed = F.xxhash64(F.col("id").cast("bigint") if kind in INTEGERS else F.col("id"))
             id_hash = hashed.bitwiseOR(F.lit(1)) if known else hashed.bitwiseAND(F.lit(-2))
             named = rows.where("id is not null").withColumn("id_hash", id_hash)
-            return named.join(found.labels.hint(hint), "id_hash").drop("id_hash")
+            if found.sieve is None:
+                return named.join(F.broadcast(found.labels), "id_hash").drop("id_hash")
+            # Without the sieve, the shuffle would move the texts of all documents.
+            named = named.join(F.broadcast(found.sieve), _passes(F.col("id_hash"), F.col("sieve"), found.n)).drop("sieve")
+            return named.join(found.labels.hint("shuffle_hash"), "id_hash").drop("id_hash")
 
         chosen = labelled(self._documents, self.kind, known=False)
         if self._known is not None:
@@ -294,6 +302,16 @@ class Job:
             chosen = chosen.unionByName(others, allowMissingColumns=True)
         fields = "".join(f", `{f.name}` {f.dataType.simpleString()}" for f in chosen.schema.fields)[2:]
         return chosen.mapInArrow(_tasks.thin, f"{fields}, digest binary").repartition(len(found.sizes), "task")
+
+
+def _passes(id_hash: Column, sieve: Column, n: int) -> Column:
+    """Does a hash pass the sieve of n hashes?"""
+    found = F.lit(True)
+    for shift in _tasks.SIEVE_SHIFTS:
+        place = F.shiftrightunsigned(id_hash, shift).bitwiseAND(F.lit(_tasks.sieve_bits(n) - 1).cast("bigint"))
+        word = F.get(sieve, F.shiftright(place, 6).cast("int"))
+        found = found & (F.getbit(word, place.bitwiseAND(F.lit(63).cast("bigint")).cast("int")) == 1)
+    return found
 
 
 def _numbered(job: Job) -> tuple[DataFrame, dict[str, int]]:

@@ -26,7 +26,8 @@ from bandmill.distributed import Components, Plan, count_each, join, look_up, te
 Array = np.ndarray[Any, Any]
 Batches = Iterator[pa.RecordBatch]
 MARKS = ("<bandmill.Error ", " bandmill.Error>")  # around the Error of a task, as JSON, in Spark's message
-LABEL_SCHEMA = "id_hash long, task int, about binary"
+LABEL_SCHEMA = "id_hash long, task int, about binary, sieve array<long>"
+SIEVE_BITS, SIEVE_SHIFTS = 1 << 31, (1, 33)  # most bits of a sieve; from which bits of a hash a place in it begins
 PAIR_BATCH = 1 << 16  # rows of an output batch
 ID_ROWS, MOST_IDS = 512, 64  # of each task that signs, every 512th id is sampled; of these at most 64 are sent
 TEXT_BYTES = 1 << 28  # most bytes of texts that a task keeps in memory; if there are more, the texts are in a file
@@ -140,16 +141,20 @@ def forests(batches: Batches) -> Batches:
 
 
 def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
-    """Map all forests (block) to LABEL_SCHEMA. One row has no hash, but counts and sizes for the driver."""
+    """Map all forests (block) to LABEL_SCHEMA: the rows of `label_table`, and a row without a hash, which has counts and sizes
+    for the driver, and the sieve.
+    """
 
     def run(batches: Batches) -> Batches:
         found = plan.components(batches, docs_a_task)
         about = pickle.dumps((found.counts, task_sizes(found)))
-        names = ["id_hash", "task", "about"]
-        first = [pa.array([None], pa.int64()), pa.array([None], pa.int32()), pa.array([about], pa.binary())]
+        names = ["id_hash", "task", "about", "sieve"]
+        bits = sieve(found.id_hashes)
+        first = [pa.nulls(1, pa.int64()), pa.nulls(1, pa.int32()), pa.array([about], pa.binary()), bits]
         yield pa.RecordBatch.from_arrays(first, names=names)
         for rows in label_table(found).to_batches(max_chunksize=PAIR_BATCH):
-            yield pa.RecordBatch.from_arrays([*rows.columns, pa.nulls(len(rows), pa.binary())], names=names)
+            nothing = pa.nulls(len(rows), pa.binary()), pa.nulls(len(rows), bits.type)
+            yield pa.RecordBatch.from_arrays([*rows.columns, *nothing], names=names)
 
     return told(run)
 
@@ -160,6 +165,28 @@ def label_table(found: Components) -> pa.Table:
     """
     salt = salts(found.n_tasks)
     return pa.table({"id_hash": array(found.id_hashes.view(np.int64)), "task": array(look_up(salt, found.tasks))})
+
+
+def sieve_bits(n: int) -> int:
+    """Return the number of bits of a sieve of n hashes: a power of two, and 8 to 16 bits for each hash as long as it is not
+    more than SIEVE_BITS.
+    """
+    return min(SIEVE_BITS, max(64, 1 << (8 * n - 1).bit_length()))
+
+
+def sieve(id_hashes: Array) -> pa.Array:
+    """Return one row: a Bloom filter of the hashes, as an array of words. Of other hashes 1 to 5 % pass it.
+
+    Each hash sets the two bits whose places are its bits from 1 on and its bits from 33 on. Bit 0 of a hash only tells
+    whether the document is known.
+    """
+    last = np.uint64(sieve_bits(len(id_hashes)) - 1)
+    words = np.zeros((int(last) + 1) // 64, dtype=np.uint64)
+    for at in range(0, len(id_hashes), PAIR_BATCH):
+        for shift in SIEVE_SHIFTS:
+            place = id_hashes[at : at + PAIR_BATCH] >> np.uint64(shift) & last
+            np.bitwise_or.at(words, place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63)))
+    return pa.ListArray.from_arrays(array(np.array([0, len(words)], dtype=np.int32)), array(words.view(np.int64)))
 
 
 def task_sizes(found: Components) -> list[int]:
