@@ -141,8 +141,8 @@ BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint un
     return doc;
 }
 
-/* Zero what bm_text_count needs for a part: the part's share of the table, and the document's
- * count. */
+/* Prepare a part for bm_text_count: zero its share of the table and, if it is the first part of its
+ * document, the document's count. */
 BM_INLINE void bm_text_part(uint4 chunk, bool first, uint item, __global uint *table,
                             __global uint *counts)
 {

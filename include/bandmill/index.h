@@ -344,8 +344,8 @@ typedef struct bm_matches bm_matches; /* plain memory, so a forked child may rea
                                          copy */
 BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                                 const bm_documents *documents, bm_matches **out, bm_error *err);
-/* The library owns the arrays and ids; they are valid until free. The answers of document i are
- * offsets[i] … offsets[i+1]-1. */
+/* The library owns the arrays and ids; they are valid until bm_matches_free. The answers of
+ * document i are offsets[i] … offsets[i+1]-1. */
 BM_API size_t bm_matches_count(const bm_matches *matches);            /* number of queries */
 BM_API const uint64_t *bm_matches_offsets(const bm_matches *matches); /* count + 1 entries */
 BM_API const double *bm_matches_similarities(const bm_matches *matches);

@@ -180,11 +180,11 @@ typedef struct bm_pairs_options {
      * documents, the earlier. Rows are in the input order of their first documents, then of their
      * second documents. */
     bm_measure measure;
-    /* true: rows have a fourth column, `edit`, with the Levenshtein distance of the two texts as
-     * they were read, in code points. For this the inputs are read a second time; the library holds
-     * the arrays of a table in memory until then. If signatures are read, the files that were
-     * signed must still be there. If the product of the two lengths exceeds 10^10, the column is
-     * empty, and the pair is counted (bm_result_counts.edit_unknown). */
+    /* true: rows have a fourth column, `edit`: the Levenshtein distance, in code points, of the two
+     * texts as they were read. For this, the inputs are read a second time. The library keeps the
+     * arrays of a `stream` in memory for the second reading. If the inputs are signatures, the
+     * files that were signed must still be there. If the product of the numbers of code points
+     * exceeds 10^10, the column is empty, and bm_result_counts.edit_unknown counts the pair. */
     bool edit;
     uint32_t decimals; /* as in bm_dedup_options; rows of JSON Lines always have all digits */
 } bm_pairs_options;

@@ -126,9 +126,11 @@ typedef struct bm_input_options {
     /* The names of `paths` in ids, messages and reports, for paths that are copies of files stored
      * elsewhere. If names are given, no path may be a directory. NULL: the paths themselves. */
     const char *const *names;
-    /* Ids for the rows of a `stream` without ids. 0: NAME:ROW, with rows counted from 1. N > 0: row
-     * numbers, counted from N - 1. An index ignores N, and continues after the last number that it
-     * gave. With N > 0, a row with a null in the column of ids is a bad record. */
+    /* Ids for the rows of a `stream`. 0: a row without an id (there is no column of ids, or its
+     * value is null and the caller did not name the column) gets NAME:ROW, with rows counted from
+     * 1. N > 0: if there is no column of ids, ids are row numbers, counted from N - 1; otherwise a
+     * row whose id is null is a bad record. A column whose type is null counts as none if N > 0. An
+     * index ignores the value of N, and continues after the largest number that was an id in it. */
     uint64_t row_ids;
 } bm_input_options;
 
@@ -242,7 +244,9 @@ enum {
     BM_FIELD_STOPWORDS = 1u << 16,
     BM_FIELD_BAG = 1u << 17,
     BM_FIELD_WEIGHTS = 1u << 18,
-    BM_FIELD_THRESHOLD = 1u << 20, /* for dedup, because with a unit the default is 1 */
+    /* used by dedup: with a unit, the default threshold is 1, so a lower one must be marked as
+     * set */
+    BM_FIELD_THRESHOLD = 1u << 20,
     BM_FIELD_CANDIDATES = 1u << 19 /* for pairs, because containment contradicts the default */
 };
 
@@ -386,7 +390,7 @@ typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm
 
 typedef struct bm_output_options {
     const char *path;   /* a directory or a file, depending on the call */
-    bool force;         /* replace an existing output, if a job wrote it, as a whole */
+    bool force;         /* replace an existing output as a whole, but only if a job wrote it */
     const char *report; /* a second copy of the summary; NULL: none */
     /* The arguments of the caller's command line, ending with a NULL. They are written to "run" in
      * the report. NULL: not known. */

@@ -76,7 +76,10 @@ class Cuts:
         return items
 
     def _cut(self, columns: list[list[Any]]) -> None:
-        """Cut the text fields. In rows with cuts, texts that have a cut are replaced."""
+        """Replace the texts that have ranges to cut. ``columns``: for each text field, its texts in the rows that have ranges.
+
+        Positions are those in the texts of a row, one after another with a byte between two of them.
+        """
         rows, first = np.unique(self.rows, return_index=True)
         begins, ends = self.begins.tolist(), self.ends.tolist()
         for i, (row, low, high) in enumerate(zip(rows.tolist(), first.tolist(), [*first.tolist()[1:], len(begins)])):

@@ -31,8 +31,9 @@ typedef enum hierarchy { UNIFIED, V1_MEMORY, V1_CPU, HIERARCHIES } hierarchy;
 typedef struct search {
     const char *root;
     char group[HIERARCHIES][PATH_BYTES]; /* the group of this process; "": unknown */
-    char mount[HIERARCHIES][PATH_BYTES]; /* used if the group is outside of every mount */
-    bool is_found[HIERARCHIES];          /* the group is below a mount */
+    /* a mount of this hierarchy; its own limits count if the group is below no mount */
+    char mount[HIERARCHIES][PATH_BYTES];
+    bool is_found[HIERARCHIES]; /* the group is below a mount */
     bm_machine_limits *out;
 } search;
 

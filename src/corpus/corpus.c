@@ -103,9 +103,10 @@ static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_
     return BM_OK;
 }
 
-/* If a corpus with these sums would not fit into memory, move sets to a file, and then keys if that
- * does not suffice. cfg.spill_now moves both in any case. BM_ERR_NOMEM: the corpus does not fit
- * even then. */
+/* If a corpus with these sums would not fit into memory, take the sets out of memory (move_sets),
+ * and if that does not suffice, move the keys to a file. With cfg.spill_now, do both even if the
+ * corpus fits. Without cfg.temp_dir, nothing is moved. BM_ERR_NOMEM: the corpus still does not
+ * fit. */
 static bm_status spill(bm_corpus *corpus, bm_corpus_sums sums, uint64_t read, bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;

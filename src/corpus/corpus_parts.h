@@ -360,8 +360,9 @@ void bm_corpus_keys_reset(bm_corpus *corpus);
  * so do the keys of another program (cfg.given_keys). Adding must have ended. */
 bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out, bm_error *err);
 
-/* Copy the keys of n documents from `first` to `to`: n * bands keys, those of a document side by
- * side. The keys may be in memory or in a file, but must not be labels yet. */
+/* Copy the keys of n documents, beginning with document number `first`, into `to`: n * bands keys,
+ * those of a document side by side. The keys may be in memory or in a file. Call this before
+ * bm_corpus_keyset makes labels of them. */
 bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, uint64_t *to,
                               bm_error *err);
 

@@ -155,11 +155,13 @@ static size_t values(const bm_cws_block *block, const bm_scheme_params *params, 
     return n_low;
 }
 
-#define STEP_BITS 19 /* bits of a float after the exponent and the first four bits */
-#define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* the step of 2^-15 SHARES^2 */
+/* The step of a float is its bits without the last STEP_BITS: the exponent, and the first four bits
+ * after the point. */
+#define STEP_BITS 19
+#define LOW_STEP  ((127 + 2 * SHARES_BITS - 15) * 16) /* the step of 2^-15 * SHARES^2 */
 
-/* Reduce numbers to bytes (see above). The numbers are in units of SHARES^2. The sign of a NaN does
- * not matter. */
+/* Reduce numbers to bytes, as described at the top of this file. The numbers in `x` are multiplied
+ * by SHARES^2. They are not negative, but a NaN may have either sign. */
 static inline u8_lanes bytes_of(f32_lanes x)
 {
     const i32_lanes step = (i32_lanes)((u32_lanes)x >> STEP_BITS) - LOW_STEP;

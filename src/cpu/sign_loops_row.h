@@ -91,9 +91,9 @@ typedef struct bm_sign_loops {
      * be overwritten past perms. */
     void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                    uint32_t *words);
-    /* Do only the arithmetic of `minima` for n shingles. It is the same loop, but one shingle stays
-     * in its register, which is hidden from the compiler. Benchmarks measure the limit of the
-     * instruction set with it. `words` is as above. */
+    /* Do only the arithmetic of `minima`, for n shingles. The loop is the same, but it uses one
+     * shingle, which stays in a register; the compiler cannot see that the shingle never changes.
+     * Benchmarks use this to measure the limit of the instruction set. `words` is as above. */
     void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
     /* Compute the band keys of a document that has shingles. BM_KEY_LANES words past the last band
      * must be readable. */

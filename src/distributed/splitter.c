@@ -389,7 +389,7 @@ static void sort_by_part(const bm_splitter *s, sorted *out)
         out->entries[out->entry_begins[part_of(s, s->entries[i].key)]++] = s->entries[i];
     for (size_t i = 0; i < s->n_ids; i++)
         out->ids[out->id_begins[part_of(s, s->ids[i])]++] = s->ids[i];
-    /* Now entry_begins[p] and id_begins[p] are the begins of part p + 1. Shift them by one. */
+    /* Now entry_begins[p] and id_begins[p] are where part p + 1 begins. Shift them by one. */
     memmove(out->entry_begins + 1, out->entry_begins, s->parts * sizeof *out->entry_begins);
     memmove(out->id_begins + 1, out->id_begins, s->parts * sizeof *out->id_begins);
     out->entry_begins[0] = out->id_begins[0] = 0;

@@ -523,7 +523,7 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
  * The records of a rank are sorted in memory, for as many bands at a time as fit. Other bands need
  * further walks over the signatures. */
 
-/* A record that is sorted. */
+/* Stands for a record while the records are sorted. */
 typedef struct entry {
     uint64_t head; /* the first word of the record */
     uint32_t at;   /* index of the record among the records of its rank */

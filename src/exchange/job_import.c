@@ -220,8 +220,9 @@ out:
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
-/* Check the number of words; 0 (unknown) is accepted. If the first file has no rows, the number
- * comes from the options, so a later file may have another number. */
+/* Check that the file's signatures have the expected number of words; 0 (unknown) is accepted. If
+ * the first file has no rows, the expected number is that of its provenance or, without one, of the
+ * options. BM_ERR_FORMAT: the number differs. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {
     const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;

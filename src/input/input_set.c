@@ -1048,9 +1048,10 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
     return first_status;
 }
 
-/* Set each source's compression and size by its first bytes, and keep open each source that can be
- * read only once. If bad records are skipped, an unreadable source gets the reason as `unreadable`;
- * but if no source can be read, the first failure is returned. */
+/* Set each source's size, if it is known, and what its first bytes reveal (probe_judge). Keep open
+ * each source that can be read only once. If bad records are skipped, source->unreadable becomes
+ * the reason why a source cannot be read; but if no source can be read, and none breaks the promise
+ * of its name (breaks_promise), the first failure is returned. */
 static bm_status input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (bm_input_skips_bad_records(&set->options))

@@ -135,7 +135,8 @@ uint64_t bm_count_newlines(const char *data, size_t len)
 
 /* === parse row ===
  *
- * Finds cells with memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
+ * Finds cells with memchr. syntax.delimiter ends a cell (by default a tab in tsv, a comma in csv).
+ * Quotes in csv follow RFC 4180. */
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
 {

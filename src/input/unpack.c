@@ -256,8 +256,8 @@ static const char *const zst_names[] = {ZST_FUNCTIONS(BM_LIBRARY_NAME) NULL};
 typedef struct zst {
     libzstd lib;
     ZSTD_DCtx *context;
-    unsigned window_log;            /* log2 of the largest window allowed */
-    uint64_t buffer;                /* the most bytes that the context's buffer can have */
+    unsigned window_log; /* log2 of the largest window allowed */
+    uint64_t buffer;     /* upper bound of the present size of the context's buffer, in bytes */
     unsigned char head[FRAME_MOST]; /* the first bytes of a frame, until its header is complete */
     size_t n_head;
     bool inside;   /* the header has been read */

@@ -152,7 +152,7 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
 
 /* What an ingest delivers, and to which sink (ingest_cfg.h). */
 typedef struct bm_ingest_request {
-    bool words, keys;    /* signatures are wanted; band keys are wanted */
+    bool words, keys;    /* words: deliver signatures; keys: deliver band keys */
     bool hashes_of_long; /* see ingest_cfg.h */
     bool no_table;       /* documents are passed only to the sink, not added to the job's table */
     bm_ingest_sink sink;

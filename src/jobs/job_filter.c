@@ -133,8 +133,9 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* A bm_result_row_fn. Adds the record that the row lists to the drops. If records are identified by
- * id, adds only the id of a removed document. */
+/* A bm_result_row_fn, for the rows of both tables. Adds the row's record to the list of its table.
+ * But if records are identified by id, adds the id of a removed document, and nothing for a skipped
+ * record. */
 static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     loading *now = ctx;

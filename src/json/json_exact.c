@@ -392,7 +392,10 @@ static bool gather_string(bm_json_exact *x, follow *f, bm_str string, const bm_j
     return true;
 }
 
-/* Handle the beginning of a value of this kind, to which the path leads. */
+/* Handle the beginning of a value of kind `kind`, to which the first x->depth parts of a path lead.
+ * If these are all parts, the path ends at the value. Else it leads on into the value or, if that
+ * is no object or array as the next part requires, nowhere. `source`: the bytes of a number.
+ * False: there is no memory. */
 static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
 {
     follow *f = &x->follows[path];

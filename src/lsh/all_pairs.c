@@ -61,7 +61,7 @@
 #define AHEAD 8u    /* keys that are prefetched at once */
 #define SLACK 1e-12 /* relative reduction of the factor; see "ranks" above */
 
-/* Return the words of memory for the keys of a document outside the block. */
+/* Return how many 64-bit words of memory the keys of a document outside the block need. */
 static size_t key_words(const bm_prefix_store *store, size_t longest)
 {
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;

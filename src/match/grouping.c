@@ -38,10 +38,10 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = out->members;               /* scratch memory, because members are listed
-                                                  * later */
-    bm_union_find groups = match->result.groups; /* a copy may be changed, because shortening its
-                                                  * paths changes no root */
+    uint32_t *best = out->members; /* scratch memory, because members are listed later */
+    /* not const, because finding a root shortens paths. The array `parent` is shared with
+     * match->result.groups, but no root changes */
+    bm_union_find groups = match->result.groups;
     for (size_t i = 0; i < out->n; i++) {
         bm_grouping_leave(out, i);
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
@@ -237,8 +237,9 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
                                .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++) {
-        if (i % BM_DOC_LEAVE_ROWS == 0) /* documents of different pairs are far apart in the
-                                         * columns */
+        /* the rows of different pairs are far apart in the columns, so their pages pile up in
+         * memory */
+        if (i % BM_DOC_LEAVE_ROWS == 0)
             bm_column_leave(&out->column);
         set_reason(match, out, pairs[i].a, pairs[i].similarity);
     }

@@ -164,7 +164,8 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
  * rows are added or read, pages of the files are removed from memory now and then. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
-#define LAST_LEFT  4u    /* rows that a thread remembers to have removed pages for */
+/* number of rows: a thread remembers for which rows it last removed pages */
+#define LAST_LEFT 4u
 
 void bm_doc_shard_list_fill(const uint64_t *first_hash, size_t stride, size_t n,
                             bm_doc_shard_list *out)

@@ -113,7 +113,7 @@ static bm_status parse_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *
     return order ? add_values(rule, equals + 1, err) : BM_OK;
 }
 
-/* Append a rule that has only its words. */
+/* Append a rule in which only `words` is set. */
 static bm_status begin_rule(bm_keep_rules *out, const char *words, size_t len, bm_keep_rule **rule,
                             bm_error *err)
 {

@@ -232,11 +232,16 @@ bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel
 
 /* cl_kernel_tune -- computes the shape of the kernels on a device from a row of parameters.
  *
- * A row serves any number of permutations, since everything that depends on it is computed here:
- *   cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes;
- *   gpu: the row's `each`, or another value if that leaves fewer lanes idle; a team is
- *        ceil(perms / each) work-items, rounded up to a divisor of a warp, to whole warps, or so
- *        that two teams together are whole warps; a group has as many teams as fit. */
+ * A row serves any number of permutations, because everything that depends on this number is
+ * computed here.
+ *
+ * cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes.
+ *
+ * gpu: `each` (words per work-item) is the row's value, unless another value leaves clearly fewer
+ * lanes idle or there are few permutations. A team has ceil(perms / each) work-items, rounded up:
+ * to a divisor of a warp if one warp suffices, else to whole warps, or so that two teams together
+ * are whole warps. Two teams that share a warp form a group. Otherwise a group has as many teams as
+ * fit. */
 
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {

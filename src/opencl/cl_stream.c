@@ -210,8 +210,9 @@ static void cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void 
  * here is longer than a shingle, 240 bytes, so 256 words and their spaces span less than 2^16
  * bytes. */
 
-#define BLOCK      256u
-#define RANKS      64u /* bytes of text after which the number of code points is stored again */
+#define BLOCK 256u
+/* the number of code points before is stored once per this many bytes of text */
+#define RANKS      64u
 #define ASCII      UINT32_MAX
 #define SUMS_BYTES sizeof(bm_content_sums)
 #define AHEAD      8u /* bytes that kernels may read after the end of a text (kernels/xxh3.h) */

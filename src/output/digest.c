@@ -396,8 +396,9 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
     return reached;
 }
 
-/* Wait until bytes of the first piece that no thread has begun are final. Begin that piece, and set
- * *out to its index. Returns false if there are no more pieces, or hashing has to end. */
+/* Begin a piece, and set *out to its index. This is piece `next`, once some of its bytes are final.
+ * When the file is complete and no such piece is left, it is the next of the first n_first pieces.
+ * Returns false if no piece is left, or hashing has to end. */
 static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;

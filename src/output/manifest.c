@@ -732,7 +732,8 @@ static bm_status read_top(bm_manifest *manifest, const bm_json_row *rows, size_t
     return read_from(&manifest->fields, &manifest->doc, (bm_str){0}, rows, n, manifest, err);
 }
 
-/* Read the size of the pieces by which files are digested. */
+/* Read the version of the digests and, with it, the size of the pieces by which files are digested.
+ * Without a version, files are digested as wholes. */
 static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 {
     static const bm_json_row rows[] = {

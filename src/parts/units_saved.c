@@ -2,10 +2,10 @@
 /* units_saved.c -- saves what a job has found in parts of documents, and loads it. The checkpoint
  * stores it as additional data (job/checkpoint_state.h).
  *
- *     lines, paragraphs     how much of each document is filled; a list of the runs of by_hash
+ *     lines, paragraphs     bm_unit_doc.filled of each document; a list of the runs of by_hash
  *                           (the file with these runs is kept)
- *     spans                 the filter (only in the first save); how much of each document is
- *                           filled; the K-grams
+ *     spans                 the filter (only in the first save); bm_unit_doc.filled of each
+ *                           document; the K-grams
  *     near-duplicate units  the place of each unit, in the checkpoint of the job of units
  *
  * A save appends what is new. However, a list of runs and the numbers of the job replace those of

@@ -108,7 +108,8 @@ static size_t after_repair(const bm_explained_text *text, uint64_t at)
                                 (size_t)at);
 }
 
-/* Find the end of the kept part in its text. */
+/* Find where the kept part ends in the text of the kept document, and set c->kept.to and
+ * c->n_units. */
 static bm_status find_kept_end(bm_explained_cut *c, const bm_text_options *options, bm_error *err)
 {
     const bm_str cut = text_of(&c->document), kept = text_of(&c->kept);

@@ -114,7 +114,8 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
-/* Open an array with few bytes per row, and compare all its bytes with the manifest. */
+/* Open an array, and compare the digest of the whole file with the manifest. This reads all bytes,
+ * so it is for arrays with few bytes per row. */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     BM_TRY(open_array(dir, form, out, err));

@@ -501,7 +501,7 @@ typedef struct bm_ingest_worker {
     bm_hash64_fn *hash;     /* hashes texts for the document table; NULL: no hashes are needed */
     bm_shingler *shingler;  /* NULL if the source has no texts */
     void *lane;             /* the worker's lane of cfg->scan; NULL: none yet */
-    bm_set_shingler sets;   /* for given shingle hashes */
+    bm_set_shingler sets;   /* for documents that are given as hashes of their shingles */
     bm_ingest_batch *batch; /* the batch that on_record fills */
     bm_ingest_entries entries;
     size_t joined;         /* 1 + the document whose joined text is not hashed yet; 0: none */

@@ -145,7 +145,9 @@ bm_status bm_spill_get_read(bm_spill_get *get, uint64_t offset, void *data, size
 
 uint64_t bm_spill_bytes(const bm_spill_file *file); /* size of the file, including buffered bytes */
 uint64_t bm_spill_records(const bm_spill_file *file);
-int bm_spill_fd(const bm_spill_file *file); /* for tests that damage the file */
+/* Return the file's descriptor (borrowed), for code that writes to the file directly, and for tests
+ * that damage it. */
+int bm_spill_fd(const bm_spill_file *file);
 
 /* Check that `dir` has space for `bytes` more bytes. BM_ERR_IO: it does not, or cannot be examined.
  * If the file system does not report its free space, BM_OK. */

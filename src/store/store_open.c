@@ -227,8 +227,9 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
                                                                          processes */
         return BM_OK;
     }
-    /* LMDB writes slots through a map. If lock.mdb lacked blocks, such a write could kill the
-     * process on a full disk. */
+    /* LMDB writes slots through a map of lock.mdb. If the file lacked blocks and the disk were
+     * full, such a write could kill the process. So allocate the blocks first; if the disk is too
+     * full for them, take the shared lock. */
     if (has_slots && bm_store_place_reserve_lock(&store->place, NULL) == BM_OK)
         return open_env(store, MDB_RDONLY, err);
     BM_TRY(bm_store_place_lock_data(&store->place, false, err));
