@@ -75,18 +75,13 @@ def read_lines(data: bytes) -> list[str]:
     return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
-def group_lines(path: pathlib.Path) -> list[dict[str, Any]]:
-    """Read groups.jsonl as one object for each group."""
-    return [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
-
-
 def read_groups(path: pathlib.Path, ids: str = TEXT, known: str | None = None, units: bool = False) -> pa.Table:
     """Read groups.jsonl: group, kept, size, members, and also known if some document was known before.
 
     ``ids``, ``known``: the kinds of the ids of documents and of known documents. ``units``: members are parts of documents.
     """
     pa = arrow()
-    rows = group_lines(path)
+    rows = [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
     of_ids = getattr(pa, ids)()
     if units:
         of_ids = pa.struct([("id", of_ids), ("from", pa.int64())])

@@ -200,8 +200,8 @@ void cli_report_not(cli_context *context, const char *verb, const bm_counts *cou
         cli_report_note(&context->console, "not %s: %s", verb, parts.text);
 }
 
-/* Does the name of the output directory look like that of a file? Then a file was probably meant.
- * False if the command does not write a directory. */
+/* Does the output directory have a name like a file? Then the user probably meant a file. False if
+ * the command does not write a directory. */
 static bool looks_like_file(const cli_context *context, const char *output)
 {
     static const char *const endings[] = {".tsv",    ".csv",   ".txt", ".json",   ".jsonl",

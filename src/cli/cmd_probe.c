@@ -100,8 +100,9 @@ static void watch_signals(void)
     }
 }
 
-/* Called when a driver calls exit. The probe has not finished then, so it must not end with exit
- * code 0, which becomes that of BM_ERR_DEVICE. If devices are listed, names the driver. */
+/* Called when a driver calls exit. The probe has not finished then, so an exit
+ * code of 0 becomes the code of BM_ERR_DEVICE. If devices are listed, the message names the
+ * driver. */
 static void end_unfinished(int code, void *ctx)
 {
     const bool *to_list = ctx;

@@ -390,7 +390,7 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
 #define BM_KEYS_BUFFER ((size_t)1 << 20) /* approximate bytes of a block of keys */
 
 bm_corpus_sums bm_corpus_sums_now(const bm_corpus *corpus);
-/* The peak memory of a job whose corpus has these sums, in bytes. */
+/* The most bytes of memory that a job needs if its corpus has these sums. */
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, const bm_corpus_sums *sums);
 /* Bytes of cfg.memory that are free while documents are added, if no batch is in memory. */
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);

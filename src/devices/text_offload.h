@@ -55,7 +55,7 @@ typedef struct bm_text_trial_cfg {
                                   * document */
     const char *cpu;
     uint32_t threads;   /* threads of the host */
-    bm_backend *native; /* signs on these threads; NULL: the rate of the CPU is that of hashing */
+    bm_backend *native; /* signs on these threads; NULL: the CPU's rate counts only hashing */
 } bm_text_trial_cfg;
 
 /* Start a trial, and measure the CPU alone, which takes some milliseconds. `native` is borrowed

@@ -221,7 +221,7 @@ out:
 }
 
 /* Check that the file's signatures have the expected number of words; 0 (unknown) is accepted. If
- * the first file has no rows, the expected number is that of its provenance or, without one, of the
+ * the first file has no rows, its provenance gives the expected number, or without provenance the
  * options. BM_ERR_FORMAT: the number differs. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {

@@ -62,7 +62,7 @@ static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
                      : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
-/* Write the answers of document i of the result, whose id is `query`. */
+/* Write the answers of document i of the result. `query` is the id of this document. */
 static bm_status answer_rows_add(answer_rows *out, const bm_search_result *result, size_t i,
                                  bm_str query, bm_error *err)
 {

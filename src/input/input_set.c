@@ -660,8 +660,8 @@ static bm_status add_listed(struct bm_input_set *set, const char *root, const ch
     return status;
 }
 
-/* Add the files of a folder at an address, except hidden ones. If `pattern` is not "", add only
- * those files whose name below the folder matches. BM_ERR_INPUT: none matches. */
+/* Add the files of a folder at an address, except hidden ones. A file is added if its
+ * path below the folder matches `pattern`, or if `pattern` is "". BM_ERR_INPUT: no file matches. */
 static bm_status add_matching(struct bm_input_set *set, const bm_remote_names *names,
                               const char *pattern, bm_error *err)
 {

@@ -1006,8 +1006,8 @@ static bool read_range(const bm_raw_batch *batch)
            got == n;
 }
 
-/* Accept a batch of whole files, all of which were read and had their expected sizes. All batches
- * before it are finished already. */
+/* Accept a batch of whole files. All of them were read, and had their expected sizes. All batches
+ * before this one are finished. */
 static bm_status accept_files(record_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_pieces; i++) {
