@@ -257,7 +257,7 @@ class Job:
     def _found_by_a_task(self, forests: DataFrame, task_docs: int, ids: pa.Array) -> Found:
         """Join the forests and make the labels in a task. The driver gets only counts and sizes."""
         blocks = forests.where("block is not null").select("block").repartition(1)
-        rows = blocks.mapInArrow(_tasks.labels(self.plan, task_docs), _tasks.LABEL_SCHEMA)
+        rows = blocks.mapInArrow(_tasks.labels(self.plan, task_docs, BROADCAST_DOCS), _tasks.LABEL_SCHEMA)
         self.held.append(rows.persist())
         (about,) = rows.where("about is not null").select("about").collect()
         counts, sizes = pickle.loads(about["about"])

@@ -140,16 +140,16 @@ def forests(batches: Batches) -> Batches:
         yield rows(pa.nulls(len(id), pa.large_binary()), 0, id)
 
 
-def labels(plan: Plan, docs_a_task: int) -> Callable[[Batches], Batches]:
+def labels(plan: Plan, docs_a_task: int, most_broadcast: int) -> Callable[[Batches], Batches]:
     """Map all forests (block) to LABEL_SCHEMA: the rows of `label_table`, and a row without a hash, which has counts and sizes
-    for the driver, and the sieve.
+    for the driver, and a sieve if there are more than ``most_broadcast`` candidates.
     """
 
     def run(batches: Batches) -> Batches:
         found = plan.components(batches, docs_a_task)
         about = pickle.dumps((found.counts, task_sizes(found)))
         names = ["id_hash", "task", "about", "sieve"]
-        bits = sieve(found.id_hashes)
+        bits = sieve(found.id_hashes) if len(found.id_hashes) > most_broadcast else pa.nulls(1, pa.list_(pa.int64()))
         first = [pa.nulls(1, pa.int64()), pa.nulls(1, pa.int32()), pa.array([about], pa.binary()), bits]
         yield pa.RecordBatch.from_arrays(first, names=names)
         for rows in label_table(found).to_batches(max_chunksize=PAIR_BATCH):
